@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fakebroker.sweeps.runner import sweep as sweep
     from fakebroker.virtual_broker import VirtualBroker as VirtualBroker
 
+    __version__: str
+
 __all__ = [
     "AsyncFakeBroker",
     "BrokerStopped",
@@ -55,6 +57,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":  # read when it is asked for: it costs more than the import
+        from importlib.metadata import version
+
+        return version("fakebroker")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -14,6 +14,7 @@ running broker, with copies of none of its sockets.
 """
 
 import asyncio
+import inspect
 import os
 import threading
 import weakref
@@ -143,7 +144,7 @@ class _Broker(BrokerBase):
 
 def broker_options() -> tuple[str, ...]:
     """The names of the options that a broker is made with."""
-    return tuple(_Broker.__init__.__kwdefaults__ or ())
+    return tuple(inspect.unwrap(_Broker.__init__).__kwdefaults__ or ())
 
 
 class FakeBroker(_Broker):

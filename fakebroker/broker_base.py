@@ -15,6 +15,7 @@ from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.engine.server import EngineServer
+from fakebroker.errors import InvalidArgument
 from fakebroker.handles.powers import Powers
 from fakebroker.instant import Instant
 from fakebroker.listener_options import FIRST_NODE_ID, bootstrap, checked_nodes, use_settings
@@ -101,12 +102,33 @@ class BrokerBase(Powers):
 
     @property
     def bootstrap(self) -> str:
-        """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node. Of the first listener's name."""
+        """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node. Of the first listener's name.
+
+        Raises InvalidArgument while the ports are not known.
+        """
+        self._check_ports()
         return bootstrap(self._listeners)
 
     def bootstrap_of(self, listener: str) -> str:
         """The same for clients of another listener, by its name: "SSL". Raises InvalidArgument if there is none."""
+        self._check_ports()
         return bootstrap(self._listeners, listener)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if not self._has_ports():
+            return f"<{name} not started>"
+        nodes = len(self._node_ids)
+        state = "" if self.is_running else ", stopped"
+        return f"<{name} {bootstrap(self._listeners)}, {nodes} node{'' if nodes == 1 else 's'}{state}>"
+
+    def _has_ports(self) -> bool:
+        return all(listener.port for listener in self._listeners)
+
+    def _check_ports(self) -> None:
+        if not self._has_ports():
+            text = f"not started: use `with {type(self).__name__}() as broker` or start()"
+            raise InvalidArgument("bootstrap", None, text)
 
     @property
     def listeners(self) -> Sequence[Listener]:

@@ -10,6 +10,7 @@ It has the object model of FakeBroker with the same meaning: `clock.advance` mov
 says how much of it passes while time does. Same seed and same calls give the same bytes, in every process.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
@@ -60,7 +61,8 @@ class VirtualBroker(BrokerBase):
         Raises SettingError, UnknownRelease, InvalidArgument as FakeBroker does.
         """
         if unknown:
-            check_options("a broker in virtual time", unknown, tuple(VirtualBroker.__init__.__kwdefaults__ or ()))
+            options = inspect.unwrap(VirtualBroker.__init__).__kwdefaults__ or ()
+            check_options("a broker in virtual time", unknown, tuple(options))
         check_whole("start_wall_ms", start_wall_ms)
         check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
         super().__init__(nodes, racks, config, seed, profile, as_release, users, acls, node_id)

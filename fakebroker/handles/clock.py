@@ -34,25 +34,27 @@ class ClockHandle(Handle):
         return self._access.call(lambda: self._access.broker_clock.now().wall_ms)
 
     def advance(
-        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, ms: int = 0,
-        timers: bool = False,
+        self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
+        seconds: float = 0, ms: int = 0, timers: bool = False,
     ) -> None:  # fmt: skip
         """Move the time of day; what falls due (expiry, retention, cleaning) has run, in due order, when this returns.
 
-        Connected clients stay alive; with `timers` their session and rebalance timers move, too.
+        `by` is a timedelta in place of numbers with units. Connected clients stay alive; with `timers` their session
+        and rebalance timers move, too.
         """
-        amount = _Amount(days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
+        amount = _amount("advance", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
         self._access.call(lambda: self._advance(amount, timers))
 
     def step_back(
-        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, ms: int = 0
+        self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
+        seconds: float = 0, ms: int = 0,
     ) -> None:  # fmt: skip
         """Set the time of day back, as when a machine's clock is corrected. Nothing runs; timers of clients go on.
 
         What was stored keeps its times, which may lie in the future then: it falls due when its time comes again. The
         next cleanup of offsets and the next look at retention come as soon as they would have come without the step.
         """
-        amount = _Amount(days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
+        amount = _amount("step_back", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
         self._access.call(lambda: self._step_back(amount))
 
     def set(self, when: datetime | int) -> None:
@@ -141,6 +143,20 @@ class ClockHandle(Handle):
             late = f"when={_EPOCH + timedelta(milliseconds=wall_ms)} has passed"
             raise InvalidArgument("when", wall_ms, f"{late}; set() can go back to it")
         clock.advance(by_ms)
+
+
+def _amount(method: str, by: timedelta | None, **units: float) -> "_Amount":
+    """The amount of a call: a timedelta, or numbers with units. Raises InvalidArgument for both, and for a number."""
+    if by is None:
+        return _Amount(**units)
+    if isinstance(by, int | float) and not isinstance(by, bool):
+        text = f"{method}({by!r}): {by!r} what? days={by!r}, hours=, minutes=, seconds=, ms= or a timedelta"
+        raise InvalidArgument("by", by, text)
+    if not isinstance(by, timedelta):
+        raise InvalidArgument("by", by, f"{method}({by!r}): an amount is a timedelta, or days=, hours=, ...")
+    if any(units.values()):
+        raise InvalidArgument("by", by, f"{method}(): a timedelta and {'=, '.join(k for k, v in units.items() if v)}=")
+    return _Amount(days=by.days, hours=0, minutes=0, seconds=by.seconds, ms=by.microseconds / 1000)
 
 
 class _Amount:

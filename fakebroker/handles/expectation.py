@@ -12,6 +12,7 @@ from fakebroker.engine.journal import Exchange
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout, nearest
 from fakebroker.handles.handle import WAIT_S
+from fakebroker.handles.short_errors import ShortErrors
 from fakebroker.reports.request_log import line_of
 from fakebroker.wire.registry import APIS
 
@@ -88,7 +89,7 @@ def check_name(field: str, value: str, names: Sequence[str], where: str = "") ->
         raise UnknownThing(field, value, f"{field}: there is no {value!r}; {nearest(value, names, where)}")
 
 
-class Expectation:
+class Expectation(ShortErrors):
     """Requests in the order in which they are to be answered; others may come between them.
 
     What the journal has already counts. An expectation does nothing before `within`; `then` and `never` make new ones.

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from fakebroker.handles.short_errors import ShortErrors
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ T = TypeVar("T")
 WAIT_S = 10.0
 
 
-class Handle:
+class Handle(ShortErrors):
     """A handle reaches the engine through its `EngineAccess`, and keeps nothing else of the broker."""
 
     def __init__(self, access: "EngineAccess") -> None:
@@ -25,7 +26,7 @@ class Handle:
         return self._access.call(lambda: function(self._access.engine.cluster, self._access.engine.now))
 
 
-class EndsWithBlock:
+class EndsWithBlock(ShortErrors):
     """Something that a test sets, and that ends at the end of a `with` block: `_end_block` is called there."""
 
     def _end_block(self) -> None:

@@ -1,7 +1,7 @@
 """What happened, as a test sees it: requests with answers, events; waiting for them, keeping and comparing them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakebroker.arguments import check_path, check_whole
@@ -31,6 +31,10 @@ class JournalHandle(Handle):
 
     def __len__(self) -> int:
         return self._access.call(lambda: len(self._access.engine.journal))
+
+    def __iter__(self) -> Iterator[Exchange | Recorded]:
+        """Requests and events as they happened, those of this moment."""
+        return iter(list(self._kept(0)))
 
     @property
     def next_seq(self) -> int:

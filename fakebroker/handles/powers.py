@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 from fakebroker.arguments import check_path, check_settings, check_text, check_whole
+from fakebroker.handles.short_errors import ShortErrors
 
 if TYPE_CHECKING:
     from fakebroker.engine.clock import BrokerClock
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Powers(ABC):
+class Powers(ShortErrors, ABC):
     """The powers of a broker. Handles are imported when they are first asked for: a broker starts fast."""
 
     # How they reach the engine (`handles/access.py`)

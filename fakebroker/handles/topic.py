@@ -1,6 +1,6 @@
 """A topic as a test sees it: its records without a client, and what can be done to its log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.topic_view import BrowsedRecords, FoundByTime, TopicView
 
 Text = bytes | str | None
+Headers = Sequence[tuple[str, Text]] | Mapping[str, Text]
 
 
 class StoredRecord(NamedTuple):
@@ -118,17 +119,19 @@ class TopicHandle(Handle):
         *values: Text,
         key: Text = None,
         partition: int = 0,
-        headers: Sequence[tuple[str, Text]] = (),
+        headers: Headers = (),
         timestamp_ms: int | None = None,
     ) -> int:
         """Append `values`, each as a record of its own, in one batch; returns the offset of the first.
 
-        Texts are stored as UTF-8. Without `timestamp_ms` the records are of the broker's present time.
+        Texts are stored as UTF-8. `headers` are pairs, or a dict. Without `timestamp_ms` the records are of the
+        broker's present time.
         Raises KafkaError when the topic's settings do not allow the batch.
         """
         if not values:
             needed = "produce() needs at least one value; a record without one has the value None"
             raise InvalidArgument("values", [], needed)
+        headers = list(headers.items()) if isinstance(headers, Mapping) else headers
         _check_produced(values, key, headers, timestamp_ms)
         pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
 
@@ -228,7 +231,7 @@ def _check_produced(values: Sequence[Text], key: Text, headers: object, timestam
             raise InvalidArgument(field, value, f"{field}: {value!r} is not text, bytes or None")
     if not isinstance(headers, list | tuple) or not all(map(_is_header, headers)):
         raise InvalidArgument(
-            "headers", headers, f'headers={headers!r} is not a list of names and values: [("a", "b")]'
+            "headers", headers, f'headers={headers!r} is not a list of names and values: [("a", "b")], or a dict'
         )
     if timestamp_ms is not None:
         check_whole("timestamp_ms", timestamp_ms, -1)

@@ -26,9 +26,9 @@ class Member(NamedTuple):
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """The arguments without `self`, with resolved annotations."""
+        """The arguments without `self`, with resolved annotations; those without a name are Python's alone."""
         hints = type_hints(self.function)
-        found = list(inspect.signature(self.function).parameters.values())[1:]
+        found = [each for each in list(inspect.signature(self.function).parameters.values())[1:] if _is_named(each)]
         return [parameter.replace(annotation=hints.get(parameter.name, Any)) for parameter in found]
 
     @property
@@ -107,6 +107,10 @@ def is_optional(hint: Any) -> bool:
 def type_hints(function: Any) -> dict[str, Any]:
     """The annotations of a function or class as types; those that only type checkers import are imported here."""
     return get_type_hints(function, vars(sys.modules[function.__module__]), _Names(function.__module__))
+
+
+def _is_named(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is not parameter.POSITIONAL_ONLY
 
 
 def _member(owner: type, name: str) -> Member | None:

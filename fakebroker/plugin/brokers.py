@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from fakebroker.broker import AsyncFakeBroker, FakeBroker
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import FakebrokerError, InvalidArgument
 from fakebroker.plugin.options import options_of, options_of_run
 
 if TYPE_CHECKING:
@@ -117,7 +117,14 @@ def of_session(item: pytest.Item) -> "list[AnyBroker]":
 def stories(item: pytest.Item) -> list[tuple[str, str]]:
     """A section of the report for each broker that the test uses: its title and text."""
     brokers = [*item.stash.get(BROKERS, []), *of_session(item)]
-    return [(f"fakebroker {broker.bootstrap}", _story(broker)) for broker in brokers]
+    return [(f"fakebroker {_address(broker)}", _story(broker)) for broker in brokers]
+
+
+def _address(broker: "AnyBroker") -> str:
+    try:
+        return broker.bootstrap
+    except InvalidArgument:
+        return "that was not started"
 
 
 def _story(broker: "AnyBroker") -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.arguments import check_path, check_settings, check_whole
 from fakebroker.core.cluster_state import ClusterState, cluster_state, random_state
 from fakebroker.errors import InvalidArgument
+from fakebroker.handles.short_errors import ShortErrors
 from fakebroker.snapshot.lost_commits import Commit, without_latest_commit
 from fakebroker.snapshot.state import BrokerState, ClockState, Options, texts
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from fakebroker.virtual_broker import VirtualBroker
 
 
-class Snapshot:
+class Snapshot(ShortErrors):
     """The durable state of a broker at one moment. It never changes, whatever becomes of the broker.
 
     Two snapshots are equal if all of their state is, the time of day included.

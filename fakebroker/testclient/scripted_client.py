@@ -22,6 +22,7 @@ from fakebroker.client.login import Credentials
 from fakebroker.client.requesting import Flow
 from fakebroker.client.steps import ClientSteps
 from fakebroker.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
+from fakebroker.handles.short_errors import ShortErrors
 from fakebroker.listeners import Address
 from fakebroker.testclient.driver import Driver
 from fakebroker.wire.registry import APIS
@@ -94,7 +95,7 @@ class ScriptedClients:
         return self.driver.pass_time(round(timeout_s * 1000), is_done)
 
 
-class PendingStep(Generic[T]):
+class PendingStep(ShortErrors, Generic[T]):
     """A step that was started: it may send several requests, each after the answer to the one before."""
 
     def __init__(self, client: "ScriptedClient", flow: Flow[T]) -> None:
@@ -146,7 +147,7 @@ def _blocking(
     return step
 
 
-class ScriptedClient:
+class ScriptedClient(ShortErrors):
     """One client. Its methods block until the broker has answered; `start` takes a step of `steps` without waiting."""
 
     def __init__(
