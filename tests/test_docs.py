@@ -26,6 +26,25 @@ def examples(fixture: str) -> list[Any]:
     ]
 
 
+TUNED = re.compile(
+    r'"(fetch[.]wait[.]max|session[.]timeout|heartbeat[.]interval|reconnect[.]backoff|retry[.]backoff)[.a-z]*":'
+    "|(fetch_max_wait|retry_backoff|reconnect_backoff|request_timeout)_ms=",
+)
+"""Settings of clients that make them quicker. A line with one says why in a comment: "# tuned: ..."."""
+
+
+def test_clients_in_examples_have_their_default_settings() -> None:
+    """What a reader pastes behaves as the page says with the settings that the reader's clients have."""
+    tuned = [
+        f"{page.name}: {line.strip()}"
+        for page in PAGES
+        for source in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+        for line in source.splitlines()
+        if TUNED.search(line) and "# tuned: " not in line
+    ]
+    assert tuned == []
+
+
 @pytest.mark.clients
 @pytest.mark.filterwarnings("ignore")  # what the client libraries warn of at import
 @pytest.mark.parametrize("source", examples("fakebroker"))

@@ -538,3 +538,12 @@ def test_the_examples_of_the_page_run(run: Runner) -> None:
     result = run.pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "ignore")
 
     result.assert_outcomes(passed=sum(len(re.findall(r"def test_", block)) for block in blocks))
+
+
+def test_the_markers_name_all_options(pytester: pytest.Pytester) -> None:
+    """`pytest --markers` leaves none out that the mark takes."""
+    from fakebroker.plugin.options import OPTIONS
+
+    text = pytester.runpytest_subprocess("--markers").stdout.str()
+    (line,) = (each for each in text.splitlines() if each.startswith("@pytest.mark.fakebroker("))
+    assert all(f"{option}=..." in line for option in OPTIONS)

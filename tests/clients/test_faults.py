@@ -1,5 +1,6 @@
 """Real clients and the faults of the target experience: what they meet, and how they get over it."""
 
+import time
 from typing import Any
 
 import pytest
@@ -19,8 +20,6 @@ def confluent_consumer(broker: FakeBroker, **config: Any) -> Any:
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
         "client.id": "svc-1",
-        "reconnect.backoff.ms": 10,
-        "retry.backoff.ms": 10,
         **config,
     }
     consumer = confluent_kafka.Consumer(settings)
@@ -47,8 +46,8 @@ def orders(fakebroker: FakeBroker) -> FakeBroker:
 
 
 def test_librdkafka_looks_for_another_coordinator(orders: FakeBroker) -> None:
-    """A synchronous commit is tried again until it is applied, if FindCoordinator need not wait for a Fetch."""
-    consumer = confluent_consumer(orders, **{"fetch.wait.max.ms": 20})
+    """A synchronous commit is tried again until it is applied: FindCoordinator need not wait long for a Fetch."""
+    consumer = confluent_consumer(orders)
     read(consumer, 3)
     fault = orders.fault(api="OffsetCommit", group="billing", error="NOT_COORDINATOR", times=2)
     consumer.commit(asynchronous=False)
@@ -71,6 +70,21 @@ def test_a_commit_is_done_but_the_client_never_learns_it(orders: FakeBroker) -> 
     close(consumer)
     assert fault.hits == 1
     assert not fault.is_set
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_lost_answer_is_got_over_at_default_settings(orders: FakeBroker, protocol: str) -> None:
+    """A synchronous commit takes a tenth of a second, not the session's 45: polls end soon in the test profile."""
+    consumer = confluent_consumer(orders, **{"group.protocol": protocol})
+    read(consumer, 3)
+    orders.fault(api="OffsetCommit", after="applied", action="disconnect", times=1)
+    began_s = time.monotonic()
+    consumer.commit(asynchronous=False)
+    took_s = time.monotonic() - began_s
+    close(consumer)
+
+    assert took_s < 4
+    assert orders.group("billing").offsets == {("orders", 0): 3}
 
 
 def test_half_an_answer_and_a_reset_make_the_client_fetch_again(orders: FakeBroker) -> None:

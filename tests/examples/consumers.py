@@ -8,17 +8,9 @@ import confluent_kafka
 
 from tests.support.librdkafka import close
 
-QUICK = {
+DEFAULTS = {
     "auto.offset.reset": "earliest",
     "enable.auto.commit": False,
-    "heartbeat.interval.ms": 200,
-    "session.timeout.ms": 6_000,
-    "reconnect.backoff.ms": 20,
-    "reconnect.backoff.max.ms": 100,
-    "retry.backoff.ms": 50,
-    # On its one connection FindCoordinator waits behind a Fetch. If that takes longer than the backoff of a commit,
-    # librdkafka retries the commit into nothing, gives up the coordinator that it has just found, and begins again.
-    "fetch.wait.max.ms": 20,
 }
 
 
@@ -26,7 +18,7 @@ QUICK = {
 def consumer(bootstrap: str, group: str, *topics: str, **options: Any) -> Iterator[confluent_kafka.Consumer]:
     """A consumer of some topics, closed at the end; `options` are librdkafka's, with underscores for dots."""
     renamed = {name.replace("_", "."): value for name, value in options.items()}
-    made = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": group, **QUICK, **renamed})
+    made = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": group, **DEFAULTS, **renamed})
     made.subscribe(list(topics))
     try:
         yield made

@@ -75,7 +75,6 @@ def _consumer(broker: FakeBroker, client_id: str) -> Iterator[Any]:
         "client.id": client_id,
         "group.protocol": "consumer",
         "auto.offset.reset": "earliest",
-        "fetch.wait.max.ms": 20,
     }
     found = confluent_kafka.Consumer(settings)
     try:
