@@ -145,6 +145,8 @@ def python_api_page(note: str) -> str:
         note,
         "",
         "What a test can call, as the source declares it. The fixtures and the marker are in [pytest.md](pytest.md).",
+        "Brokers, errors and `sweep` are imported from `fakebroker`. The types of what brokers give, for annotations,",
+        "are in `fakebroker.types`: `from fakebroker.types import GroupHandle`.",
         "How-to pages: [groups](groups.md), [how long offsets live](expiry.md),",
         "[transactions](transactions.md), [snapshots](snapshots.md),",
         "[faults](faults.md), [fault sweeps](sweep.md).",

@@ -1,7 +1,7 @@
 """Brief lines of the journal, for those who look at all of it: what happened, without decoded requests and answers.
 
-A brief line is a line of docs/journal-schema.md without `run`, `schema_version`, `request` and `response`. One of an
-event also has `text`, which tells it in words, and `parts`, how many lines the entry has; of many only the first
+A brief line is a line of docs/journal-schema.md without `run`, `schema_version`, `request` and `response`, with `text`,
+which tells it in words. One of an event also has `parts`, how many lines the entry has; of many only the first
 MOST_PARTS are made. What requests have stored (`offset_committed`, `records_appended`) is left out.
 
 Most requests are like one before but for their correlation id: what they name, and which errors an answer has, is
@@ -15,11 +15,15 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.arguments import check_whole
 from fakebroker.engine.journal import Exchange, Frame, Journal, Recorded
+from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.journal.from_rows import entries_of
 from fakebroker.journal.lines import row_text
 from fakebroker.journal.rows import Row, rows_of, size_bytes
 from fakebroker.journal.schema import KINDS
 from fakebroker.reports.event_wording import event_text
+from fakebroker.reports.wording import said_text
+from fakebroker.schema.jsonable import uuid_to_text
 
 MOST_PARTS: Final = 20
 MOST_LINES: Final = 1000
@@ -87,6 +91,7 @@ class BriefLines:
     def __init__(self) -> None:
         self._subjects: dict[tuple[bytes, ...], tuple[list[str], list[str]]] = {}
         self._errors: dict[tuple[int, int, bytes], list[str]] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
 
     def of(self, entries: Iterable[Exchange | Recorded]) -> list[Row]:
         """The brief lines of entries, in their order."""
@@ -123,7 +128,22 @@ class BriefLines:
             "received_mono_ms": exchange.received.mono_ms,
             "request_bytes": size_bytes(exchange.request_frame),
             "response_bytes": size_bytes(exchange.response_frame),
+            "text": self._text_of(exchange),
         }
+
+    def _text_of(self, exchange: Exchange) -> str:
+        """The request and its outcome in words, as in the story of a failed test; without the wait."""
+        frames = exchange.request_frame, exchange.response_frame
+        sizes = [MOST_REMEMBERED_BYTES + 1 if isinstance(frame, Frame) else len(frame or b"") for frame in frames]
+        if max(sizes) > MOST_REMEMBERED_BYTES or exchange.peer.overlays:
+            return printable(said_text(exchange), LINE_CHARACTERS)
+        request, response = frames
+        key = request[: _CORRELATION_ID.start], request[_CORRELATION_ID.stop :], (response or b"")[4:], response is None
+        found = self._texts.get(key)
+        if found is None:
+            found = printable(said_text(exchange), LINE_CHARACTERS)
+            _remember(self._texts, key, found)
+        return found
 
     def _subjects_of(self, exchange: Exchange) -> tuple[list[str], list[str]]:
         """The groups and topics that a request names."""
@@ -204,11 +224,20 @@ def brief_rows(rows: Iterable[Row]) -> list[Row]:
     for _, entry in groupby(rows, key=itemgetter("seq")):
         parts = list(entry)
         if parts[0]["kind"] == "request":
-            lines.append(_without_bodies(parts[0]))
+            lines.append(_without_bodies(parts[0]) | {"text": _saved_text(parts[0])})
         else:
             added = {"text": row_text(parts[0]), "parts": len(parts)}
             lines += [_without_bodies(row) | added for row in parts[:MOST_PARTS]]
     return lines
+
+
+def _saved_text(row: Row) -> str:
+    """What a saved request says. Topics that it names by id have their names in the line."""
+    (exchange,) = entries_of([row])
+    assert isinstance(exchange, Exchange)
+    names = dict(zip(exchange.topics, row["topics"], strict=False))
+    exchange.topic_name = lambda topic_id: names.get(uuid_to_text(topic_id))
+    return printable(said_text(exchange), LINE_CHARACTERS)
 
 
 def _event(recorded: Recorded) -> list[Row]:

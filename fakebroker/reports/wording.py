@@ -68,7 +68,12 @@ def step_of(api: str, error: str) -> str:
 def request_text(exchange: Exchange) -> str:
     """A request on one line, without its client: "OffsetCommit v9 of group billing, orders-0=42 -> ok after 3 ms"."""
     waited = f" after {exchange.waited_ms} ms" if exchange.waited_ms else ""
-    return f"{asked_text(exchange)} -> {outcome_text(exchange)}{waited}"
+    return f"{said_text(exchange)}{waited}"
+
+
+def said_text(exchange: Exchange) -> str:
+    """The same without how long it waited."""
+    return f"{asked_text(exchange)} -> {outcome_text(exchange)}"
 
 
 def asked_text(exchange: Exchange) -> str:

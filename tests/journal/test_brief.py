@@ -13,6 +13,7 @@ from fakebroker.instant import Instant
 from fakebroker.journal import brief
 from fakebroker.journal.brief import BriefFilter, BriefLines, brief_rows, stretch
 from fakebroker.journal.rows import rows_of
+from fakebroker.reports.wording import said_text
 from fakebroker.wire.frame import encode_request
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.sim.workload import Workload
@@ -61,9 +62,11 @@ def test_a_line_of_a_request_is_its_line_in_files_without_bodies() -> None:
     whole = [next(iter(rows_of(each, "run"))) for each in exchanges]
 
     lines = BriefLines().of(exchanges)
+    texts = [line.pop("text") for line in lines]
 
     assert len(lines) > 100
     assert lines == [{name: value for name, value in row.items() if name not in BODIES} for row in whole]
+    assert texts == [said_text(exchange) for exchange in exchanges]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
