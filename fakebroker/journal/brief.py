@@ -133,12 +133,12 @@ class BriefLines:
 
     def _text_of(self, exchange: Exchange) -> str:
         """The request and its outcome in words, as in the story of a failed test; without the wait."""
-        frames = exchange.request_frame, exchange.response_frame
-        sizes = [MOST_REMEMBERED_BYTES + 1 if isinstance(frame, Frame) else len(frame or b"") for frame in frames]
-        if max(sizes) > MOST_REMEMBERED_BYTES or exchange.peer.overlays:
+        request, response = exchange.request_frame, exchange.response_frame
+        if isinstance(request, Frame) or isinstance(response, Frame) or exchange.peer.overlays:
             return printable(said_text(exchange), LINE_CHARACTERS)
-        request, response = frames
-        key = request[: _CORRELATION_ID.start], request[_CORRELATION_ID.stop :], (response or b"")[4:], response is None
+        if len(request) + len(response or b"") > MOST_REMEMBERED_BYTES:
+            return printable(said_text(exchange), LINE_CHARACTERS)
+        key = request[: _CORRELATION_ID.start], request[_CORRELATION_ID.stop :], response and response[4:]
         found = self._texts.get(key)
         if found is None:
             found = printable(said_text(exchange), LINE_CHARACTERS)
