@@ -61,7 +61,7 @@ def test_timers_ring_after_a_stop_with_a_parked_request() -> None:
 
     Its wait is the longer one, so a timer that was left for the first would seem to do for it.
     """
-    with FakeBroker() as broker:
+    with FakeBroker(profile="kafka") as broker:  # polls wait as long as they ask
         broker.create_topic("t")
         with connect(broker) as parked:
             parked.sendall(long_poll(300))

@@ -241,7 +241,7 @@ def test_nodes_that_were_added_or_removed(is_running: bool) -> None:
         assert broker.snapshot().state.cluster.nodes == snapshot.state.cluster.nodes
         refusing = {each.node_id for n, each in enumerate(broker.listeners) if broker.server.ports.is_refusing(n)}
         assert {each.node_id for each in broker.listeners} - refusing == set(expected)
-    assert [each.port for each in broker.listeners].split(",")[:2] == ports.split(",")[:2]
+    assert [each.port for each in broker.listeners][:2] == ports[:2]
     assert Snapshot.from_bytes(one_and_three.to_bytes()) == one_and_three
     broker.stop()
 
