@@ -53,8 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers; load the fixtures for the plugins that run async tests, where those are."""
     config.addinivalue_line(
         "markers",
-        "fakebroker(nodes=..., node_id=..., racks=..., config=..., users=..., seed=..., as_release=..., profile=...): how the "
-        "broker of the fixtures `fakebroker` and `fakebroker_async` is made",
+        "fakebroker(nodes=..., node_id=..., racks=..., config=..., users=..., seed=..., as_release=..., "
+        "profile=...): how the broker of the fixtures `fakebroker` and `fakebroker_async` is made",
     )
     config.addinivalue_line(
         "markers",
