@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.classic.holds import Hold, Phase
+from fakebroker.core.groups.classic.holds import Hold, Phase, waiting_members
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.groups.explain_members import MemberExplanation, Reconciliation
 from fakebroker.core.groups.modern.modern_group import ModernGroup
@@ -20,7 +20,8 @@ class RebalanceView(NamedTuple):
     epoch was not computed, or "reconciliation", while members are on their way to it. `joined` and `awaited` are member
     ids: whose request waits or who is there, and who is missing. `text` says what the group waits for and `ends` what
     ends that, in words; `left_ms` is the monotonic time after which it ends at the latest, null where no timer does it,
-    by `rule`. `hold` says what a test holds.
+    by `rule`. `hold` says what a test holds, `hold_id` which hold that is, to release it; `held_for` is how many members
+    it waits for, null for one that only a release ends, and `held_names` the members it names that are not there.
     """
 
     phase: str
@@ -31,6 +32,9 @@ class RebalanceView(NamedTuple):
     left_ms: int | None = None
     rule: str = ""
     hold: str | None = None
+    hold_id: int | None = None
+    held_for: int | None = None
+    held_names: tuple[str, ...] = ()
 
 
 def rebalance_of(group: "Group", explained: Reconciliation | None, now: "Instant") -> RebalanceView | None:
@@ -49,10 +53,11 @@ def _join_phase(group: ClassicGroup, now: "Instant") -> RebalanceView:
     missing = [each.member_id for each in group.members.values() if each.parked_join is None]
     view = RebalanceView("join", "", joined, [*missing, *group.pending_join_members], "")
     hold = _hold(group, Phase.JOIN)
+    view = _held(view, group, hold, Phase.JOIN)
     left_ms = None if group.join_timer.due_ms is None else group.join_timer.due_ms - now.mono_ms
     if hold is not None and left_ms is None:
-        return view._replace(text="a test holds the join phase", ends=hold.text(Phase.JOIN), hold=hold.text(Phase.JOIN))
-    view = view._replace(left_ms=left_ms, hold=None if hold is None else hold.text(Phase.JOIN))
+        return view._replace(text="a test holds the join phase", ends=hold.text(Phase.JOIN))
+    view = view._replace(left_ms=left_ms)
     if group.in_initial_delay:
         return view._replace(
             text="waits for further members, because the group was Empty",
@@ -72,14 +77,24 @@ def _sync_phase(group: ClassicGroup, now: "Instant") -> RebalanceView:
     joined = [member_id for member_id in group.members if member_id not in group.pending_sync_members]
     left_ms = None if group.sync_timer.due_ms is None else group.sync_timer.due_ms - now.mono_ms
     hold = _hold(group, Phase.SYNC)
-    held = None if hold is None else hold.text(Phase.SYNC)
     text = f"waits for SyncGroup of {_count(missing)}"
     if group.state is State.COMPLETING and group.leader in missing:
         text = f"waits for the assignment, which the leader {group.leader} sends with its SyncGroup"
     ends = (
         "the SyncGroup of all members, or the longest rebalance timeout: then members that have not sent it are removed"
     )
-    return RebalanceView("sync", text, joined, missing, ends, left_ms, "TM-6", held)
+    return _held(RebalanceView("sync", text, joined, missing, ends, left_ms, "TM-6"), group, hold, Phase.SYNC)
+
+
+def _held(view: RebalanceView, group: ClassicGroup, hold: Hold | None, phase: Phase) -> RebalanceView:
+    """The view with what a hold keeps from ending."""
+    if hold is None:
+        return view
+    waiting = waiting_members(group.members.values(), phase)
+    names = tuple(hold.missing(waiting))
+    return view._replace(
+        hold=hold.text(phase), hold_id=hold.hold_id, held_for=hold.until_members, held_names=names
+    )
 
 
 def _of_modern(group: ModernGroup, explained: Reconciliation, now: "Instant") -> RebalanceView:

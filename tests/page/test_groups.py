@@ -7,6 +7,7 @@ from threading import Event, Thread
 import confluent_kafka
 import pytest
 
+from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage
 from tests.support.eventually import eventually
 
@@ -100,7 +101,7 @@ def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
     page.keyboard.type("bill")
     page.locator(".list a.item").nth(2).wait_for(state="detached")
     eventually(lambda: page.locator(".list a.item .name").all_inner_texts() == ["billing", "billing-eu"])
-    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
     page.keyboard.press("j")
     page.keyboard.press("j")
     shown.sees("billing-eu", ".head h2")
@@ -109,6 +110,49 @@ def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
     shown.sees("Choose a group")
     page.get_by_role("button", name="Empty 3").click()
     eventually(lambda: "state=Empty" in page.url)
+
+
+def test_escape_clears_the_filter_and_the_address_alike(shown: ShownPage) -> None:
+    """The box, the list and the address say the same afterwards."""
+    for name in ("billing", "search"):
+        shown.ask("POST", f"/groups/{name}/commit", {"offsets": {"orders": {"0": 1}}})
+    page = shown.open("/groups")
+    page.locator(".list a.item").nth(1).wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("bill")
+    page.locator(".list a.item").nth(1).wait_for(state="detached")
+    page.keyboard.press("Escape")
+    page.locator(".list a.item").nth(1).wait_for()
+    assert page.get_by_label("Find groups").input_value() == ""
+    assert "q=" not in page.url
+
+
+def test_groups_that_expired_are_not_taken_for_groups_that_never_were(shown: ShownPage) -> None:
+    """How many are gone and why, with a link to what happened; the message of the jump counts what it did."""
+    for name in ("billing", "search"):
+        shown.ask("POST", f"/groups/{name}/commit", {"offsets": {"orders": {"0": 1, "1": 1}}})
+    shown.ask("POST", "/topics/orders/records", {"values": ["a", "b", "c"]})
+    page = shown.open("/control")
+    page.get_by_role("button", name="+8 d").click()
+    shown.sees("2 groups gone, 4 offsets expired, 3 records deleted", ".notices")
+    shown.open("/groups")
+    shown.sees("2 groups are gone: their offsets expired")
+    page.get_by_role("link", name="What happened").click()
+    shown.sees("Empty → Dead", ".panel")
+
+
+def test_a_held_rebalance_says_who_is_there_and_is_released(shown: ShownPage, clients: ScriptedClients) -> None:
+    """One of three is there, two more are awaited; the button ends the hold."""
+    shown.ask("POST", "/groups/billing/hold_joins", {"until_members": 3})
+    svc = clients.client("svc-1")
+    pending = svc.send_join("billing", ["orders"])
+    page = shown.open("/groups/billing")
+    shown.sees("1 of 3 members is there", ".rebalance")
+    shown.sees("any 2 more", ".rebalance")
+    page.get_by_role("progressbar", name="1 of 3 members are there").wait_for()
+    page.get_by_role("button", name="Release").click()
+    shown.sees("CompletingRebalance", ".head")
+    assert pending.wait().error_code == 0
 
 
 def test_the_buttons_of_a_group_act_and_show_their_call(shown: ShownPage) -> None:

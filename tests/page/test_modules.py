@@ -71,6 +71,20 @@ def test_the_axis_leaves_out_what_a_test_skipped(shown: ShownPage) -> None:
     assert of_module(shown, "timeline/axis.js", code) == [50, 100, 150, 150 + day, 1150 + day, 100]
 
 
+@pytest.mark.parametrize("how", ["advanced", "advanced with timers"])
+def test_the_axis_is_right_after_a_jump_in_which_something_fell_due(shown: ShownPage, how: str) -> None:
+    """What fell due carries its own moment, which lies before the end of the jump."""
+    code = """(() => {
+        const day = 86400000, timers = HOW === "advanced with timers" ? day : 0;
+        const line = (seq, mono_ms, wall_ms, more = {}) => ({seq, kind: "offset_expired", wall_ms, mono_ms, ...more});
+        const moved = {kind: "clock_moved", how: HOW, from_ms: 1100, to_ms: 1100 + day};
+        const axis = new m.Axis([line(0, 100, 1100), line(1, 100 + timers, 1100, moved), line(2, 100 + timers, 5000)]);
+        return [axis.wallAt(100), axis.wallAt(150), axis.ticks(100, 400, 330).ticks[0][1]];
+    })()""".replace("HOW", repr(how))
+    after = 1100 + 86_400_000
+    assert of_module(shown, "timeline/axis.js", code) == [after, after + 50, after]
+
+
 def test_calls_are_shown_as_a_shell_and_as_python_would_make_them(shown: ShownPage) -> None:
     """Quotes of names from clients stay quotes."""
     code = """(() => {

@@ -72,9 +72,15 @@ def test_where_a_token_is_needed_the_page_asks_for_it(browser: object) -> None:
         context = browser.new_context()  # type: ignore[attr-defined]
         shown = ShownPage(context, url)
         page = shown.open()
-        for token in ("wrong", "s3cret"):
-            page.get_by_label("Token").fill(token)
-            page.get_by_role("button", name="Open").click()
+        page.get_by_label("Token").wait_for()
+        page.wait_for_function("() => document.activeElement.name === 'token'")
+        assert page.get_by_role("alert").count() == 0
+        page.keyboard.type("wrong")
+        page.keyboard.press("Enter")
+        shown.sees("The broker refused that token", "[role=alert]")
+        page.wait_for_function("() => document.activeElement.name === 'token'")
+        page.keyboard.type("s3cret")
+        page.keyboard.press("Enter")
         shown.sees("No groups yet")
         context.close()
         context = browser.new_context()  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 // The page: header, the view that the address names, messages. Everything is drawn from the state, at most once per frame.
 
 import * as api from "./core/api.js";
-import { html, nothing, render, repeat } from "./core/dom.js";
+import { html, nothing, ref, render, repeat } from "./core/dom.js";
 import { icon } from "./core/icons.js";
 import * as keyboard from "./core/keyboard.js";
 import * as live from "./core/live.js";
@@ -118,13 +118,17 @@ function login() {
   };
   return html` <form class="login" @submit=${submit}>
     <h2>This broker wants its control token</h2>
+    ${api.token() ? html`<p class="bad" role="alert">The broker refused that token. Check it and try again.</p>` : ""}
     <p class="muted">
-      It was printed when the broker started, or given with <code>--control-token</code>. It stays in this tab.
+      It was printed when the broker started, or given with <code>--control-token</code>. It is kept for this tab only.
     </p>
-    <label class="field"><span>Token</span><input name="token" type="password" autocomplete="off" required /></label>
+    <label class="field"><span>Token</span><input name="token" type="password" autocomplete="off" required ${focused} /></label>
     <button class="primary">Open</button>
   </form>`;
 }
+
+// The field has the focus as soon as it is in the document.
+const focused = ref((element) => element && queueMicrotask(() => element.focus()));
 
 function notices() {
   const one = ({ text, is_bad }) =>

@@ -6,6 +6,7 @@ import { nowMs } from "../core/live.js";
 import { Resource } from "../core/resource.js";
 import { schedule, state } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
+import { afterJump, beforeJump } from "./jump.js";
 
 export const due = new Resource(); // sessions of clients are put off all the time: the stream does not tell of that
 
@@ -13,8 +14,10 @@ const RATES = [1, 10, 60, 3600];
 const actions = new Actions();
 let draft = "";
 
+const TELLS = { before: beforeJump, after: afterJump };
+
 const advance = (body, text) =>
-  call("POST", "/clock/advance", "broker.clock.advance", body, { done: `The clock moved by ${text}` });
+  call("POST", "/clock/advance", "broker.clock.advance", body, { done: `The clock moved by ${text}`, ...TELLS });
 const HOUR = advance({ hours: 1 }, "an hour");
 const STEPS = [
   ["+1 min", advance({ minutes: 1 }, "a minute")],
@@ -85,7 +88,7 @@ function parsed(text) {
 
 // The call that lets something fall due, and the words for it.
 function until(event) {
-  const options = { done: `The clock moved to: ${event.what}` };
+  const options = { done: `The clock moved to the time when ${event.what}`, ...TELLS };
   if (event.by === "clock")
     return call("POST", "/clock/run_until", "broker.clock.run_until", { when: event.due_ms }, options);
   return call(

@@ -88,8 +88,9 @@ export function path(texts, ...names) {
 // Do what a call says (see parts/call.js), tell how it went. Returns its answer, undefined if it failed.
 export async function perform(call) {
   try {
+    const before = await call.before?.();
     const answer = await send(call.verb, call.path, call.body);
-    if (call.done) notify(call.done);
+    if (call.done) notify(call.after ? `${call.done}: ${await call.after(before)}` : call.done);
     return answer;
   } catch (error) {
     notify(error.message, true);

@@ -40,10 +40,10 @@ export function time(ms, { milliseconds = false, date = true } = {}) {
   return `${date ? `${text.slice(0, 10)} ` : ""}${text.slice(11, milliseconds ? 23 : 19)}`;
 }
 
-// A whole number with narrow spaces between thousands.
+// A whole number with commas between thousands.
 export function count(number) {
   if (number === null || number === undefined) return "";
-  return Math.abs(number) < 10000 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 // A number of bytes.

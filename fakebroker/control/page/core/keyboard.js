@@ -5,7 +5,8 @@ export const KEYS = [
   ["1 2 3 4", "Groups, Timeline, Topics, Control"],
   ["/", "go to the filter"],
   ["j k", "next, previous thing in the list or entry of the timeline"],
-  ["Esc", "leave the filter, close what is open"],
+  ["Enter", "leave the filter and keep it"],
+  ["Esc", "clear the filter, close what is open"],
   ["+ -", "timeline: zoom in, out"],
   ["h l", "timeline: earlier, later"],
   ["0", "timeline: everything"],
@@ -20,7 +21,8 @@ export function start(actions) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const is_writing = event.target.closest?.("input, select, textarea, [contenteditable]");
     if (is_writing) {
-      if (event.key === "Escape") event.target.blur();
+      if (event.key === "Escape") leave(event.target);
+      if (event.key === "Enter" && event.target.type === "search") event.target.blur();
       return;
     }
     if (document.querySelector("dialog[open]") && event.key !== "?") return;
@@ -29,4 +31,13 @@ export function start(actions) {
     event.preventDefault();
     action(event);
   });
+}
+
+// Leave a field. A filter is cleared first, with the event that its view listens to: the browser clears the box without one.
+function leave(field) {
+  if (field.type === "search" && field.value) {
+    field.value = "";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  field.blur();
 }

@@ -54,9 +54,18 @@ export class Axis {
       if (this.place(lines[middle].mono_ms) <= place) low = middle;
       else high = middle - 1;
     }
-    const line = lines[low];
-    const base_ms = line.kind === "clock_moved" ? line.to_ms : line.wall_ms;
-    return base_ms + (place - this.place(line.mono_ms));
+    const at = this.place(lines[low].mono_ms);
+    return this.baseMs(low, at) + (place - at);
+  }
+
+  // The time of day when all that happened at the place of this line was over. What fell due inside of a jump stands at
+  // the jump's place and carries its own moment; after it the time of day is what the clock was moved to.
+  baseMs(index, at) {
+    const { lines } = this;
+    for (let each = index; each >= 0 && this.place(lines[each].mono_ms) === at; each -= 1) {
+      if (lines[each].kind === "clock_moved") return lines[each].to_ms;
+    }
+    return lines[index].wall_ms;
   }
 
   // Where ticks stand in a range that is drawn on so many pixels: [place, time of day], and the step between them.

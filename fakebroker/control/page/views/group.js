@@ -3,6 +3,7 @@
 import { path } from "../core/api.js";
 import { html } from "../core/dom.js";
 import { duration, shortIds, time } from "../core/format.js";
+import { LATEST } from "../core/history.js";
 import { watch } from "../core/live.js";
 import { Resource } from "../core/resource.js";
 import { href } from "../core/router.js";
@@ -13,13 +14,11 @@ import { factList } from "../parts/tables.js";
 import { historyCard } from "./group_history.js";
 import { membersCard } from "./group_members.js";
 import { offsetsCard } from "./group_offsets.js";
-import { rebalanceCard } from "./group_rebalance.js";
+import { heldCard, rebalanceCard } from "./group_rebalance.js";
 import { sharePartitionsCard } from "./share_partitions.js";
 
 const READ_EVERY_MS = 1500; // heartbeats are no change of the group, but of what is shown of it
 const HISTORY = "transition|member_transition|group_epoch_bumped|assignment_computed|offset_expired|offset_deleted";
-
-const LATEST = 2 ** 53 - 1;
 
 const view = new Resource();
 const history = new Resource();
@@ -35,7 +34,7 @@ export function template(group_id, back) {
   if (shown === null) return html`${backLink(back)}${pending(view, `group ${group_id}`)}`;
   const passed_ms = performance.now() - view.got_ms;
   return html` <div class="detail">
-    ${backLink(back)}${head(shown, passed_ms)} ${shown.rebalance ? rebalanceCard(shown, passed_ms) : ""}
+    ${backLink(back)}${head(shown, passed_ms)} ${shown.rebalance ? rebalanceCard(shown, passed_ms, actions) : heldCard(shown, actions)}
     ${membersCard(shown, passed_ms, actions)} ${offsetsCard(shown)} ${sharePartitionsCard(shown.share_partitions ?? [])}
     ${historyCard(history.value, group_id)}
   </div>`;

@@ -9,6 +9,7 @@ import { memo, state } from "../core/store.js";
 import { empty, stateMark } from "../parts/marks.js";
 import { firstSteps } from "../parts/first_steps.js";
 import { VirtualList } from "../parts/virtual_list.js";
+import { goneGroups } from "./gone_groups.js";
 import * as group from "./group.js";
 
 const ROW_PX = 34;
@@ -59,7 +60,7 @@ function body() {
   const rows = shownRows();
   if (groups.rows.size === 0)
     return groups.is_loaded
-      ? empty("No groups yet", firstSteps("group"))
+      ? goneGroups(() => empty("No groups yet", firstSteps("group")))
       : html`<p class="empty muted" role="status">Reading groups …</p>`;
   if (rows.length === 0)
     return empty(
