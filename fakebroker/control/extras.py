@@ -9,6 +9,7 @@ from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import idle_ttl
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.journal import JOURNAL
+from fakebroker.control.overview import OVERVIEW
 from fakebroker.control.problems import Problem
 from fakebroker.control.request_body import body_of
 from fakebroker.control.scenarios import SCENARIOS
@@ -95,6 +96,7 @@ EXTRAS = (
     Extra("GET", "/brokers/{broker_id}", _show_broker, schema="Broker"),
     Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
     *ABOUT,
+    *OVERVIEW,
     *JOURNAL,
     *SNAPSHOTS,
     *SCENARIOS,

@@ -13,6 +13,7 @@ from fakebroker.control.endpoint import Endpoint, creates, has_text
 from fakebroker.control.extra import Extra
 from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
+from fakebroker.control.overview import OVERVIEW_QUERY, OVERVIEW_SCHEMAS
 from fakebroker.control.schema_forms import for_generators, optional_fields, without_null
 
 _REF = "#/components/schemas/{model}"
@@ -117,6 +118,7 @@ _EXTRA_SCHEMAS: dict[str, Schema] = {
     "Health": {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]},
     "Document": {"type": "object", "description": "An OpenAPI document."},
     **ABOUT_SCHEMAS,
+    **OVERVIEW_SCHEMAS,
 }
 
 
@@ -203,7 +205,7 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
 
 def _query_parameter(name: str) -> dict[str, Json]:
     """A field of the query of an operation that is no power."""
-    schema = dict(QUERY_SCHEMAS[name])
+    schema = dict((QUERY_SCHEMAS | OVERVIEW_QUERY)[name])
     return {"name": name, "in": "query", "description": schema.pop("description"), "schema": schema}
 
 

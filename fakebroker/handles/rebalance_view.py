@@ -92,9 +92,7 @@ def _held(view: RebalanceView, group: ClassicGroup, hold: Hold | None, phase: Ph
         return view
     waiting = waiting_members(group.members.values(), phase)
     names = tuple(hold.missing(waiting))
-    return view._replace(
-        hold=hold.text(phase), hold_id=hold.hold_id, held_for=hold.until_members, held_names=names
-    )
+    return view._replace(hold=hold.text(phase), hold_id=hold.hold_id, held_for=hold.until_members, held_names=names)
 
 
 def _of_modern(group: ModernGroup, explained: Reconciliation, now: "Instant") -> RebalanceView:

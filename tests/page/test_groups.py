@@ -63,7 +63,7 @@ def test_a_real_group_rebalances_and_dies_of_age_while_it_is_shown(shown: ShownP
         with consumer(shown, "svc-2"):
             shown.sees("svc-2", ".members")
             shown.sees("2 members")
-            shown.sees("Stable → PreparingRebalance", ".history")
+            shown.sees("Rebalance: svc-2", ".history")
             shown.sees("joined", ".history")
             eventually(lambda: bool(shown.ask("GET", "/groups/billing")["offsets"]))
             shown.sees("kept", "[aria-label='Committed offsets']")

@@ -85,6 +85,41 @@ def test_the_axis_is_right_after_a_jump_in_which_something_fell_due(shown: Shown
     assert of_module(shown, "timeline/axis.js", code) == [after, after + 50, after]
 
 
+def test_the_steps_of_a_rebalance_are_one_rebalance(shown: ShownPage) -> None:
+    """For each kind of group: its cause, members before and after, how long it took; other lines stand alone."""
+    code = """(() => {
+        let seq = 0;
+        const line = (kind, group, mono_ms, more) => ({seq: ++seq, kind, group, mono_ms, wall_ms: mono_ms, ...more});
+        const step = (group, mono_ms, before, after, reason) =>
+            line("transition", group, mono_ms, {before, after, reason, generation: 1});
+        const lines = [
+            line("group_stored", "classic", 0, {members: 2}),
+            step("classic", 100, "Stable", "PreparingRebalance", "b left"),
+            line("group_epoch_bumped", "share", 150, {epoch: 2, reason: "s joined"}),
+            step("classic", 300, "PreparingRebalance", "CompletingRebalance", "over"),
+            line("group_stored", "classic", 350, {members: 1}),
+            step("classic", 400, "CompletingRebalance", "Stable", "stored"),
+            line("offset_expired", "classic", 500, {}),
+            line("assignment_computed", "share", 550, {epoch: 2, members: 1}),
+            line("group_epoch_bumped", "consumer", 600, {epoch: 3, reason: "c joined"}),
+            step("consumer", 600, "Empty", "Assigning", "c joined"),
+            line("assignment_computed", "consumer", 610, {epoch: 3, members: 1}),
+            step("consumer", 620, "Reconciling", "Stable", "all have it"),
+            line("member_transition", "consumer", 630, {epoch: 3}),
+            step("classic", 700, "Stable", "PreparingRebalance", "c joined"),
+        ];
+        return m.happenings(lines).map((each) => each.steps
+            ? [each.group, each.cause, each.steps.length, each.before, each.after, each.took_ms] : each.kind);
+    })()"""
+    assert of_module(shown, "core/rebalances.js", code) == [
+        ["classic", "b left", 3, 2, 1, 300],
+        ["share", "s joined", 2, None, 1, 400],
+        "offset_expired",
+        ["consumer", "c joined", 5, 0, 1, 20],
+        ["classic", "c joined", 1, 1, None, None],
+    ]
+
+
 def test_calls_are_shown_as_a_shell_and_as_python_would_make_them(shown: ShownPage) -> None:
     """Quotes of names from clients stay quotes."""
     code = """(() => {

@@ -63,9 +63,19 @@ export class VirtualList {
     schedule();
   }
 
-  template(rows, label) {
+  // From which row to which one the rows are drawn.
+  bounds(rows) {
     const from = Math.max(0, Math.min(Math.floor(this.top_px / this.row_px), rows.length) - BEYOND);
-    const to = Math.min(rows.length, Math.ceil((this.top_px + this.height_px) / this.row_px) + BEYOND);
+    return [from, Math.min(rows.length, Math.ceil((this.top_px + this.height_px) / this.row_px) + BEYOND)];
+  }
+
+  // The rows that are drawn.
+  inSight(rows) {
+    return rows.slice(...this.bounds(rows));
+  }
+
+  template(rows, label) {
+    const [from, to] = this.bounds(rows);
     const inSight = rows.slice(from, to).map((row, at) => [row, from + at]);
     const drawRow = ([row, at]) =>
       html` <div

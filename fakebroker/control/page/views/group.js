@@ -4,12 +4,14 @@ import { path } from "../core/api.js";
 import { html } from "../core/dom.js";
 import { duration, shortIds, time } from "../core/format.js";
 import { LATEST } from "../core/history.js";
-import { watch } from "../core/live.js";
+import { nowMs, watch } from "../core/live.js";
+import { KINDS, rebalancesOf } from "../core/rebalances.js";
 import { Resource } from "../core/resource.js";
 import { href } from "../core/router.js";
 import { state } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
 import { pending, stateMark } from "../parts/marks.js";
+import { causeText, outcomeText } from "../parts/rebalance_line.js";
 import { factList } from "../parts/tables.js";
 import { historyCard } from "./group_history.js";
 import { membersCard } from "./group_members.js";
@@ -18,7 +20,7 @@ import { heldCard, rebalanceCard } from "./group_rebalance.js";
 import { sharePartitionsCard } from "./share_partitions.js";
 
 const READ_EVERY_MS = 1500; // heartbeats are no change of the group, but of what is shown of it
-const HISTORY = "transition|member_transition|group_epoch_bumped|assignment_computed|offset_expired|offset_deleted";
+const HISTORY = `${KINDS}|offset_expired|offset_deleted`;
 
 const view = new Resource();
 const history = new Resource();
@@ -47,7 +49,7 @@ function backLink(back) {
 function open(group_id) {
   if (view.path !== path`/groups/${group_id}/view`) actions = new Actions();
   view.show(path`/groups/${group_id}/view`);
-  history.show(path`/journal/brief?group=${group_id}&kind=${HISTORY}&before=${LATEST}&limit=200`);
+  history.show(path`/journal/brief?group=${group_id}&kind=${HISTORY}&before=${LATEST}&limit=400`);
   unwatch ??= watch((names) => {
     if (names.includes("all") || names.includes("groups") || names.includes("journal")) view.refresh();
     if (names.includes("all") || names.includes("groups") || names.includes("group_history")) history.refresh();
@@ -77,12 +79,24 @@ function head(group, passed_ms) {
       <span class="muted" title=${time(group.state_ms)}>for ${duration(for_ms)}</span>
       <span class="end nowrap"><a href=${href("timeline", [], { group: group.group_id })}>Timeline</a></span>
     </div>
-    ${group.state_reason ? html`<p title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
+    ${lastRebalance()}
+    ${group.state_reason ? html`<p class="muted" title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
     ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
     ${factList(facts(group))}
     <div class="actions">${buttons(group)}</div>
     ${actions.line(rebalanceCall(group))}
   </div>`;
+}
+
+// When the group rebalanced last, and why.
+function lastRebalance() {
+  const last = rebalancesOf(history.value?.lines ?? []).at(-1);
+  if (!last) return "";
+  const ago_ms = nowMs() - last.wall_ms;
+  return html`<p class="why" title=${last.cause}>
+    <strong>${last.took_ms === null ? "Rebalances since" : "Last rebalance"} ${duration(ago_ms)}${last.took_ms === null ? "" : " ago"}:</strong>
+    ${causeText(last)}; ${outcomeText(last)}
+  </p>`;
 }
 
 function facts(group) {

@@ -1,39 +1,59 @@
-// What happened to a group, the last first: transitions with their cause, epochs, offsets that were lost.
+// What happened to a group, the last first: a line for each rebalance, which opens to its steps, and what else there was.
 
 import { html } from "../core/dom.js";
 import { shortIds, time } from "../core/format.js";
+import { happenings } from "../core/rebalances.js";
 import { href } from "../core/router.js";
 import { eventLook, eventText } from "../parts/events.js";
+import { causeText, outcomeText } from "../parts/rebalance_line.js";
 
 const MOST_ROWS = 60;
 
 // `answer` is what the journal has of the group, null before it was read.
 export function historyCard(answer, group_id) {
   if (answer === null) return "";
-  const lines = answer.lines
-    .filter((line) => line.part === 0 || line.kind === "offset_expired")
+  const rows = happenings(answer.lines.filter((line) => line.part === 0 || line.kind === "offset_expired"))
     .slice(-MOST_ROWS)
     .reverse();
   return html` <section class="card" aria-label="What happened">
     <h2>What happened</h2>
     ${
-      lines.length
+      rows.length
         ? html`<ol class="history">
-            ${lines.map((line) => entry(line, group_id))}
+            ${rows.map((row) => (row.steps ? rebalance(row, group_id) : entry(row, group_id)))}
           </ol>`
-        : html`<p class="muted">Nothing that the journal remembers.</p>`
+        : html`<p class="muted">The journal has nothing about this group.</p>`
     }
   </section>`;
 }
 
+function rebalance(row, group_id) {
+  return html` <li>
+    ${moment(row.steps[0], group_id)}
+    <span class="mark ${row.took_ms === null ? "warn" : "good"}" aria-hidden="true"></span>
+    <details>
+      <summary title=${row.cause}>
+        Rebalance: ${causeText(row)} <span class="muted nowrap">${outcomeText(row)}</span>
+      </summary>
+      <ol class="history">
+        ${row.steps.map((line) => entry(line, group_id))}
+      </ol>
+    </details>
+  </li>`;
+}
+
+function moment(line, group_id) {
+  return html`<a
+    class="mono nowrap"
+    href=${href("timeline", [], { group: group_id, seq: line.seq })}
+    title=${time(line.wall_ms, { milliseconds: true })}
+    >${time(line.wall_ms, { milliseconds: true, date: false })}</a
+  >`;
+}
+
 function entry(line, group_id) {
   return html` <li>
-    <a
-      class="mono nowrap"
-      href=${href("timeline", [], { group: group_id, seq: line.seq })}
-      title=${time(line.wall_ms, { milliseconds: true })}
-      >${time(line.wall_ms, { milliseconds: true, date: false })}</a
-    >
+    ${moment(line, group_id)}
     <span class="mark ${eventLook(line)}" aria-hidden="true"></span>
     <span title=${line.reason ?? ""}
       >${shortIds(eventText(line))}${line.reason ? html` <span class="muted">because ${shortIds(line.reason)}</span>` : ""}</span

@@ -3,6 +3,7 @@
 import { html, nothing } from "../core/dom.js";
 import { count, counted, duration } from "../core/format.js";
 import { groups } from "../core/groups.js";
+import { lagOf, wantLags } from "../core/lags.js";
 import { nowMs } from "../core/live.js";
 import { alterQuery, go, href, queried } from "../core/router.js";
 import { memo, state } from "../core/store.js";
@@ -38,8 +39,14 @@ function shownRows() {
 
 const kept = () => ({ q: queried("q"), state: queried("state"), order: queried("order") });
 
+// The group in the address; the only one there is needs no choice.
 function chosenId() {
-  return state.route.path[0];
+  return state.route.path[0] ?? (groups.rows.size === 1 && isWide() ? groups.rows.keys().next().value : undefined);
+}
+
+// Whether the list and the group are beside each other: a phone shows one of them.
+function isWide() {
+  return matchMedia("(min-width: 761px)").matches;
 }
 
 export const groupsView = {
@@ -67,7 +74,12 @@ function body() {
       "No group passes the filter",
       html`<div><a href=${href("groups")}>Show all ${count(groups.rows.size)}</a></div>`,
     );
-  return list.template(rows, "Groups");
+  wantLags(list.inSight(rows).map((row) => row.group_id));
+  return html`<div class="item heads" aria-hidden="true">
+      <span class="grow">Group</span><span>State</span><span class="count">Members</span><span class="count">Lag</span
+      ><span class="age">For</span>
+    </div>
+    ${list.template(rows, "Groups")}`;
 }
 
 function tools() {
@@ -110,7 +122,9 @@ function item(row) {
   >
     <span class="name grow ellipsis" title=${row.group_id}>${row.group_id}</span>
     ${row.kind && row.kind !== "classic" ? html`<span class="tag">${row.kind}</span>` : ""} ${stateMark(row.state)}
-    <span class="muted nowrap age" title="in this state since">${duration(Math.max(0, nowMs() - row.state_ms))}</span>
+    <span class="muted nowrap count">${row.members || ""}</span>
+    <span class="nowrap count ${lagOf(row.group_id) ? "warn" : "muted"}">${count(lagOf(row.group_id))}</span>
+    <span class="muted nowrap age">${row.state_ms < 0 ? "" : duration(Math.max(0, nowMs() - row.state_ms))}</span>
   </a>`;
 }
 
