@@ -76,7 +76,7 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     assert [answer.topics[0].partitions[0][1] for answer in answers] == [16, 16, 0]
     shown.sees("2 hits", "[aria-label='Faults']")
     faults.get_by_role("button", name="Remove", exact=True).click()
-    shown.sees("None is set", "[aria-label='Faults']")
+    shown.sees("No fault is set", "[aria-label='Faults']")
     assert shown.ask("GET", "/faults") == []
 
 
@@ -85,9 +85,26 @@ def test_what_a_fault_cannot_be_is_told_in_the_apis_words(shown: ShownPage) -> N
     shown.open("/control")
     faults = card(shown, "Faults")
     faults.get_by_label("API").fill("OffsetComit")
+    faults.get_by_label("error", exact=True).fill("NOT_COORDINATOR")
     faults.get_by_role("button", name="Set the fault").click()
     shown.sees("did you mean OffsetCommit", "[role=alert]")
     assert shown.ask("GET", "/faults") == []
+
+
+def test_a_fault_needs_an_effect_and_one_of_every_request_is_asked_for(shown: ShownPage) -> None:
+    """The form begins empty and cannot be sent; without anything narrow the page asks first."""
+    page = shown.open("/control")
+    faults = card(shown, "Faults")
+    button = faults.get_by_role("button", name="Set the fault")
+    faults.get_by_label("API").wait_for()
+    assert button.is_disabled()
+    faults.get_by_label("error", exact=True).fill("NOT_COORDINATOR")
+    button.click()
+    shown.sees("hits every request of every client", "dialog")
+    page.get_by_role("button", name="Cancel").click()
+    assert shown.ask("GET", "/faults") == []
+    offered = faults.get_by_label("action").locator("option").all_inner_texts()
+    assert set(offered[1:]) == {each["name"] for each in shown.ask("GET", "/names")["actions"]}
 
 
 def test_nodes_stop_start_and_are_cut_off(shown: ShownPage) -> None:
@@ -155,5 +172,5 @@ def test_a_reset_is_asked_for_before_it_is_done(shown: ShownPage) -> None:
     whole.get_by_role("button", name="Reset the broker").click()
     page.get_by_role("button", name="Yes").click()
     eventually(lambda: shown.ask("GET", "/groups") == [])
-    page.keyboard.press("1")
+    page.keyboard.press("2")
     shown.sees("No groups yet")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
 PLACES = {
+    "overview": ("/overview", "svc-1", "[aria-label='Latest rebalances']"),
+    "transactions": ("/transactions/copier", "Next:", ".detail"),
+    "clients": ("/clients", "svc-1", "[aria-label='Connections']"),
     "groups": ("/groups/billing", "svc-1", ".members"),
     "timeline": ("/timeline?polls=1", "JoinGroup", ".entries"),
     "entry": ("/timeline?seq=3", "Entry 3", ".panel"),
@@ -34,6 +37,7 @@ def lived(shown: ShownPage, clients: ScriptedClients) -> ShownPage:
     shown.ask("POST", "/groups/billing/hold_joins", {"until_members": 3})
     shown.ask("POST", "/groups/billing/rebalance", {"reason": "the test wants it"})
     shown.ask("POST", "/groups/other/commit", {"offsets": {"orders": {"0": 1}}})
+    client.init_producer_id(transactional_id="copier")
     return shown
 
 
@@ -96,10 +100,11 @@ def test_narrow_screens_need_no_scrolling_sideways(lived: ShownPage, width: int)
 
 def test_everything_is_reached_with_the_keyboard(lived: ShownPage) -> None:
     """Digits go to the views, tab goes through what can be used, the first stop leads past the header."""
-    page = lived.open()
+    page = lived.open("/groups")
     lived.sees("billing", ".list")
-    for key, name in (("2", "Timeline"), ("3", "Topics"), ("4", "Control"), ("1", "Groups")):
-        page.keyboard.press(key)
+    views = ("Overview", "Groups", "Timeline", "Topics", "Transactions", "Clients", "Control")
+    for key, name in [*enumerate(views, 1), (2, "Groups")]:
+        page.keyboard.press(str(key))
         page.get_by_role("link", name=name, exact=True).and_(page.locator("[aria-current=page]")).wait_for()
     page.reload()
     lived.sees("billing", ".list")

@@ -63,7 +63,7 @@ def test_an_isolated_broker_is_chosen_in_the_header(shown: ShownPage) -> None:
     broker_id = shown.ask("POST", "/brokers", {})["broker_id"]
     shown.ask("PUT", f"/brokers/{broker_id}/topics/orders", {})
     shown.ask("POST", f"/brokers/{broker_id}/groups/mine/commit", {"offsets": {"orders": {"0": 1}}})
-    page = shown.open()
+    page = shown.open("/groups")
     shown.sees("No groups yet")
     page.get_by_label("Broker").select_option(broker_id)
     page.locator(".list a.item").first.click()

@@ -47,7 +47,7 @@ def consumer(shown: ShownPage, client_id: str, group: str = "billing") -> Iterat
 
 def test_without_groups_it_says_what_to_do_with_this_very_address(shown: ShownPage) -> None:
     """The address is in the program that is offered for copying."""
-    page = shown.open()
+    page = shown.open("/groups")
     shown.sees("No groups yet")
     eventually(lambda: f'"bootstrap.servers": "{shown.bootstrap}"' in page.inner_text(".empty pre"))
 
@@ -95,7 +95,7 @@ def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
     """The filter and the chosen state are in the address, and the list follows the keyboard."""
     for name in ("billing", "billing-eu", "search"):
         shown.ask("POST", f"/groups/{name}/commit", {"offsets": {"orders": {"0": 1}}})
-    page = shown.open()
+    page = shown.open("/groups")
     page.locator(".list a.item").nth(2).wait_for()
     page.keyboard.press("/")
     page.keyboard.type("bill")
@@ -169,7 +169,7 @@ def test_the_buttons_of_a_group_act_and_show_their_call(shown: ShownPage) -> Non
         page.get_by_role("button", name="curl").click()
         shown.sees("/groups/billing/rebalance --json", ".calls")
         first = shown.ask("GET", "/groups/billing")["members"][0]["member_id"]
-        page.get_by_role("button", name="Evict").click()
+        page.get_by_role("button", name="Remove").click()
         eventually(lambda: first not in [each["member_id"] for each in shown.ask("GET", "/groups/billing")["members"]])
     shown.sees("Empty", ".head")
     page.get_by_role("button", name="Delete").click()

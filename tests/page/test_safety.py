@@ -26,7 +26,7 @@ def test_names_of_clients_are_text_wherever_they_are_shown(shown: ShownPage, cli
     shown.ask("POST", "/topics/orders/records", record)
     shown.ask("POST", "/faults", {"client_id": HOSTILE, "error": "NOT_COORDINATOR"})
     client.heartbeat()
-    page = shown.open()
+    page = shown.open("/groups")
     shown.sees(HOSTILE, ".list")
     page.locator(".list a.item").first.click()
     for where in (".head", ".members", "[aria-label='Committed offsets']"):
@@ -81,12 +81,12 @@ def test_where_a_token_is_needed_the_page_asks_for_it(browser: object) -> None:
         page.wait_for_function("() => document.activeElement.name === 'token'")
         page.keyboard.type("s3cret")
         page.keyboard.press("Enter")
-        shown.sees("No groups yet")
+        shown.sees("No group has rebalanced")
         context.close()
         context = browser.new_context()  # type: ignore[attr-defined]
         shown = ShownPage(context, url)
         shown.open("token=s3cret")
-        shown.sees("No groups yet")
+        shown.sees("No group has rebalanced")
         assert "s3cret" not in shown.page.url
         assert shown.complaints == []
         context.close()

@@ -11,13 +11,24 @@ import * as theme from "./core/theme.js";
 import { dialogs, toggleHelp } from "./parts/dialogs.js";
 import { copyable } from "./parts/copy.js";
 import { clockFact } from "./parts/clock_fact.js";
+import { clientsView } from "./views/clients.js";
 import { controlView } from "./views/control.js";
 import { groupsView } from "./views/groups.js";
+import { overviewView } from "./views/overview.js";
 import { timelineView } from "./views/timeline.js";
 import { topicsView } from "./views/topics.js";
+import { transactionsView } from "./views/transactions.js";
 
-const VIEWS = { groups: groupsView, timeline: timelineView, topics: topicsView, control: controlView };
-const TITLES = { groups: "Groups", timeline: "Timeline", topics: "Topics", control: "Control" };
+const VIEWS = {
+  overview: overviewView,
+  groups: groupsView,
+  timeline: timelineView,
+  topics: topicsView,
+  transactions: transactionsView,
+  clients: clientsView,
+  control: controlView,
+};
+const TITLES = Object.fromEntries(Object.keys(VIEWS).map((name) => [name, name[0].toUpperCase() + name.slice(1)]));
 const TICK_MS = 1000; // ages and countdowns that are shown in seconds
 
 let opened = null; // the view that is shown
@@ -88,7 +99,7 @@ function header(name) {
 
 function brokerFacts() {
   return html` ${brokerChoice()}${clockFact()}
-  ${state.bootstrap ? html`<span class="fact"><span class="muted">bootstrap</span>${copyable(state.bootstrap, "the bootstrap address")}</span>` : ""}`;
+  ${state.bootstrap ? html`<span class="fact bootstrap"><span class="muted">bootstrap</span>${copyable(state.bootstrap, "the bootstrap address")}</span>` : ""}`;
 }
 
 // Which broker, where tests made some of their own.

@@ -121,7 +121,7 @@ function dueTable({ due: events, got_ms, due_got_ms, rate, is_frozen }) {
         ${event.by === "timers" ? html`<span title="A timer of clients: real time, or advance(timers=True)">timer</span>` : html`<span title="By the time of day">time of day</span>`}
       </td>
       <td class="number">
-        ${actions.button("Go there", until({ ...event, left_ms: left(event) }), { kind: "plain" })}
+        ${actions.button("Advance to here", until({ ...event, left_ms: left(event) }), { kind: "small" })}
       </td>
     </tr>`;
   return html`<div class="scroll" tabindex="0" role="group" aria-label="What falls due">

@@ -11,7 +11,7 @@ import { Actions, call } from "../parts/call.js";
 export const faults = new Resource();
 const names = new Resource();
 const actions = new Actions();
-let draft = { api: "", error: "NOT_COORDINATOR" };
+let draft = {};
 
 // The fields of the form: [name, label, kind, where its suggestions come from].
 const WHICH = [
@@ -31,10 +31,10 @@ const SELDOM = [
   ["node", "node", "number"],
   ["version", "version", "text"],
   ["transactional_id", "transactional id", "text"],
-  ["nth", "only the n-th", "number"],
-  ["every", "each n-th", "number"],
+  ["nth", "only the nth", "number"],
+  ["every", "every nth", "number"],
   ["probability", "probability", "number"],
-  ["after", "after", "choice", "after"],
+  ["after", "after", "choice", "moments"],
   ["jitter_s", "jitter, s", "number"],
   ["throttle_ms", "throttle, ms", "number"],
   ["bytes", "bytes", "number"],
@@ -42,7 +42,8 @@ const SELDOM = [
   ["bytes_per_s", "bytes per s", "number"],
   ["for_s", "for, s", "number"],
 ];
-const ACTIONS = ["disconnect", "drop-answer", "answer-twice", "truncate", "corrupt", "slow", "stall-reading"];
+const NARROW = ["api", "client_id", "group", "topic", "partition", "node", "version", "transactional_id"];
+const EFFECTS = ["error", "action", "delay_s", "jitter_s", "throttle_ms"];
 
 export function faultsCard() {
   names.show("/names");
@@ -55,7 +56,7 @@ export function faultsCard() {
         >${set.length ? actions.button("Remove all", clear, { then: () => faults.refresh() }) : ""}</span
       >
     </div>
-    ${set.length ? table(set) : html`<p class="muted">None is set: every request is served as Kafka would.</p>`}
+    ${set.length ? table(set) : html`<p class="muted">No fault is set: every request is served as Kafka would serve it.</p>`}
     ${form()}
   </section>`;
 }
@@ -75,7 +76,7 @@ function table(set) {
         >
         <span class="muted">of ${count(each.matched)}</span>
       </td>
-      <td class="number">${actions.button("Remove", remove, { kind: "plain", then: () => faults.refresh() })}</td>
+      <td class="number">${actions.button("Remove", remove, { kind: "small", then: () => faults.refresh() })}</td>
     </tr>`;
   };
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Faults that are set">
@@ -98,7 +99,11 @@ function declared() {
 }
 
 function form() {
-  const add = call("POST", "/faults", "broker.fault", declared(), { done: "The fault is set" });
+  const fields = declared();
+  const has_effect = EFFECTS.some((name) => name in fields);
+  const is_narrow = NARROW.some((name) => name in fields);
+  const ask = is_narrow ? undefined : "This fault hits every request of every client. Set it?";
+  const add = call("POST", "/faults", "broker.fault", fields, { done: "The fault is set", ask });
   return html` <form class="fault" @submit=${(event) => event.preventDefault()}>
     ${part("Which requests", WHICH)}${part("What happens", WHAT)}
     <details>
@@ -106,10 +111,11 @@ function form() {
       ${part("", SELDOM)}
     </details>
     <div class="actions">
-      ${actions.button("Set the fault", add, { kind: "primary", then: () => faults.refresh() })}
-      <button type="button" @click=${() => change({})}>Empty the form</button>
+      ${actions.button("Set the fault", add, { kind: "primary", is_disabled: !has_effect, title: has_effect ? "" : "Choose what happens: an error, an action or a delay", then: () => faults.refresh() })}
+      <button type="button" @click=${() => change({})}>Clear the form</button>
+      ${has_effect ? "" : html`<span class="muted">Choose an error, an action or a delay.</span>`}
     </div>
-    ${actions.line(add)}
+    ${has_effect ? actions.line(add) : ""}
   </form>`;
 }
 
@@ -130,7 +136,7 @@ function field([name, label, kind, source]) {
   const set = (event) => change({ ...draft, [name]: event.target.value });
   const value = draft[name] ?? "";
   if (kind === "choice") {
-    const options = source === "actions" ? ACTIONS : ["received", "applied"];
+    const options = (names.value?.[source] ?? []).map((each) => each.name ?? each);
     return html`<label class="field"
       ><span>${label}</span
       ><select @change=${set}>

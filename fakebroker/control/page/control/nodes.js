@@ -43,7 +43,7 @@ export function nodesCard() {
       <td class="mono">${node.address.host}:${node.address.port}</td>
       <td>
         <div class="actions">
-          ${offered(node).map((verb) => actions.button(WORDS[verb][0], act(node, verb), { kind: "plain", then: () => nodes.refresh() }))}
+          ${offered(node).map((verb) => actions.button(WORDS[verb][0], act(node, verb), { kind: "small", then: () => nodes.refresh() }))}
         </div>
       </td>
     </tr>`;

@@ -55,8 +55,8 @@ function table(kept, then) {
       </td>
       <td>
         <div class="actions">
-          ${actions.button("Restore", restore, { kind: "plain" })} ${download(id)}
-          ${actions.button("Delete", remove, { kind: "plain", then })}
+          ${actions.button("Restore", restore, { kind: "small" })} ${download(id)}
+          ${actions.button("Delete", remove, { kind: "small", then })}
         </div>
       </td>
     </tr>`;

@@ -3,15 +3,16 @@
 import { get } from "./api.js";
 
 export const LATEST = 2 ** 53 - 1; // a number that no entry has reached
+const MOST_PAGES = 20;
 
-// All lines of these kinds that the journal has, newest page first, oldest line first within all; at most `pages` pages.
-export async function linesBack(kinds, pages) {
+// What `/journal/brief?...` has in front of the newest entry, page by page until there are so many lines: {lines}, oldest first.
+export async function readBack(path, most_lines = 400) {
   let lines = [];
   let before = LATEST;
-  for (let page = 0; before !== null && page < pages; page += 1) {
-    const answer = await get(`/journal/brief?kind=${kinds}&before=${before}&limit=1000`);
+  for (let page = 0; before !== null && page < MOST_PAGES && lines.length < most_lines; page += 1) {
+    const answer = await get(`${path}&before=${before}&limit=1000`);
     lines = answer.lines.concat(lines);
     before = answer.previous;
   }
-  return lines;
+  return { lines };
 }

@@ -2,7 +2,7 @@
 
 // All keys with what they do: the help shows this table.
 export const KEYS = [
-  ["1 2 3 4", "Groups, Timeline, Topics, Control"],
+  ["1 to 7", "Overview, Groups, Timeline, Topics, Transactions, Clients, Control"],
   ["/", "go to the filter"],
   ["j k", "next, previous thing in the list or entry of the timeline"],
   ["Enter", "leave the filter and keep it"],

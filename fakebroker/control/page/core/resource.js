@@ -7,7 +7,9 @@ import { schedule } from "./store.js";
 const AT_MOST_EVERY_MS = 400;
 
 export class Resource {
-  constructor() {
+  // `read(path)` gives what is at a path.
+  constructor(read = get) {
+    this.get = read;
     this.path = null;
     this.value = null; // what was read last; null before
     this.error = null;
@@ -53,7 +55,7 @@ export class Resource {
     let value = null;
     let error = null;
     try {
-      value = await get(path);
+      value = await this.get(path);
     } catch (caught) {
       error = caught;
     }

@@ -3,7 +3,7 @@
 
 import { change, state } from "./store.js";
 
-export const VIEWS = ["groups", "timeline", "topics", "control"];
+export const VIEWS = ["overview", "groups", "timeline", "topics", "transactions", "clients", "control"];
 
 function parse(fragment) {
   const [path, query] = fragment.replace(/^#\/?/, "").split("?");

@@ -1,7 +1,7 @@
 // The state of the page, in one object. Views read it; `change` alters it and has the page drawn again, once per frame.
 
 export const state = {
-  route: { view: "groups", path: [], query: new URLSearchParams() },
+  route: { view: "overview", path: [], query: new URLSearchParams() },
   link: { is_up: false, is_refused: false, text: "connecting" }, // to the control port
   page: null, // what the server says of itself: a broker, or a journal file
   clock: null,

@@ -49,7 +49,7 @@ function question(call) {
 }
 
 function help() {
-  const keys = (text) => text.split(" ").map((key) => html`<kbd>${key}</kbd> `);
+  const keys = (text) => text.split(" ").map((key) => (key === "to" ? "to " : html`<kbd>${key}</kbd> `));
   return html` <dialog aria-labelledby="keys" @close=${() => is_help_open && toggleHelp()} ${modal}>
     <h2 id="keys">Keys</h2>
     <table>

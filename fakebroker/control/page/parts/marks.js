@@ -25,9 +25,13 @@ export function stateMark(state) {
   return html`<span class="state ${lookOf(state)}">${state}</span>`;
 }
 
-// The id of a rule, with its sentence for those who point at it.
+// The id of a rule, which opens to its sentence.
 export function rule(id, text = "") {
-  return id ? html`<span class="tag" title=${text}>${id}</span>` : "";
+  if (!id || !text) return id ? html`<span class="tag">${id}</span>` : "";
+  return html`<details class="rule-words">
+    <summary class="tag" aria-label=${`Rule ${id}`}>${id}</summary>
+    <span>${text}</span>
+  </details>`;
 }
 
 // A part of the page with nothing in it yet, or where reading failed.

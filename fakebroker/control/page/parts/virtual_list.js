@@ -52,7 +52,7 @@ export class VirtualList {
 
   // Have the last rows in sight.
   revealEnd(length) {
-    this.scrollTo(Math.max(0, length * this.row_px - this.height_px));
+    this.scrollTo(Math.ceil(Math.max(0, length * this.row_px - this.height_px) / this.row_px) * this.row_px);
   }
 
   scrollTo(top_px) {
@@ -61,6 +61,11 @@ export class VirtualList {
       if (this.element) this.element.scrollTop = this.top_px;
     });
     schedule();
+  }
+
+  // Room below the last row, so that the list's first row in sight is a whole one when it is at its end.
+  filler(length) {
+    return length * this.row_px > this.height_px ? Math.round(this.height_px) % this.row_px : 0;
   }
 
   // From which row to which one the rows are drawn.
@@ -88,7 +93,7 @@ export class VirtualList {
         ${this.draw(row, at)}
       </div>`;
     return html` <div class="rows" role="list" aria-label=${label} tabindex="0" @scroll=${this.scrolled} ${this.attach}>
-      <div class="space" .style=${`height:${rows.length * this.row_px}px`}>
+      <div class="space" .style=${`height:${rows.length * this.row_px + this.filler(rows.length)}px`}>
         ${repeat(inSight, ([row]) => this.key(row), drawRow)}
       </div>
     </div>`;

@@ -1,7 +1,7 @@
 // The same as the lanes as a list, for reading and for the keyboard: a row for each request and event, in their order.
 
 import { html } from "../core/dom.js";
-import { duration, shortIds, time } from "../core/format.js";
+import { count, duration, shortIds, time } from "../core/format.js";
 import { altered, alterQuery, queried } from "../core/router.js";
 import { eventLook, eventText } from "../parts/events.js";
 import { VirtualList } from "../parts/virtual_list.js";
@@ -22,7 +22,7 @@ export function entries(lines, { polls, shows_polls, is_following }) {
           .checked=${shows_polls}
           @change=${(event) => alterQuery({ polls: event.target.checked ? "1" : "" })}
         />
-        and ${polls} polls that went well</label
+        show ${polls === 1 ? "1 successful poll" : `${count(polls)} successful polls`}</label
       >
     </div>
     <div class="entry heads" aria-hidden="true">

@@ -3,12 +3,10 @@
 import { html } from "../core/dom.js";
 import { counted } from "../core/format.js";
 import { groups } from "../core/groups.js";
-import { linesBack } from "../core/history.js";
+import { readBack } from "../core/history.js";
 import { href } from "../core/router.js";
 import { schedule } from "../core/store.js";
 import { empty } from "../parts/marks.js";
-
-const MOST_PAGES = 20;
 
 let read = { version: null, lines: null }; // of which state of the groups
 
@@ -25,7 +23,8 @@ export function goneGroups(otherwise) {
 }
 
 async function find(version) {
-  const lines = await linesBack("transition|offset_expired", MOST_PAGES).catch(() => []);
+  const read_back = readBack("/journal/brief?kind=transition|offset_expired", Infinity);
+  const { lines } = await read_back.catch(() => ({ lines: [] }));
   if (read.version !== version) return;
   read.lines = lines;
   schedule();

@@ -3,7 +3,7 @@
 import { path } from "../core/api.js";
 import { html } from "../core/dom.js";
 import { duration, shortIds, time } from "../core/format.js";
-import { LATEST } from "../core/history.js";
+import { readBack } from "../core/history.js";
 import { nowMs, watch } from "../core/live.js";
 import { KINDS, rebalancesOf } from "../core/rebalances.js";
 import { Resource } from "../core/resource.js";
@@ -23,7 +23,7 @@ const READ_EVERY_MS = 1500; // heartbeats are no change of the group, but of wha
 const HISTORY = `${KINDS}|offset_expired|offset_deleted`;
 
 const view = new Resource();
-const history = new Resource();
+const history = new Resource(readBack);
 let actions = new Actions();
 let unwatch = null;
 let timer = null;
@@ -38,7 +38,7 @@ export function template(group_id, back) {
   return html` <div class="detail">
     ${backLink(back)}${head(shown, passed_ms)} ${shown.rebalance ? rebalanceCard(shown, passed_ms, actions) : heldCard(shown, actions)}
     ${membersCard(shown, passed_ms, actions)} ${offsetsCard(shown)} ${sharePartitionsCard(shown.share_partitions ?? [])}
-    ${historyCard(history.value, group_id)}
+    ${historyCard(history.value, shown)}
   </div>`;
 }
 
@@ -49,7 +49,7 @@ function backLink(back) {
 function open(group_id) {
   if (view.path !== path`/groups/${group_id}/view`) actions = new Actions();
   view.show(path`/groups/${group_id}/view`);
-  history.show(path`/journal/brief?group=${group_id}&kind=${HISTORY}&before=${LATEST}&limit=400`);
+  history.show(path`/journal/brief?group=${group_id}&kind=${HISTORY}`);
   unwatch ??= watch((names) => {
     if (names.includes("all") || names.includes("groups") || names.includes("journal")) view.refresh();
     if (names.includes("all") || names.includes("groups") || names.includes("group_history")) history.refresh();

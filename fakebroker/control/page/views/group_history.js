@@ -10,7 +10,8 @@ import { causeText, outcomeText } from "../parts/rebalance_line.js";
 const MOST_ROWS = 60;
 
 // `answer` is what the journal has of the group, null before it was read.
-export function historyCard(answer, group_id) {
+export function historyCard(answer, group) {
+  const { group_id } = group;
   if (answer === null) return "";
   const rows = happenings(answer.lines.filter((line) => line.part === 0 || line.kind === "offset_expired"))
     .slice(-MOST_ROWS)
@@ -22,7 +23,10 @@ export function historyCard(answer, group_id) {
         ? html`<ol class="history">
             ${rows.map((row) => (row.steps ? rebalance(row, group_id) : entry(row, group_id)))}
           </ol>`
-        : html`<p class="muted">The journal has nothing about this group.</p>`
+        : html`<p class="muted">
+            The journal has nothing about this
+            group.${group.offsets.length ? " Offsets that are committed by HTTP or Python (group.commit) leave no entry." : ""}
+          </p>`
     }
   </section>`;
 }

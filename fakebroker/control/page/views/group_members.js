@@ -61,7 +61,7 @@ function row(group, member, passed_ms, actions, is_classic) {
     <td>
       ${doing(member)}${member.state && !member.doing.startsWith(member.state) ? html` <span class="muted">(${member.state})</span>` : ""}
     </td>
-    <td class="number">${actions.button("Evict", evict, { kind: "plain" })}</td>
+    <td class="number">${actions.button("Remove", evict, { kind: "small" })}</td>
   </tr>`;
 }
 

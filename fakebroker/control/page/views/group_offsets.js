@@ -28,7 +28,7 @@ function table(offsets, rules) {
   const shown = offsets.slice(0, MOST_ROWS);
   return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of committed offsets">
       <table>
-        ${tableHead([["Partition"], ["Offset", true], ["End", true], ["Lag", true], ["Committed"], ["Lives"]])}
+        ${tableHead([["Partition"], ["Offset", true], ["End", true], ["Lag", true], ["Committed"], ["Retention"]])}
         <tbody>
           ${shown.map((each) => row(each, rules))}
         </tbody>

@@ -36,6 +36,7 @@ const listed = memo((lines, shows_polls, axis, from, to) =>
 );
 const pollCount = memo((lines) => lines.reduce((sum, line) => sum + (isPoll(line) ? 1 : 0), 0));
 
+const TAIL = 8; // letters of a lane's name that are always shown
 let stage = null;
 let overview = null;
 let timer = null;
@@ -169,13 +170,18 @@ function drawing(m) {
   </div>`;
 }
 
+// A name that is cut in the middle where there is no room for it: names that begin alike differ at their ends.
+function bothEnds(name) {
+  return html`<span class="mono ends"><span class="ellipsis">${name.slice(0, -TAIL)}</span><span>${name.slice(-TAIL)}</span></span>`;
+}
+
 // The names of the lanes that are in sight.
 function labels(m) {
   const inSight = m.lanes.filter((lane) => lane.top_px + lane.height_px > top_px && lane.top_px < top_px + 2000);
   return inSight.map((lane) => {
     const style = `transform:translateY(${AXIS_PX + lane.top_px - top_px}px);height:${lane.height_px}px`;
     const word = lane.kind === "broker" ? "" : html`<span class="muted">${lane.kind}</span> `;
-    const content = html`${word}<span class="mono">${lane.title}</span>`;
+    const content = html`${word}${bothEnds(lane.title)}`;
     if (lane.kind === "broker") return html`<span class="label" .style=${style}>${content}</span>`;
     return html`<a
       class="label ellipsis"

@@ -2,7 +2,7 @@
 
 import { path } from "../core/api.js";
 import { html, nothing } from "../core/dom.js";
-import { bytes, count, time } from "../core/format.js";
+import { bytes, count, counted, time } from "../core/format.js";
 import { Resource } from "../core/resource.js";
 import { alterQuery, altered, queried } from "../core/router.js";
 import { schedule } from "../core/store.js";
@@ -126,14 +126,14 @@ function partitionRow(each, chosen) {
     <td class="number">${count(each.log_end_offset)}</td>
     <td class="number nowrap">${bytes(each.size_bytes)}</td>
     <td class="nowrap">
-      ${time(each.max_timestamp_ms)}${each.open_transactions ? html` <span class="tag warn">${each.open_transactions} open transactions</span>` : ""}
+      ${time(each.max_timestamp_ms)}${each.open_transactions ? html` <span class="tag warn">${counted(each.open_transactions, "open transaction")}</span>` : ""}
     </td>
   </tr>`;
 }
 
 function stableOffset(each) {
   const title = "last stable offset: before the first open transaction";
-  return html`<div class="warn" title=${title}>stable ${count(each.last_stable_offset)}</div>`;
+  return html`<div class="warn" title=${title}>last stable ${count(each.last_stable_offset)}</div>`;
 }
 
 // Search by time, as ListOffsets does it.
