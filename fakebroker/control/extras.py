@@ -14,6 +14,7 @@ from fakebroker.control.problems import Problem
 from fakebroker.control.request_body import body_of
 from fakebroker.control.scenarios import SCENARIOS
 from fakebroker.control.snapshots import SNAPSHOTS
+from fakebroker.control.topic_extras import TOPIC_EXTRAS
 from fakebroker.object_model.members import Member
 
 
@@ -97,6 +98,7 @@ EXTRAS = (
     Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
     *ABOUT,
     *OVERVIEW,
+    *TOPIC_EXTRAS,
     *JOURNAL,
     *SNAPSHOTS,
     *SCENARIOS,

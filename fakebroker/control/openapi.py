@@ -15,6 +15,7 @@ from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.control.overview import OVERVIEW_QUERY, OVERVIEW_SCHEMAS
 from fakebroker.control.schema_forms import for_generators, optional_fields, without_null
+from fakebroker.control.topic_extras import TOPIC_QUERY, TOPIC_SCHEMAS
 
 _REF = "#/components/schemas/{model}"
 ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nodes and journal, in the words of Python.
@@ -119,6 +120,7 @@ _EXTRA_SCHEMAS: dict[str, Schema] = {
     "Document": {"type": "object", "description": "An OpenAPI document."},
     **ABOUT_SCHEMAS,
     **OVERVIEW_SCHEMAS,
+    **TOPIC_SCHEMAS,
 }
 
 
@@ -205,7 +207,7 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
 
 def _query_parameter(name: str) -> dict[str, Json]:
     """A field of the query of an operation that is no power."""
-    schema = dict((QUERY_SCHEMAS | OVERVIEW_QUERY)[name])
+    schema = dict((QUERY_SCHEMAS | OVERVIEW_QUERY | TOPIC_QUERY)[name])
     return {"name": name, "in": "query", "description": schema.pop("description"), "schema": schema}
 
 

@@ -11,7 +11,11 @@ from fakebroker.handles.finding import find_group
 from fakebroker.wire.registry import APIS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fakebroker.core.cluster import Cluster
+    from fakebroker.core.groups.group import Group
+    from fakebroker.core.topics import Topic
     from fakebroker.engine.connection import Connection
     from fakebroker.instant import Instant
 
@@ -80,15 +84,20 @@ async def _lags(served: Served, request: Request) -> Response:
 
 
 def lag_of(cluster: "Cluster", group_id: str, now: "Instant") -> int | None:
-    """The sum of what a group has not committed of the partitions of which it has committed something."""
+    """What a group has not committed of the partitions of which it has committed something; None without any."""
     group = find_group(cluster, group_id, now)
     if group is None or not len(group.offsets):
         return None
+    return group_lag(group, [topic for name in group.offsets.topics if (topic := cluster.topics.get(name)) is not None])
+
+
+def group_lag(group: "Group", topics: "Iterable[Topic]") -> int:
+    """The lag of a group in these topics, of the partitions of which it has committed something."""
     lag = 0
-    for topic, partitions in group.offsets.topics.items():
-        for index in partitions:
-            stored, partition = group.offsets.get(topic, index), cluster.topics.partition(topic, index)
-            if stored is not None and partition is not None and partition.has_log:
+    for topic in topics:
+        for partition in topic.partitions:
+            stored = group.offsets.get(topic.name, partition.index)
+            if stored is not None and partition.has_log:
                 lag += max(0, partition.log.high_watermark - stored.offset)
     return lag
 

@@ -1,8 +1,8 @@
 // The records of a partition, a page at a time.
 
-import { html, nothing } from "../core/dom.js";
-import { bytes, bytesText, count, time } from "../core/format.js";
-import { altered, queried } from "../core/router.js";
+import { html, nothing, repeat } from "../core/dom.js";
+import { bytes, bytesText, time } from "../core/format.js";
+import { altered, alterQuery, queried } from "../core/router.js";
 import { pending } from "../parts/marks.js";
 import { tableHead } from "../parts/tables.js";
 
@@ -16,7 +16,29 @@ export function recordsCard(topic, partition, records, { offset, page }) {
       <h2>Records of partition ${partition}</h2>
       ${shown ? html`<span class="end actions">${paging(shown, offset, page)}</span>` : ""}
     </div>
-    ${shown === null ? pending(records, "records") : shown.records.length ? table(shown.records) : html`<p class="muted">There is no record here.</p>`}
+    ${shown === null ? pending(records, "records") : shown.records.length ? table([...shown.records].reverse()) : html`<p class="muted">There is no record here.</p>`}
+  </section>`;
+}
+
+// The newest records of all partitions, found by key or value; they come while one looks.
+export function newestCard(records) {
+  const shown = records.value;
+  const type = (event) => alterQuery({ search: event.target.value });
+  return html` <section class="card" aria-label="Records">
+    <div class="title">
+      <h2>Newest records of all partitions</h2>
+      <span class="end">
+        <input
+          type="search"
+          data-filter
+          aria-label="Find in keys and values"
+          placeholder="Find in keys and values"
+          .value=${queried("search")}
+          @input=${type}
+        />
+      </span>
+    </div>
+    ${shown === null ? pending(records, "records") : shown.length ? table(shown, true) : html`<p class="muted">There is no record here.</p>`}
   </section>`;
 }
 
@@ -32,22 +54,24 @@ function paging(shown, offset, page) {
   ${link("Later", shown.next_offset, !is_last)} ${link("Last", "", offset >= 0)}`;
 }
 
-function table(records) {
-  const columns = [["Offset", 1], ["Timestamp"], ["Key"], ["Value"], ["Headers"], ["Batch"]];
+// `has_partition` says of each record which partition it is of.
+function table(records, has_partition = false) {
+  const columns = [...(has_partition ? [["Partition", 1]] : []), ["Offset", 1], ["Timestamp"], ["Key"], ["Value"], ["Headers"], ["Batch"]];
   return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of records">
     <table class="records">
       ${tableHead(columns)}
       <tbody>
-        ${records.map(row)}
+        ${repeat(records, (each) => `${each.partition}.${each.offset}`, (each) => row(each, has_partition))}
       </tbody>
     </table>
   </div>`;
 }
 
-function row(record) {
+function row(record, has_partition) {
   const is_sought = queried("offset") === String(record.offset);
   return html` <tr class=${is_sought ? "is-chosen" : ""} aria-current=${is_sought ? "true" : nothing}>
-    <td class="number mono">${count(record.offset)}</td>
+    ${has_partition ? html`<td class="number"><a href=${altered({ partition: record.partition, offset: record.offset })}>${record.partition}</a></td>` : ""}
+    <td class="number mono">${record.offset}</td>
     <td class="mono nowrap">
       ${time(record.timestamp_ms, { milliseconds: true })}${record.timestamp_type === "LogAppendTime" ? html`<div class="muted">by the broker</div>` : ""}
     </td>
@@ -72,11 +96,27 @@ function data(value, size) {
   if (text === null) return html`<span class="muted">null</span>`;
   if (text === "") return html`<span class="muted">“”</span>`;
   const cut = size > 4096 ? html` <span class="muted">(${bytes(size)})</span>` : "";
+  const pretty = prettyJson(text);
+  if (pretty !== null)
+    return html`<details>
+      <summary class="mono data">${text.length > LONG ? `${text.slice(0, LONG)}…` : text}${cut}</summary>
+      <pre>${pretty}</pre>
+    </details>`;
   if (text.length <= LONG) return html`<span class="mono data">${text}</span>${cut}`;
   return html`<details>
     <summary class="mono data">${text.slice(0, LONG)}…${cut}</summary>
     <pre>${text}</pre>
   </details>`;
+}
+
+// An object or a list of JSON on several lines, null for anything else.
+function prettyJson(text) {
+  if (!/^\s*[{[]/.test(text)) return null;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return null;
+  }
 }
 
 function batch(record) {

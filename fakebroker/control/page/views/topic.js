@@ -4,12 +4,12 @@ import { path } from "../core/api.js";
 import { html, nothing } from "../core/dom.js";
 import { bytes, count, counted, time } from "../core/format.js";
 import { Resource } from "../core/resource.js";
-import { alterQuery, altered, queried } from "../core/router.js";
+import { alterQuery, altered, href, queried } from "../core/router.js";
 import { schedule } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
-import { pending } from "../parts/marks.js";
+import { pending, stateMark } from "../parts/marks.js";
 import { factList, tableHead } from "../parts/tables.js";
-import { recordsCard } from "./records.js";
+import { newestCard, recordsCard } from "./records.js";
 
 const PAGE = 100;
 const LAST = -PAGE; // from the end
@@ -17,6 +17,7 @@ const LAST = -PAGE; // from the end
 const view = new Resource();
 const records = new Resource();
 const search = new Resource();
+const readers = new Resource();
 let actions = new Actions();
 let draft = { key: "", value: "" };
 
@@ -27,27 +28,32 @@ export function template(name, back) {
   const topic = view.value;
   const link = html`<div class="back"><a href=${back}>← all topics</a></div>`;
   if (topic === null) return html`${link}${pending(view, `topic ${name}`)}`;
-  const partition = Number(queried("partition") || topic.partitions[0]?.partition || 0);
+  const partition = queried("partition") === "" ? null : Number(queried("partition"));
   const offset = queried("offset") === "" ? LAST : Number(queried("offset"));
-  records.show(path`/topics/${name}/browse?partition=${partition}&offset=${offset}&limit=${PAGE}`);
+  if (partition === null) records.show(path`/topics/${name}/newest?search=${queried("search")}`);
+  else records.show(path`/topics/${name}/browse?partition=${partition}&offset=${offset}&limit=${PAGE}`);
+  readers.show(path`/topics/${name}/groups`);
   if (queried("when")) search.show(path`/topics/${name}/find_time?when=${queried("when")}`);
   else search.close();
   return html` <div class="detail">
     ${link}${topicCard(topic)}${partitionsCard(topic, partition)}${searchCard(topic)}
-    ${recordsCard(topic, partition, records, { offset, page: PAGE })} ${appendCard(topic, partition)}
+    ${partition === null ? newestCard(records) : recordsCard(topic, partition, records, { offset, page: PAGE })}
+    ${readersCard()}${appendCard(topic, partition ?? topic.partitions[0]?.partition ?? 0)}
   </div>`;
 }
 
 // Something changed at the broker.
 export function told(names) {
+  if (names.includes("groups") || names.includes("all")) readers.refresh();
   if (!names.includes("topics") && !names.includes("all")) return;
+  readers.refresh();
   view.refresh();
   records.refresh();
 }
 
 // Nobody looks at a topic any more.
 export function close() {
-  [view, records, search].forEach((each) => each.close());
+  [view, records, search, readers].forEach((each) => each.close());
 }
 
 function topicCard(topic) {
@@ -72,6 +78,32 @@ function topicCard(topic) {
             ${actions.shown?.verb === "DELETE" ? actions.line() : ""}`
     }
   </div>`;
+}
+
+// The groups that have committed offsets of the topic.
+function readersCard() {
+  const groups = readers.value ?? [];
+  const one = (each) =>
+    html`<tr>
+      <td><a href=${href("groups", [each.group_id])}>${each.group_id}</a></td>
+      <td>${stateMark(each.state)}</td>
+      <td class="number">${count(each.lag)}</td>
+    </tr>`;
+  return html` <section class="card" aria-label="Groups that read it">
+    <h2>${counted(groups.length, "group")} with committed offsets</h2>
+    ${
+      groups.length
+        ? html`<div class="scroll" tabindex="0" role="group" aria-label="Table of groups">
+            <table>
+              ${tableHead([["Group"], ["State"], ["Lag", 1]])}
+              <tbody>
+                ${groups.map(one)}
+              </tbody>
+            </table>
+          </div>`
+        : ""
+    }
+  </section>`;
 }
 
 function mono(text) {
