@@ -16,6 +16,6 @@ export function clockFact() {
       ? ""
       : html`<span class="tag other">× ${rate}</span>`;
   return html`<a class="fact clock mono" href=${href("control")} title="The broker's time of day, in UTC"
-    >${time(nowMs())} <span class="muted">UTC</span>${pace}</a
+    ><span class="date">${time(nowMs()).slice(0, 10)}</span> ${time(nowMs(), { date: false })} <span class="muted">UTC</span>${pace}</a
   >`;
 }

@@ -13,6 +13,8 @@ const LOOKS = {
   Ongoing: "warn",
 };
 
+const TAIL = 8; // letters at the end of a name that are always shown
+
 const UNSETTLED = /Rebalance|Assigning|Reconciling|NotReady|Prepare/;
 
 // How a state looks: "good", "warn", "bad" or "quiet".
@@ -50,4 +52,9 @@ export function pending(resource, what) {
       html`<p>${resource.error.message}</p>`,
     );
   return html`<p class="empty muted" role="status">Reading ${what} …</p>`;
+}
+
+// A name that is cut in the middle where there is no room for it: names that begin alike differ at their ends.
+export function bothEnds(name) {
+  return html`<span class="mono ends"><span class="ellipsis">${name.slice(0, -TAIL)}</span><span>${name.slice(-TAIL)}</span></span>`;
 }

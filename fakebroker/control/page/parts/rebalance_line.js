@@ -4,7 +4,8 @@ import { counted, duration, shortIds } from "../core/format.js";
 
 // The cause as a clause, with the client instead of the whole member id.
 export function causeText(rebalance) {
-  return shortIds(rebalance.cause).replace(/^member /, "") || "the cause is not in the journal any more";
+  const cause = shortIds(rebalance.cause).replace(/-[0-9a-f]{8}…/g, "");
+  return cause.replace(/^member /, "") || "the cause is not in the journal any more";
 }
 
 // "2 → 1 members, took 0.8 s".

@@ -16,7 +16,7 @@ export function entries(lines, { polls, shows_polls, is_following }) {
   return html` <section class="entries" aria-label="Entries">
     <div class="bar">
       <h2>${lines.length === 1 ? "1 entry" : `${lines.length} entries`}</h2>
-      <label class="check"
+      <label class="check" ?hidden=${polls === 0}
         ><input
           type="checkbox"
           .checked=${shows_polls}

@@ -79,8 +79,7 @@ function head(group, passed_ms) {
       <span class="muted" title=${time(group.state_ms)}>for ${duration(for_ms)}</span>
       <span class="end nowrap"><a href=${href("timeline", [], { group: group.group_id })}>Timeline</a></span>
     </div>
-    ${lastRebalance()}
-    ${group.state_reason ? html`<p class="muted" title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
+    ${whyParts(group)}
     ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
     ${factList(facts(group))}
     <div class="actions">${buttons(group)}</div>
@@ -88,14 +87,19 @@ function head(group, passed_ms) {
   </div>`;
 }
 
-// When the group rebalanced last, and why.
-function lastRebalance() {
+// When the group rebalanced last, and why; the state's own reason where the journal has no rebalance, or another cause.
+function whyParts(group) {
   const last = rebalancesOf(history.value?.lines ?? []).at(-1);
-  if (!last) return "";
-  const ago_ms = nowMs() - last.wall_ms;
+  const has_own_reason = group.state_reason && group.state_reason !== last?.cause;
+  return html`${last ? lastRebalance(last) : ""}
+  ${has_own_reason ? html`<p class="muted" title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}`;
+}
+
+function lastRebalance(last) {
+  const ago = duration(Math.max(0, nowMs() - last.wall_ms));
+  const when = last.took_ms === null ? `Rebalancing for ${ago}` : `Last rebalance ${ago} ago`;
   return html`<p class="why" title=${last.cause}>
-    <strong>${last.took_ms === null ? "Rebalances since" : "Last rebalance"} ${duration(ago_ms)}${last.took_ms === null ? "" : " ago"}:</strong>
-    ${causeText(last)}; ${outcomeText(last)}
+    <strong>${when}:</strong> ${causeText(last)}${last.took_ms === null ? "" : `; ${outcomeText(last)}`}
   </p>`;
 }
 

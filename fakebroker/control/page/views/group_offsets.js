@@ -20,7 +20,6 @@ export function offsetsCard(group) {
       ${group.expiry ? html`<span class="end muted nowrap" title="offsets.retention.minutes">kept ${duration(group.expiry.retention_ms)}</span>` : ""}
     </div>
     ${offsets.length ? table(offsets, group.rules ?? {}) : html`<p class="muted">Nothing was committed.</p>`}
-    ${ruleTexts(offsets, group.rules ?? {})}
   </section>`;
 }
 
@@ -35,18 +34,6 @@ function table(offsets, rules) {
       </table>
     </div>
     ${offsets.length > shown.length ? html`<p class="muted">and ${count(offsets.length - shown.length)} more</p>` : ""}`;
-}
-
-// The rules that decide, in words.
-function ruleTexts(offsets, rules) {
-  const ids = [...new Set(offsets.map((each) => each.rule))].filter((id) => rules[id]);
-  return ids.map(
-    (id) =>
-      html`<details class="rule">
-        <summary>${rule(id)} <span class="muted">in words</span></summary>
-        <p>${rules[id]}</p>
-      </details>`,
-  );
 }
 
 function row(each, rules) {

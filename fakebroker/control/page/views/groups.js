@@ -7,7 +7,7 @@ import { lagOf, wantLags } from "../core/lags.js";
 import { nowMs } from "../core/live.js";
 import { alterQuery, go, href, queried } from "../core/router.js";
 import { memo, state } from "../core/store.js";
-import { empty, stateMark } from "../parts/marks.js";
+import { bothEnds, empty, stateMark } from "../parts/marks.js";
 import { firstSteps } from "../parts/first_steps.js";
 import { VirtualList } from "../parts/virtual_list.js";
 import { goneGroups } from "./gone_groups.js";
@@ -120,7 +120,7 @@ function item(row) {
     href=${href("groups", [row.group_id], kept())}
     aria-current=${is_chosen ? "true" : nothing}
   >
-    <span class="name grow ellipsis" title=${row.group_id}>${row.group_id}</span>
+    <span class="name grow" title=${row.group_id}>${bothEnds(row.group_id)}</span>
     ${row.kind && row.kind !== "classic" ? html`<span class="tag">${row.kind}</span>` : ""} ${stateMark(row.state)}
     <span class="muted nowrap count">${row.members || ""}</span>
     <span class="nowrap count ${lagOf(row.group_id) ? "warn" : "muted"}">${count(lagOf(row.group_id))}</span>

@@ -1,7 +1,7 @@
 // The overview: what is going on at the broker, and why groups rebalanced last.
 
 import { html } from "../core/dom.js";
-import { counted, duration, relative, shortIds } from "../core/format.js";
+import { count, counted, duration, relative, shortIds } from "../core/format.js";
 import { groups } from "../core/groups.js";
 import { readBack } from "../core/history.js";
 import { nowMs, watch } from "../core/live.js";
@@ -86,7 +86,7 @@ function brokerCard() {
     ["clients", html`<a href=${href("clients")}>${counted(clients ?? 0, "client")}, ${counted(connections ?? 0, "connection")}</a>`],
   ];
   const one = ([name, number]) =>
-    html`<a class="button" href=${href("groups", [], { state: name })}>${stateMark(name)} ${number}</a>`;
+    html`<a class="button" href=${href("groups", [], { state: name })}>${stateMark(name)} ${count(number)}</a>`;
   const states = Object.entries(groups.counts).sort();
   return card(
     "Broker",
@@ -146,7 +146,7 @@ function faultsCard() {
 function dueCard() {
   const due = resources.due.value?.due ?? [];
   const one = (each) =>
-    html`<span class="nowrap">${relative(each.left_ms)}</span> <span title=${each.what}>${shortIds(each.what)}</span>`;
+    html`<span class="muted nowrap">${relative(each.left_ms)}</span> <span title=${each.what}>${shortIds(each.what)}</span>`;
   const content = due.length ? list(due.map(one)) : html`<p class="muted">Nothing is due.</p>`;
   return card("Due next", href("control"), content);
 }

@@ -6,7 +6,7 @@ import { journal, loadBack, placeOf } from "../core/journal.js";
 import { monoMs } from "../core/live.js";
 import { alterQuery, altered, queried } from "../core/router.js";
 import { memo, schedule, state } from "../core/store.js";
-import { empty } from "../parts/marks.js";
+import { bothEnds, empty } from "../parts/marks.js";
 import { firstSteps } from "../parts/first_steps.js";
 import { Axis } from "../timeline/axis.js";
 import { entries, list, step } from "../timeline/entries.js";
@@ -36,7 +36,6 @@ const listed = memo((lines, shows_polls, axis, from, to) =>
 );
 const pollCount = memo((lines) => lines.reduce((sum, line) => sum + (isPoll(line) ? 1 : 0), 0));
 
-const TAIL = 8; // letters of a lane's name that are always shown
 let stage = null;
 let overview = null;
 let timer = null;
@@ -168,11 +167,6 @@ function drawing(m) {
     ${entries(m.inList, { polls: pollCount(m.lines), shows_polls: queried("polls") === "1", is_following: m.is_following })}
     ${seq ? entry.entryPanel(seq) : ""}
   </div>`;
-}
-
-// A name that is cut in the middle where there is no room for it: names that begin alike differ at their ends.
-function bothEnds(name) {
-  return html`<span class="mono ends"><span class="ellipsis">${name.slice(0, -TAIL)}</span><span>${name.slice(-TAIL)}</span></span>`;
 }
 
 // The names of the lanes that are in sight.

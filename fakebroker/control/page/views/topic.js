@@ -12,6 +12,7 @@ import { factList, tableHead } from "../parts/tables.js";
 import { newestCard, recordsCard } from "./records.js";
 
 const PAGE = 100;
+const MOST_GROUPS = 50; // those with the most lag
 const LAST = -PAGE; // from the end
 
 const view = new Resource();
@@ -82,7 +83,7 @@ function topicCard(topic) {
 
 // The groups that have committed offsets of the topic.
 function readersCard() {
-  const groups = readers.value ?? [];
+  const groups = [...(readers.value ?? [])].sort((a, b) => b.lag - a.lag);
   const one = (each) =>
     html`<tr>
       <td><a href=${href("groups", [each.group_id])}>${each.group_id}</a></td>
@@ -97,12 +98,13 @@ function readersCard() {
             <table>
               ${tableHead([["Group"], ["State"], ["Lag", 1]])}
               <tbody>
-                ${groups.map(one)}
+                ${groups.slice(0, MOST_GROUPS).map(one)}
               </tbody>
             </table>
           </div>`
         : ""
     }
+    ${groups.length > MOST_GROUPS ? html`<p class="muted">and ${count(groups.length - MOST_GROUPS)} more</p>` : ""}
   </section>`;
 }
 

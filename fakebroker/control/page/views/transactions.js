@@ -2,7 +2,7 @@
 
 import { path } from "../core/api.js";
 import { html, nothing } from "../core/dom.js";
-import { counted, relative, time } from "../core/format.js";
+import { counted, duration, relative, time } from "../core/format.js";
 import { nowMs, watch } from "../core/live.js";
 import { Resource } from "../core/resource.js";
 import { href } from "../core/router.js";
@@ -65,7 +65,7 @@ function abortCall({ transactional_id }) {
 }
 
 function table(all, id) {
-  const columns = [["Transactional id"], ["State"], ["Producer id and epoch"], ["Partitions"], ["Times out"], [html`<span class="unseen">Actions</span>`]];
+  const columns = [["Transactional id"], ["State"], ["Producer id and epoch"], ["Partitions"], ["Timeout due"], [html`<span class="unseen">Actions</span>`]];
   return html` <section class="card" aria-label="Transactions">
     <h2>${counted(all.length, "transactional id")}</h2>
     <div class="scroll" tabindex="0" role="group" aria-label="Table of transactions">
@@ -104,7 +104,7 @@ function chosen(id) {
   if (told.value === null) return pending(told, `transaction ${id}`);
   const { next, due_ms, rule: rule_id, timeout_ms, since_ms } = told.value;
   const facts = [
-    ["timeout", `${timeout_ms} ms`],
+    ["timeout", duration(timeout_ms)],
     ["changed", time(since_ms)],
     due_ms === null ? null : ["due", time(due_ms)],
   ].filter(Boolean);
@@ -116,7 +116,6 @@ function chosen(id) {
     <ol class="history">
       ${[...(steps.value ?? [])].reverse().map(step)}
     </ol>
-    <p><a href=${href("timeline")}>Timeline</a></p>
   </section>`;
 }
 
