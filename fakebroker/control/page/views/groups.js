@@ -76,7 +76,7 @@ function body() {
     );
   wantLags(list.inSight(rows).map((row) => row.group_id));
   return html`<div class="item heads" aria-hidden="true">
-      <span class="grow">Group</span><span>State</span><span class="count">Members</span><span class="count">Lag</span
+      <span class="grow">Group</span><span>State</span><span class="count members">Members</span><span class="count">Lag</span
       ><span class="age">For</span>
     </div>
     ${list.template(rows, "Groups")}`;
@@ -122,7 +122,7 @@ function item(row) {
   >
     <span class="name grow" title=${row.group_id}>${bothEnds(row.group_id)}</span>
     ${row.kind && row.kind !== "classic" ? html`<span class="tag">${row.kind}</span>` : ""} ${stateMark(row.state)}
-    <span class="muted nowrap count">${row.members || ""}</span>
+    <span class="muted nowrap count members">${row.members || ""}</span>
     <span class="nowrap count ${lagOf(row.group_id) ? "warn" : "muted"}">${count(lagOf(row.group_id))}</span>
     <span class="muted nowrap age">${row.state_ms < 0 ? "" : duration(Math.max(0, nowMs() - row.state_ms))}</span>
   </a>`;
