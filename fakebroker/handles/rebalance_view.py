@@ -20,7 +20,7 @@ class RebalanceView(NamedTuple):
     epoch was not computed, or "reconciliation", while members are on their way to it. `joined` and `awaited` are member
     ids: whose request waits or who is there, and who is missing. `text` says what the group waits for and `ends` what
     ends that, in words; `left_ms` is the monotonic time after which it ends at the latest, null where no timer does it,
-    by `rule`. `hold` says what a test holds, `hold_id` which hold that is, to release it; `held_for` is how many members
+    by `rule`. `hold` says what a test holds, `hold_id` which hold, to release it; `held_for` is how many members
     it waits for, null for one that only a release ends, and `held_names` the members it names that are not there.
     """
 
