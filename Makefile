@@ -1,14 +1,19 @@
-# make run     a broker on 127.0.0.1:9092, and a page that shows it, on 127.0.0.1:8092
-#                                                  make test    lint, types, layer rules and all tests
-# make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
-# make model   ten minutes of model testing         make random  three minutes of what depends on chance
+# make run      a broker on 127.0.0.1:9092, and a page that shows it on 127.0.0.1:8092
+#
+# make quick    after each change: lint, the fixed core of the tests and those of what changed
+# make test     before each commit: lint, types, units, every dialogue, each Python client once, Spark once
+# make rest     what make test leaves out, as CI runs it: other clients, browsers, real Kafkas, Spark, chance
+# make all      make test, then make rest
+# make long     at length what other tests show once
+#
+# make lint, types, tests, clients, page      one part; ARGS='-k heartbeat' goes to pytest
+# make random   every property test with new examples     make fuzz    millions of mutated frames and random bytes
+# make model    ten minutes of model testing              make soak    clients that come and go for MINUTES=10
+# make bench    speed, written to docs/benchmarks.md      make bench-spark   the speed of the data pipeline
 # make instructions   instructions per request under callgrind, compared with bench/instructions.json
-# make soak    clients that come and go for MINUTES=10
-# make spark   the data pipeline from end to end, on data that the broker makes; make bench-spark  its speed
-# make docs    the generated pages
-# make page    tests of the page in a headless Chromium; make screenshots   the pictures of its documentation
-# make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also two whole Kafkas;
-#              setup-spark-kafka   the jars of Spark's own Kafka source
+# make spark    the data pipeline from end to end, on data that the broker makes
+# make docs     the generated pages                       make screenshots   the pictures of the page
+# make setup-java, setup-node, setup-go, setup-spark-kafka   clients of other languages, for their tests
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 
@@ -22,88 +27,123 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests spark-tests clients slow slow-tests slow-spark-tests long bench instructions bench-spark spark soak fuzz model random docs page screenshots setup-java setup-spark-kafka setup-node setup-go clean
+# A worker of pytest for each core, eight at most.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -gt 8 ] && n=8; echo $$n)
+random: export WORKERS := $(WORKERS)
+# Which tests are whose. Whatever `make test` leaves out is in `rest`, `alone`, `rest-spark-tests` or `long`.
+LEFT := slow or long or clients or java or go or node or page or real_kafka or spark
+TEST := not ($(LEFT)) or (essential and not spark)
+REST := not ($(TEST)) and not long and not spark
+# Their modules import what `make test` does not set up, or sets up beside its tests.
+APART := --ignore tests/pipeline --ignore tests/page --ignore tests/control/test_random_requests.py
+
+.PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests alone rest-spark-tests clients long \
+	bench instructions bench-spark spark soak fuzz model random docs page screenshots \
+	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -13
+	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
-.venv/.core: pyproject.toml scripts/set-up
-	@scripts/set-up core
+# What is set up where: each target needs what stands behind its colon.
+.venv/.lint .venv/.core: pyproject.toml scripts/set-up
+	@scripts/set-up $(@:.venv/.%=%)
 
-.venv/.dev: pyproject.toml scripts/set-up
-	@scripts/set-up dev
+.venv/.test .venv/.spark .venv/.http .venv/.page: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
+	@scripts/set-up $(@:.venv/.%=%)
+
+set-up-test: .venv/.test
+
+set-up-spark: .venv/.spark
+
+set-up-rest: .venv/.test .venv/.spark .venv/.http .venv/.page
 
 run: .venv/.core
 	@$(BIN)/fakebroker serve --control $(CONTROL) $(ARGS)
 
-test: lint types tests spark-tests
+quick: .venv/.lint .venv/.test
+	@$(BIN)/python -m tools.stages quick
 
-lint: .venv/.dev
+# Only what the first stage needs: it runs while the others are set up.
+test: .venv/.lint
+	@$(BIN)/python -m tools.stages test
+
+rest: .venv/.lint
+	@$(BIN)/python -m tools.stages rest
+
+all: test
+	@$(MAKE) --no-print-directory rest
+
+lint: .venv/.lint
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . || { echo 'lint: run "$(BIN)/ruff check --fix . && $(BIN)/ruff format ."'; exit 1; }
 
-types: .venv/.dev
+types: .venv/.test
 	@$(BIN)/mypy
 
-tests: .venv/.dev
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not spark" $(ARGS)
+tests: .venv/.test
+	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "$(TEST)" $(APART) $(ARGS)
+
+quick-tests: .venv/.test
+	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "$(TEST)" $(APART) $$($(BIN)/python -m tools.quick_tests) $(ARGS)
+
+# The pipeline, with one test on Spark. In one process: `make test` has others beside it.
+pipeline: .venv/.test .venv/.spark
+	@$(BIN)/pytest -q -m "$(TEST) or essential" tests/pipeline $(ARGS)
+
+rest-tests: set-up-rest
+	@$(BIN)/pytest -q -n $$(( $(WORKERS) + 1 )) --dist worksteal --timeout 600 -m "$(REST) and not alone" $(ARGS)
+
+# Those of tests/alone.txt; status 5: there are none.
+alone: set-up-rest
+	@$(BIN)/pytest -q --timeout 600 -m "alone" $(ARGS) || [ $$? = 5 ]
 
 # In one process: they share a Spark session, which uses both cores.
-spark-tests: .venv/.dev
-	@$(BIN)/pytest -q -m "spark and not slow" $(ARGS)
+rest-spark-tests: set-up-rest
+	@$(BIN)/pytest -q --timeout 600 -m "spark and not long and not essential" $(ARGS)
 
-slow: slow-tests slow-spark-tests
+# What other tests show once, at length: other histories, clients while brokers die.
+long: set-up-rest
+	@$(BIN)/pytest -q -n $$(( $(WORKERS) + 1 )) --dist worksteal --timeout 600 -m "long" $(ARGS)
 
-slow-tests: .venv/.dev
-	@$(BIN)/pytest -q -n 3 --dist worksteal --timeout 600 -m "slow and not long and not spark" $(ARGS)
-
-slow-spark-tests: .venv/.dev
-	@$(BIN)/pytest -q --timeout 600 -m "slow and not long and spark" $(ARGS)
-
-# What the slow tests show once, at length: other histories, clients while brokers die.
-long: .venv/.dev
-	@$(BIN)/pytest -q -n 3 --dist worksteal --timeout 600 -m "long" $(ARGS)
-
-clients: .venv/.dev
+clients: .venv/.test
 	@$(BIN)/pytest -q -m clients tests/clients $(ARGS)
 
-fuzz: .venv/.dev
+fuzz: .venv/.test
 	@echo '$(AGAIN)'
-	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n 2 --timeout 0 --hypothesis-seed=$(FAKEBROKER_SEED) \
+	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n $(WORKERS) --timeout 0 --hypothesis-seed=$(FAKEBROKER_SEED) \
 		tests/schema tests/wire tests/records tests/engine $(ARGS) || { echo 'fuzz failed; $(AGAIN)'; exit 1; }
 
-model: .venv/.dev
+model: .venv/.test
 	@echo '$(AGAIN)'
 	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-10} $(BIN)/pytest -q -s --timeout 0 \
 		-o faulthandler_timeout=$$(( $${FAKEBROKER_MODEL_MINUTES:-10} * 60 + 700 )) tests/model $(ARGS) || { echo 'model failed; $(AGAIN)'; exit 1; }
 
-# Every property test with new examples, 100,000 new frames, a minute of the groups' model and of the life's.
-random: .venv/.dev
-	@echo '$(AGAIN)'
-	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-1} $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-seed=$(FAKEBROKER_SEED) \
-		-m "(hypothesis or random) and not slow and not spark" $(ARGS) || { echo 'random failed; $(AGAIN)'; exit 1; }
+# Every property test with new examples, 100,000 new frames, a minute of the groups' model and of the life's. A find that
+# comes again with its seed fails; one that does not is only told.
+random: .venv/.test
+	@scripts/random $(FAKEBROKER_SEED) $(ARGS)
 
-bench: .venv/.dev
+bench: .venv/.test
 	@$(BIN)/python -m bench $(ARGS)
 
-instructions: .venv/.dev
+instructions: .venv/.test
 	@$(BIN)/python -m bench.instructions $(ARGS)
 
-spark: .venv/.dev
+spark: .venv/.test .venv/.spark
 	@$(BIN)/python -m tools.spark_loop $(ARGS)
 
-bench-spark: .venv/.dev
+bench-spark: .venv/.test .venv/.spark
 	@$(BIN)/python -m bench.spark $(ARGS)
 
-soak: .venv/.dev
+soak: .venv/.test
 	@$(BIN)/python -m bench.soak --minutes $${MINUTES:-10}
 
-docs: .venv/.dev
+docs: .venv/.test .venv/.spark
 	@$(BIN)/python -m tools.generate_docs
 
-page: .venv/.dev
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m page tests/page $(ARGS)
+page: .venv/.test .venv/.page
+	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m page tests/page $(ARGS)
 
-screenshots: .venv/.dev
+screenshots: .venv/.test .venv/.page
 	@$(BIN)/python -m tools.screenshots
 
 setup-java:

@@ -1,6 +1,8 @@
 """The recordings that this project is judged by, and which of them wait for later issues."""
 
 import json
+import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +25,15 @@ USUAL_JITTER_MS = 250
 def name_of(path: Path) -> str:
     """ "groups/jg_initial_delay": what a recording is called in tests and in the list of those that wait."""
     return f"{path.parent.name}/{path.stem}"
+
+
+def shortest_of_each_api(paths: Iterable[Path]) -> list[Path]:
+    """For each API that dialogues send, the one of them that waits least; those that stand for several come once."""
+    found: dict[str, Path] = {}
+    for path in sorted(paths, key=waits_ms):
+        for api in sorted(set(re.findall(r'"api": "(\w+)"', path.read_text()))):
+            found.setdefault(api, path)
+    return list(dict.fromkeys(found.values()))
 
 
 @cache

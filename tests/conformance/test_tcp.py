@@ -1,4 +1,7 @@
-"""Every recorded dialogue over TCP in real time, a fresh broker each, many side by side: most of it is waiting."""
+"""Recorded dialogues over TCP in real time, a fresh broker each, many side by side: most of it is waiting.
+
+`make test` plays the shortest of each API, as virtual time shows them all; `make rest` plays every one.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +11,7 @@ import pytest
 
 from fakebroker.dialogue.run import Outcome, play_on_fresh_broker
 from fakebroker.dialogue.script import read_dialogue
-from tests.conformance.recordings import PATHS, WAITING, name_of, waits_ms
+from tests.conformance.recordings import PATHS, WAITING, name_of, shortest_of_each_api, waits_ms
 
 SIDE_BY_SIDE = (48, 8, 2)  # in the first round, and in those that play again what was late
 SLACK = 1.5  # the machine is shared by all these brokers and their clients
@@ -37,6 +40,15 @@ def differing(paths: list[Path], play: Callable[[Path], Outcome] = play) -> list
     return [f"{name_of(each.dialogue.path)}: {problem}" for each in bad + late for problem in each.problems]
 
 
+def test_each_api_answers_as_kafka_over_tcp() -> None:
+    """Over sockets and in real time too, the shortest dialogue of each API is as recorded."""
+    sample = shortest_of_each_api(PLAYED)
+
+    assert len(sample) > 30
+    assert differing(sample) == []
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_answers_as_kafka_over_tcp() -> None:
     """Over sockets and in real time too, answers, silences and closed connections are as recorded."""

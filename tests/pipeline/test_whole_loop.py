@@ -18,7 +18,9 @@ def test_the_loop_closes_in_plain_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.essential
+@pytest.mark.timeout(400)
+@pytest.mark.usefixtures("spark")  # the commands take the session that runs
 def test_the_loop_closes_on_spark_with_the_same_tables(tmp_path: Path) -> None:
     """The same with Spark, and every table is equal, row by row."""
     loop(tmp_path / "loop", ["spark", "python"], 2, 60)

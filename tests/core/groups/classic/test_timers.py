@@ -51,17 +51,6 @@ def test_session_counts_from_a_heartbeat(lab: OneGroup, state: str, answer: Erro
 
 
 @pytest.mark.rules("TM-1")
-@pytest.mark.parametrize("state", [STABLE, PREPARING])
-def test_session_counts_from_a_commit(lab: OneGroup, state: str) -> None:
-    """An accepted commit restarts the session."""
-    _, b = lab.in_state(state, session=7000)
-    lab.wait(5000)
-    lab.group.restart_session_of(b, lab.now)
-
-    assert lives_until(lab, b) == 7000
-
-
-@pytest.mark.rules("TM-1")
 def test_what_does_not_restart_the_session(lab: OneGroup) -> None:
     """An unchanged rejoin, a refused heartbeat and a sync in Stable leave the session as it is."""
     _, b = lab.stable({}, {"session": 7000, "instance": "i"})
