@@ -13,7 +13,7 @@ from functools import cache
 
 import pytest
 
-from tests.test_house import ABOVE_THE_LINE, SOURCES, layer_of, name_of
+from tests.test_house import ABOVE_THE_LINE, SOURCES, layer_of, name_of, tree_of
 
 # What may be given a set whatever its order: the result does not depend on it.
 ORDER_FREE = {"sorted", "len", "min", "max", "any", "all", "set", "frozenset", "bool", "Counter"}
@@ -48,7 +48,7 @@ def only_sets(declarations: list[tuple[str, bool]]) -> set[str]:
 @cache
 def declared_everywhere() -> list[tuple[str, bool]]:
     """What the whole package declares."""
-    return [each for path in SOURCES for each in declared(ast.parse(path.read_text()))]
+    return [each for path in SOURCES for each in declared(tree_of(path))]
 
 
 def names_of_sets(tree: ast.AST) -> set[str]:
@@ -106,9 +106,9 @@ def iterations_of(tree: ast.AST) -> Iterator[ast.expr]:
                 yield value
 
 
-def set_iterations(source: str, names: set[str]) -> list[str]:
-    """The lines of a source that iterate over a set."""
-    return [f"{node.lineno}: {ast.unparse(node)}" for node in iterations_of(ast.parse(source)) if is_set(node, names)]
+def set_iterations(tree: ast.AST, names: set[str]) -> list[str]:
+    """The lines of a module that iterate over a set."""
+    return [f"{node.lineno}: {ast.unparse(node)}" for node in iterations_of(tree) if is_set(node, names)]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def set_iterations(source: str, names: set[str]) -> list[str]:
 )
 def test_the_check_sees_an_iteration_over_a_set(source: str) -> None:
     """Each of these would give another order under another hash seed."""
-    assert set_iterations(source, {"names", "by_key"})
+    assert set_iterations(ast.parse(source), {"names", "by_key"})
 
 
 @pytest.mark.parametrize(
@@ -134,15 +134,14 @@ def test_the_check_sees_an_iteration_over_a_set(source: str) -> None:
 )
 def test_the_check_lets_pass_what_has_no_order(source: str) -> None:
     """Asking a set, or putting it in order, is what sets are for."""
-    assert not set_iterations(source, {"names"})
+    assert not set_iterations(ast.parse(source), {"names"})
 
 
 def test_no_iteration_over_sets_above_the_line() -> None:
     """In the deterministic layers nothing depends on the order of a set."""
     found = {}
     for path in (path for path in SOURCES if layer_of(name_of(path)) in ABOVE_THE_LINE):
-        source = path.read_text()
-        if lines := set_iterations(source, names_of_sets(ast.parse(source))):
+        if lines := set_iterations(tree_of(path), names_of_sets(tree_of(path))):
             found[name_of(path)] = lines
 
     assert found == {}

@@ -13,7 +13,7 @@ from fakebroker import FakeBroker
 from fakebroker.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def examples(fixture: str) -> list[Any]:
@@ -190,7 +190,7 @@ def folders() -> list[Path]:
 
 def is_there(code: str) -> bool:
     """Whether a piece of code on the map exists: a file or folder of the repository, or what the package defines."""
-    if "/" in code or code.endswith((".py", ".md", ".yml")):
+    if "/" in code or code.endswith((".py", ".md", ".yml", ".toml")) or code == "Makefile":
         return any((root / code).exists() for root in folders())
     names = re.sub(r"\(.*\)", "", code).split(".")
     if len(names) == 1:
@@ -237,7 +237,7 @@ def test_only_what_is_defined_is_there() -> None:
     """A local variable, an argument, or an attribute that its class does not have, is not on the map."""
     assert all(map(is_there, ("core/", "ClassicGroup", "ClassicGroup.heartbeat", "Engine.tick", "apis/heartbeat.py")))
     assert [
-        code for code in ("others", "is_chosen", "ClassicGroup.tick", "nowhere.py", "Nothing") if is_there(code)
+        code for code in ("is_chosen", "frame_bytes_of", "ClassicGroup.tick", "nowhere.py", "Nothing") if is_there(code)
     ] == []
 
 

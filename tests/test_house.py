@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from fakebroker.apis.handlers import MODULES
@@ -66,6 +67,12 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The source of a module, parsed once for all tests."""
+    return ast.parse(path.read_text())
+
+
 def imports_of(tree: ast.AST) -> Iterator[str]:
     """Every module that a file imports, wherever in the file, those for type checking only included."""
     for node in ast.walk(tree):
@@ -93,7 +100,7 @@ def test_imports_go_one_way() -> None:
     for path in SOURCES:
         layer = layer_of(name_of(path))
         allowed = LAYERS[layer] | LEAVES | {layer}
-        ours = {m for m in imports_of(ast.parse(path.read_text())) if m.startswith("fakebroker.")}
+        ours = {m for m in imports_of(tree_of(path)) if m.startswith("fakebroker.")}
         if wrong := sorted(m for m in ours if layer_of(m) not in allowed):
             upwards[name_of(path)] = wrong
 
@@ -104,7 +111,7 @@ def test_no_clock_no_chance_no_io_above_the_line() -> None:
     """Above the line nothing touches loops, sockets, clocks, threads or unseeded randomness."""
     banned = {}
     for path in SOURCES:
-        if layer_of(name_of(path)) in ABOVE_THE_LINE and (found := sorted(banned_in(ast.parse(path.read_text())))):
+        if layer_of(name_of(path)) in ABOVE_THE_LINE and (found := sorted(banned_in(tree_of(path)))):
             banned[name_of(path)] = found
 
     assert banned == {}
@@ -131,7 +138,7 @@ def test_the_bans_see_what_is_banned() -> None:
 def test_functions_and_files_fit_in_the_head() -> None:
     """No function is longer than 70 lines and no file longer than 500."""
     texts = {name_of(path): path.read_text() for path in SOURCES}
-    functions = {name: list(functions_of(ast.parse(text))) for name, text in texts.items()}
+    functions = {name_of(path): list(functions_of(tree_of(path))) for path in SOURCES}
 
     assert [(name, f, n) for name, found in functions.items() for f, n in found if n > LONGEST_FUNCTION] == []
     assert [(name, text.count("\n")) for name, text in texts.items() if text.count("\n") > LONGEST_FILE] == []
@@ -148,7 +155,7 @@ def test_docstrings_are_sentences() -> None:
     found = {
         f"{path.relative_to(PACKAGE)}: {text}"
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         for text in [ast.get_docstring(node) or ""]
         if text and not re.search(r"[a-z]{2,}.*[a-z]{2,}", re.sub(r"\b[A-Z]{2,3}-[0-9]+\b", "", text), re.S)

@@ -470,6 +470,7 @@ def test_who_cannot_have_a_broker_in_a_loop(run: Runner) -> None:
     alone.stdout.fnmatch_lines(["fakebroker_async needs pytest-asyncio or anyio*"])
 
 
+@pytest.mark.slow
 def test_runs_side_by_side(run: Runner) -> None:
     """Under xdist every process and every test has brokers of its own; each session broker serves one process."""
     run.pytester.makepyfile(

@@ -221,6 +221,7 @@ def test_it_stops_and_repeats_as_any_test(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("--lf").assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_it_runs_under_xdist(pytester: pytest.Pytester) -> None:
     """Whole tests go to the processes; summaries and properties come back."""
     pytester.makeini(INI)

@@ -23,7 +23,7 @@ REQUESTS = st.lists(
         st.sampled_from("ab"),
         st.booleans(),
     ),
-    unique=True,
+    unique_by=lambda each: (each.api, each.client_id, each.nth),
 )
 
 
