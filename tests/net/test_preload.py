@@ -1,6 +1,5 @@
 """What serving needs is loaded when clients have come, or when descriptors run out: no client pays for it."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -11,9 +10,10 @@ from typing import Any
 import pytest
 
 import fakebroker
-from fakebroker import FakeBroker
 from fakebroker.apis.handlers import MODULES
 from fakebroker.net import preload
+
+needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the descriptors in /proc")
 
 # A broker in a process of its own, as this test is the only one that may use up descriptors and start without modules.
 WITHOUT_DESCRIPTORS = """
@@ -82,7 +82,7 @@ def requests_of_all_apis() -> dict[str, list[bytes]]:
     return frames
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the descriptors in /proc")
+@needs_proc
 def test_every_api_is_answered_without_a_descriptor_left() -> None:
     """Descriptors run out right after the first client: what is missing is loaded by the one that was kept back."""
     run = subprocess.run(
@@ -98,83 +98,114 @@ def test_every_api_is_answered_without_a_descriptor_left() -> None:
     assert "cannot accept a client" in run.stderr
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the descriptors in /proc")
+# What the programs below begin with: the reserved descriptor is one of /dev/null.
+BEGINNING = """
+import asyncio, os, resource, socket, sys, time
+from fakebroker import FakeBroker
+from fakebroker.net import preload
+
+def reserved():
+    found = 0
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            found += os.readlink(f"/proc/self/fd/{fd}") == os.devnull
+        except OSError:
+            pass  # that of the listing
+    return found - BEFORE
+
+BEFORE = 0
+BEFORE = reserved()
+"""
+
+
+def modules_after(code: str) -> set[str]:
+    """Our modules that a process has loaded which runs the code; the process must end well."""
+    code += "\nprint(*(name for name in sys.modules if name.startswith('fakebroker.')))\n"
+    command = [sys.executable, "-c", BEGINNING + code]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False, stdin=subprocess.DEVNULL)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return set(run.stdout.split())
+
+
+def all_modules() -> set[str]:
+    """The modules that requests may need."""
+    root = str(Path(fakebroker.__file__).parent)
+    packages = [
+        (package, walk_packages([f"{root}/{package}"], f"fakebroker.{package}.")) for package in preload.PACKAGES
+    ]
+    return {found.name for _, each in packages for found in each}
+
+
+@needs_proc
 def test_a_step_that_finds_no_descriptor_takes_the_one_kept_back() -> None:
     """Without a new client nobody calls accept(): the next step notices, and everything is loaded nevertheless."""
-    code = """
-import os, resource, socket, sys
-from fakebroker import FakeBroker
-from fakebroker.net import preload
-preload.FIRST_AFTER_S = 3600  # the test takes the step
-with FakeBroker() as broker:
-    listener = broker.listeners[0]
-    client = socket.create_connection((listener.host, listener.port), timeout=30)
-    step = broker._server._preload
-    broker.wait(lambda: step._next, 20, lambda: "no client")
-    used = len(os.listdir("/proc/self/fd"))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 20, used + 20))
-    hogs = []
-    try:
-        while True:
-            hogs.append(os.dup(0))
-    except OSError:
-        pass
-    broker.call(lambda: step._step(None))
-    print("all loaded:", preload._loaded)
-    sys.stdout.flush()
-    os._exit(0)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert run.stdout == "all loaded: True\n", run.stderr[-3000:]
+    loaded = modules_after("""
+preload.FIRST_AFTER_S = 0
+steps, loop = preload.Preload(), asyncio.new_event_loop()
+steps.prepare()
+assert reserved() == 1
+used = len(os.listdir("/proc/self/fd"))
+resource.setrlimit(resource.RLIMIT_NOFILE, (used + 20, used + 20))
+hogs = []
+try:
+    while True:
+        hogs.append(os.dup(1))
+except OSError:
+    pass
+steps.begin(loop)
+loop.run_until_complete(asyncio.sleep(0))  # one turn of the loop: one step
+for fd in hogs:
+    os.close(fd)
+assert reserved() == 0
+loop.close()
+""")
+
+    assert all_modules() - loaded == set()
 
 
+@needs_proc
 def test_after_a_while_everything_is_loaded() -> None:
     """A module at a time, once a client has come; then the spare descriptor is given back. Nothing before."""
-    code = """
-import socket, sys, time
-from pkgutil import walk_packages
-import fakebroker
-from fakebroker import FakeBroker
-from fakebroker.net import preload
+    loaded = modules_after("""
 preload.FIRST_AFTER_S = preload.PAUSE_S = 0
 with FakeBroker() as broker:
-    started = set(sys.modules)
-    assert "fakebroker.apis.heartbeat" not in started
+    assert "fakebroker.apis.heartbeat" not in sys.modules
+    assert reserved() == 1
     listener = broker.listeners[0]
     client = socket.create_connection((listener.host, listener.port))
-    while not preload._loaded:
+    while reserved():  # no event says it
         time.sleep(0.01)
-    assert broker._server._preload._spare_fd is None
-    print(*sorted(name for name in sys.modules if name.startswith("fakebroker.")))
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    root = str(Path(fakebroker.__file__).parent)
-    ours = {
-        found.name
-        for package in preload.PACKAGES
-        for found in walk_packages([f"{root}/{package}"], f"fakebroker.{package}.")
-    }
-    assert ours - set(run.stdout.split()) == set()
+    client.close()
+""")
+
+    assert all_modules() - loaded == set()
 
 
-def test_a_broker_that_is_stopped_early_loads_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The spare descriptor is given back, and no timer is left in the loop."""
-    monkeypatch.setattr(preload, "_loaded", False)
-    broker = FakeBroker()
-    with broker:
-        broker.call(lambda: broker._server._preload.begin(asyncio.get_running_loop()))
-        spare = broker._server._preload._spare_fd
-        timer = broker._server._preload._next
-        assert spare is not None
-        assert timer is not None
-        os.fstat(spare)
-    assert timer.cancelled()
-    assert broker._server._preload._spare_fd is None
-    assert not preload._loaded
+@needs_proc
+def test_a_broker_that_is_stopped_early_loads_no_more() -> None:
+    """The spare descriptor is given back, and the rest stays unloaded."""
+    loaded = modules_after("""
+preload.FIRST_AFTER_S = 3600
+with FakeBroker() as broker:
+    listener = broker.listeners[0]
+    client = socket.create_connection((listener.host, listener.port))
+    broker.wait(lambda: broker.engine.connections or None, 60, lambda: "no client")
+    assert reserved() == 1
+client.close()
+assert reserved() == 0
+""")
+
+    assert "fakebroker.apis.describe_log_dirs" not in loaded
 
 
-def test_no_descriptor_is_kept_once_all_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+@needs_proc
+def test_no_descriptor_is_kept_once_all_is_loaded() -> None:
     """The second broker of a process has nothing to load."""
-    monkeypatch.setattr(preload, "_loaded", True)
-    with FakeBroker() as broker:
-        assert broker._server._preload._spare_fd is None
+    modules_after("""
+steps = preload.Preload()
+steps.prepare()
+assert reserved() == 1
+steps.finish()
+with FakeBroker() as broker:
+    assert reserved() == 0
+""")
