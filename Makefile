@@ -119,7 +119,7 @@ model: .venv/.test
 
 # Every property test with new examples, 100,000 new frames, a minute of the groups' model and of the life's. A find that
 # comes again with its seed fails; one that does not is only told.
-random: .venv/.test
+random: .venv/.test .venv/.spark
 	@scripts/random $(FAKEBROKER_SEED) $(ARGS)
 
 bench: .venv/.test

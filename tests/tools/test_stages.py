@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.stages import PLANS, ROOT, Plan, Runner, Stage, last_line
+from tools.stages import PLANS, ROOT, Plan, Runner, Running, Stage, last_line
 
 # A command that does what its argument says, in the place of make.
 SCRIPT = """
@@ -73,14 +73,25 @@ def test_a_stage_that_is_alone_has_nothing_beside_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for a process in /proc")
-def test_a_stage_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    """It is named, and its child is gone."""
+def test_a_stage_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    """Its child is gone, too."""
     path = tmp_path / "pid"
-    _, text, is_good = run(Stage(f"hang:{path}", limit_s=5))
+    running = Running(Stage(f"hang:{path}"), [sys.executable, "-c", SCRIPT, f"hang:{path}"])
+    while not (path.exists() and path.read_text()):
+        assert running.status() is None, running.text()
+        time.sleep(0.01)
+    running.end()
+    running.close()
+
+    assert not is_running(path.read_text())
+
+
+def test_a_stage_that_takes_too_long_is_ended_and_named(tmp_path: Path) -> None:
+    """Its limit is said."""
+    _, text, is_good = run(Stage(f"meet:{tmp_path / 'mine'}:{tmp_path / 'other'}", limit_s=1))
 
     assert not is_good
-    assert "ended after its limit of 5 s" in text
-    assert not is_running(path.read_text())
+    assert "ended after its limit of 1 s" in text
 
 
 def is_running(pid: str) -> bool:
