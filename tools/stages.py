@@ -43,7 +43,7 @@ class Plan(NamedTuple):
 
 
 PLANS = {
-    "quick": Plan((Stage("lint"), Stage("quick-tests", limit_s=300)), "the others to make test"),
+    "quick": Plan((Stage("lint"), Stage("quick-tests")), "the others to make test"),
     "test": Plan(
         (
             Stage("lint"),
@@ -51,7 +51,7 @@ PLANS = {
             Stage("types", ("set-up-test",)),
             Stage("tests", ("set-up-test",), 1200),
             Stage("set-up-spark", ("set-up-test",)),
-            Stage("pipeline", ("set-up-spark", "types")),
+            Stage("pipeline", ("set-up-spark", "types"), 1200),
         ),
         "more of clients, Spark and browsers, real Kafkas, chance to make rest; hours of it to make long, fuzz, model",
     ),

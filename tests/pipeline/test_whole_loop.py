@@ -19,7 +19,7 @@ def test_the_loop_closes_in_plain_python(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.essential
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark")  # the commands take the session that runs
 def test_the_loop_closes_on_spark_with_the_same_tables(tmp_path: Path) -> None:
     """The same with Spark, and every table is equal, row by row."""
