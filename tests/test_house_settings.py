@@ -6,7 +6,14 @@ from fakebroker.settings.table import BROKER, FALLBACKS, GROUP, TOPIC, TOPIC_BEF
 from tests.test_house import SOURCES
 
 # Names that the code writes or refuses, but whose value it does not look at.
-NOT_READ = {"node.id", "broker.id", "advertised.listeners", "remote.storage.enable", "ssl.keystore.type", "ssl.truststore.type"}
+NOT_READ = {
+    "node.id",
+    "broker.id",
+    "advertised.listeners",
+    "remote.storage.enable",
+    "ssl.keystore.type",
+    "ssl.truststore.type",
+}
 # Names that the code puts together, with the parts it puts in.
 FORMED = {
     "group.{}.session.timeout.ms": ("min", "max"),
