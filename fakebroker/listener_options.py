@@ -27,7 +27,7 @@ def parse_address(text: str, field: str = "listen") -> Address:
 
 def with_host(text: str) -> str:
     """HOST:PORT of an address that may be a port alone, which is one of the loopback address."""
-    return text if ":" in text else f"{LOOPBACK}:{text}"
+    return f"{LOOPBACK}:{text}" if text.isdecimal() else text
 
 
 def parse_advertised(text: str) -> Address:

@@ -25,7 +25,7 @@ from fakebroker.release import UnknownRelease
         (lambda b: b.topic("orders").produce(5), "values"),
         (lambda b: b.topic("orders").produce(["a", "b"]), "values"),
         (lambda b: b.topic("orders").produce("a", key=5), "key"),
-        (lambda b: b.topic("orders").produce("a", headers={"a": "b"}), "headers"),
+        (lambda b: b.topic("orders").produce("a", headers={"a": 1}), "headers"),
         (lambda b: b.topic("orders").produce("a", headers=["ab"]), "headers"),
         (lambda b: b.topic("orders").produce("a", timestamp_ms="now"), "timestamp_ms"),
         (lambda b: b.topic("orders").produce("a", timestamp_ms=-5), "timestamp_ms"),

@@ -109,7 +109,7 @@ def test_several_nodes_have_a_listener_each() -> None:
         ({"config": {"num.partitions": "many"}}, SettingError, "num.partitions"),
         ({"profile": "fast"}, SettingError, "kafka"),
         ({"as_release": "1.7"}, UnknownRelease, "4.3.1"),
-        ({"listen": "9092"}, ValueError, "HOST:PORT"),
+        ({"listen": "localhost"}, ValueError, "HOST:PORT"),
         ({"listen": "node=2,127.0.0.1:0"}, ValueError, "no node 2"),
         ({"listen": "color=red,127.0.0.1:0"}, ValueError, "dialect=NAME"),
         ({"advertise": ["a:1", "b:2"]}, ValueError, "2 addresses to advertise for 1 listeners"),

@@ -234,7 +234,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"action": "stall-reading"}, "for_s", "needs for_s"),
     ({"action": "disconnect", "bytes": 3}, "bytes", "belongs to action='truncate'"),
     ({"action": "truncate", "bytes": 3, "after": "received"}, "after", "only be 'applied'"),
-    ({"throttle_ms": 3, "after": "applied"}, "after", "no moment"),
+    ({"throttle_ms": 3, "after": "applied"}, "after", "cannot be used with throttle_ms"),
     ({"delay_s": 1, "after": "before"}, "after", "received"),
     ({"delay_s": -1}, "delay_s", "a time in seconds"),
     ({"delay_s": float("nan")}, "delay_s", "a time in seconds"),

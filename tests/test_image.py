@@ -91,12 +91,12 @@ def test_health_is_that_of_the_broker_whatever_its_options_are(options: list[str
 
 
 def test_a_ready_file_that_cannot_be_written_is_a_plain_error(tmp_path: Path) -> None:
-    """One line and status 1, before anything is served."""
+    """One line and status 2, before anything is served."""
     command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0"]
     shown = subprocess.run(
         [*command, "--ready-file", str(tmp_path / "none" / "ready")], capture_output=True, text=True, timeout=30
     )
-    assert (shown.returncode, shown.stderr.count("\n")) == (1, 1)
+    assert (shown.returncode, shown.stderr.count("\n")) == (2, 1)
     assert "--ready-file: cannot write" in shown.stderr
 
 

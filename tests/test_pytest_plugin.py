@@ -101,8 +101,8 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
     )
 
     result.assert_outcomes(passed=1, errors=2)
-    listed = "there are nodes, racks, config, users, seed, as_release, profile"
-    result.stdout.fnmatch_lines(["*::test_misspelt: * the mark has no option 'node'; did you mean nodes?"])
+    listed = "there are nodes, node_id, racks, config, users, seed, as_release, profile"
+    result.stdout.fnmatch_lines(["*::test_misspelt: * the mark has no option 'node'; did you mean nodes or node_id?"])
     result.stdout.fnmatch_lines([f"*::test_not_of_the_mark: * the mark has no option 'listen'; {listed}"])
     result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
@@ -159,7 +159,7 @@ def test_a_failure_comes_with_the_story(run: Runner) -> None:
         [
             "*fakebroker 127.0.0.1:*",
             "svc-a: the last * requests",
-            "*JoinGroup v9 of group billing -> told to join again * (MEMBER_ID_REQUIRED)*",
+            "*JoinGroup v9 of group billing, as a new member -> told to join again * (MEMBER_ID_REQUIRED)*",
             "*Heartbeat v4 of group billing -> told to join again, * (REBALANCE_IN_PROGRESS)*",
             "groups and offsets:",
             "*billing: Empty -> PreparingRebalance, generation 0 (member svc-a-* joined)",

@@ -189,6 +189,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "outbox": "events on their way to the journal",
             "pending_batch_memory": "pending batches are stored",
             "log_jobs": "`jobs`",
+            "listener_settings": "of the server that the brokers listen with",
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
             "_highest_node_id": "`highest_node_id`",

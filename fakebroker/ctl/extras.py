@@ -81,6 +81,14 @@ def _live_options() -> list[inspect.Parameter]:
     return [_keyword(name, kind) for name, kind in {"since": int, "groups_since": int, "what": str}.items()]
 
 
+def _lag_options() -> list[inspect.Parameter]:
+    return [_keyword("group", str)]
+
+
+def _newest_options() -> list[inspect.Parameter]:
+    return [_keyword("search", str)]
+
+
 _BROKER = "/brokers/{broker_id}"
 _SNAPSHOT = "/snapshots/{snapshot_id}"
 _SCENARIO = "/scenarios/{scenario_id}"
@@ -125,6 +133,11 @@ EXTRAS = (
     Extra("POST", "/snapshots/file", "Load a snapshot from FILE; - is standard input.", sends_file=True),
     Extra("GET", "/about", "Show which broker this is.", of_broker=True),
     Extra("GET", "/names", "List the names of APIs, errors, actions, states and kinds of lines.", of_broker=True),
+    Extra("GET", "/overview", "Show what the web page's overview shows.", of_broker=True),
+    Extra("GET", "/connections", "List the connections of clients.", of_broker=True),
+    Extra("GET", "/group_lags", "Show the lag of groups.", _lag_options, of_broker=True),
+    Extra("GET", "/topics/{name}/newest", "Show the newest records of a topic.", _newest_options, of_broker=True),
+    Extra("GET", "/topics/{name}/groups", "List the groups that read a topic.", of_broker=True),
     Extra("GET", "/live", _LIVE, _live_options, Answer.STREAM, of_broker=True),
     Extra("GET", "/journal/stream", _STREAM, _stream_options, Answer.STREAM, of_broker=True),
     Extra("GET", "/journal/file", "Save the journal as a file of JSON lines.", answer=Answer.FILE, of_broker=True),

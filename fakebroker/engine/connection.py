@@ -353,15 +353,16 @@ class Connection:
     def _kept_turn(self, now: Instant) -> None:
         """A turn for what is kept: for the next frame alone if it is so long that to read it is work in steps.
 
-        A turn that takes nothing and wants another would never end: it closes the connection.
+        A turn that takes nothing, does not find out either how long the next frame is (nothing behind a parked request
+        is measured), and wants another turn would never end: it closes the connection.
         """
-        kept_bytes = self._input.buffered_bytes
+        kept = self._input.buffered_bytes, self._input.wanted_bytes
         if self._input.wanted_bytes > PREFIX_BYTES + self.engine.at_once_bytes:
             self._long_frame(self._input.take_frame(), now)
         else:
             self._turn(*self._input.take(), now)
-        if self.wants_turn and self._input.buffered_bytes == kept_bytes:
-            raise RuntimeError(f"a turn took nothing of {kept_bytes} bytes")
+        if self.wants_turn and (self._input.buffered_bytes, self._input.wanted_bytes) == kept:
+            raise RuntimeError(f"a turn took nothing of {kept[0]} bytes")
 
     def _long_frame(self, frame: bytes, now: Instant) -> None:
         """Take up one frame, cut out already; a later turn is for what follows it."""

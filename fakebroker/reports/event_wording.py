@@ -178,10 +178,10 @@ def _format_expired(event: OffsetsExpired) -> str:
 
 
 def _expired_text(event: OffsetsExpired, each: OffsetExpired) -> str:
-    """ "orders-0 at 42, kept 7 d since Empty, due 2026-11-30 14:26 (EX-3)"; an expire timestamp is no retention."""
+    """ "orders-0 at 42, kept 7 d since Empty, due 2026-11-30 14:26 (EX-3)", or that the commit chose its time."""
     where = f"{printable(each.topic)}-{each.partition} at {each.offset}"
     counts_from = each.due_ms - event.aging.retention_ms
-    kept = ""
+    kept = ", kept as long as its commit asked"
     if counts_from == event.aging.base_ms:
         kept = f", kept {span_text(event.aging.retention_ms)} since {event.state}"
     elif counts_from == each.committed_ms:

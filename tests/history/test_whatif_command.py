@@ -85,5 +85,5 @@ def test_a_folder_without_tables(tmp_path: Path) -> None:
     """It says that there are none, on one line."""
     code, output = run(tmp_path, "--out", tmp_path / "whatif")
 
-    assert code == 1
+    assert code == 2
     assert "no folder of published tables" in output

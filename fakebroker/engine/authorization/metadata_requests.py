@@ -47,13 +47,13 @@ def _refuse_named(authorized: AuthorizedRequest) -> None:
         return
     # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
     asked = [entry for entry in request.topics if entry.topic_id != ZERO_UUID] if by_id else request.topics
-    denied, rest = parted(asked, lambda entry: not _may_be_asked(authorized, _name(entry, topics, by_id=by_id)))
+    unseen, rest = parted(asked, lambda entry: not _may_be_asked(authorized, _name(entry, topics, by_id=by_id)))
     authorized.change(topics=rest)
-    if not denied:
+    if not unseen:
         return
     refused = [
         MetadataResponseTopic(error_code=_REFUSED, name=None if by_id else each.name, topic_id=each.topic_id)
-        for each in denied
+        for each in unseen
     ]
     distinct = {(each.name, each.topic_id): each for each in refused}
     if not rest and authorized.route.version == 0:  # in v0 an empty list would mean all topics
