@@ -90,7 +90,7 @@ pipeline: .venv/.test .venv/.spark
 	@$(BIN)/pytest -q -m "$(TEST) or essential" tests/pipeline $(ARGS)
 
 rest-tests: set-up-rest
-	@$(BIN)/pytest -q -n $$(( $(WORKERS) + 1 )) --dist worksteal --timeout 600 -m "$(REST) and not alone" $(ARGS)
+	@WORKERS=$(WORKERS) scripts/rest-tests "$(REST) and not alone" $(ARGS)
 
 # Those of tests/alone.txt; status 5: there are none.
 alone: set-up-rest

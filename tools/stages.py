@@ -131,6 +131,11 @@ class Ended(NamedTuple):
         return str(found[-1]).strip() if found else ""
 
     @property
+    def has_remarks(self) -> bool:
+        """Whether a stage that ended well had something to say: tests that failed the first time."""
+        return re.search(r"^(?:rest-tests|random): ", self.text, re.M) is not None
+
+    @property
     def untested(self) -> list[str]:
         """What was not tested for want of something, by the reasons of the tests that were skipped."""
         return re.findall(r"^SKIPPED .*?: (.* IS NOT TESTED: .*|.* IS READ: .*)$", self.text, re.M)
@@ -193,11 +198,11 @@ class Runner:
             each.close()
 
     def _tell(self, ended: Ended) -> None:
-        """The line of a stage that has ended, what pytest counted, and everything if it failed."""
+        """The line of a stage that has ended, what pytest counted, and everything if it failed or has remarks."""
         self.ended.append(ended)
         self._clear()
         print(f"{ended.target:20} {ended.seconds:5.0f} s  {ended.why or 'ok'}", file=self._out)
-        if ended.why:
+        if ended.why or ended.has_remarks:
             print(ended.text.rstrip() or "(no output)", file=self._out)
         elif ended.summary:
             print(ended.summary, file=self._out)

@@ -44,6 +44,14 @@ def test_a_stage_that_ends_well_has_its_line_and_its_counts() -> None:
     assert "noise" not in text.splitlines()
 
 
+def test_what_failed_the_first_time_is_shown() -> None:
+    """A stage that ended well but has remarks shows its whole output."""
+    _, text, is_good = run(Stage("say:E  the reason\nrest-tests: these PASS ONLY ALONE\n1 passed in 1.00s"))
+
+    assert is_good
+    assert "E  the reason" in text
+
+
 def test_a_stage_that_fails_shows_why_and_stops_those_that_need_it() -> None:
     """Its output is shown; others run all the same."""
     runner, text, is_good = run(Stage("fail"), Stage("say:needs it", ("fail",)), Stage("say:fine"))
