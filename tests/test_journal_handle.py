@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_limit_keeps_the_last(broker: FakeBroker) -> None:
     ],
 )
 def test_a_query_for_what_does_not_exist_is_an_error(
-    broker: FakeBroker, arguments: dict[str, str], message: str
+    broker: FakeBroker, arguments: dict[str, Any], message: str
 ) -> None:
     """A misspelt name would find nothing for ever; the error names field, value and the nearest right one."""
     for ask in (broker.journal.requests, broker.journal.expect):

@@ -14,7 +14,7 @@ from enum import Enum
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from fakebroker.engine.journal import Exchange, Recorded
+from fakebroker.engine.journal import Event, Exchange, Recorded
 from fakebroker.handles.journal import RUN_IN_MEMORY
 from fakebroker.journal.rows import rows_of
 from fakebroker.object_model.members import Member, is_handle, is_optional, members_of, type_hints
@@ -82,7 +82,7 @@ def _collection(value: Any, separate: frozenset[str]) -> Json:
     return [to_json(each, separate) for each in value]
 
 
-def _rows(entry: Exchange | Recorded) -> Json:
+def _rows(entry: Exchange | Recorded[Event]) -> Json:
     """An entry of the journal: a request as its line in a journal file, an event as its first one."""
     rows = list(rows_of(entry, RUN_IN_MEMORY))
     return rows[0] if rows else {}

@@ -13,14 +13,13 @@ from itertools import chain
 from operator import itemgetter
 from struct import Struct as Layout
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from fakebroker.core.events import CoreEvent, GroupsLoaded, GroupStored, OffsetsDeleted
 from fakebroker.engine.printable import printable
 from fakebroker.engine.subjects import FoundError, TopicName, errors_of, groups_of, no_name, topics_of
 from fakebroker.errors import WireError
 from fakebroker.instant import Instant
-from fakebroker.schema import Message
 from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.wire.dialects import Overlay
 from fakebroker.wire.frame import RequestHeader, decode_request_header, decode_response
@@ -131,12 +130,15 @@ class Frame:
         return cls(kept, size_bytes)
 
 
-class Recorded(NamedTuple):
+E_co = TypeVar("E_co", bound=Event, covariant=True)
+
+
+class Recorded(NamedTuple, Generic[E_co]):
     """One event of the core or of a connection, with its place in history."""
 
     seq: int
     at: Instant
-    event: Event
+    event: E_co
 
 
 class Exchange:
@@ -181,8 +183,10 @@ class Exchange:
         return self.header.client_id
 
     @property
-    def request(self) -> Message | None:
-        """The decoded request, or None when it cannot be decoded (cut because of its size, or malformed)."""
+    def request(self) -> Any:
+        """The decoded request: a message with the fields of its API. None when it cannot be decoded (cut because of
+        its size, or malformed).
+        """
         if isinstance(self.request_frame, Frame):
             return None
         try:
@@ -193,8 +197,10 @@ class Exchange:
         return message
 
     @property
-    def response(self) -> Message | None:
-        """The decoded answer, or None when there was none or it is too large to be kept."""
+    def response(self) -> Any:
+        """The decoded answer: a message with the fields of its API. None when there was none or it is too large to be
+        kept.
+        """
         if self.response_frame is None or isinstance(self.response_frame, Frame):
             return None
         try:
@@ -369,7 +375,7 @@ class Journal:
         entries = [entry for part in reversed(parts) for entry in part]
         return KeptEntries(first, entries[len(entries) - wanted :], self.topic_name)
 
-    def entries(self, since: int = 0) -> Iterator[Exchange | Recorded]:
+    def entries(self, since: int = 0) -> Iterator[Exchange | Recorded[Event]]:
         """Everything that is still known from sequence number `since` on, oldest first."""
         return iter(self.kept(since))
 
@@ -382,7 +388,13 @@ class Journal:
         found = (e for e in self.entries(since) if isinstance(e, Exchange))
         return [e for e in found if (key is None or e.header.api_key == key) and _named(e.client_id, client_id)]
 
-    def events(self, kind: type[Any] | None = None, since: int = 0) -> list[Recorded]:
+    @overload
+    def events(self, kind: None = None, since: int = 0) -> list[Recorded[Event]]: ...
+
+    @overload
+    def events(self, kind: type[E_co], since: int = 0) -> list[Recorded[E_co]]: ...
+
+    def events(self, kind: type[Any] | None = None, since: int = 0) -> list[Recorded[Any]]:
         """The events, oldest first; of one class, e.g. `Transition`."""
         found = (e for e in self.entries(since) if isinstance(e, Recorded))
         return [e for e in found if kind is None or isinstance(e.event, kind)]
@@ -430,7 +442,7 @@ class KeptEntries:
         self._entries = entries
         self._topic_name = topic_name
 
-    def __iter__(self) -> Iterator[Exchange | Recorded]:
+    def __iter__(self) -> Iterator[Exchange | Recorded[Event]]:
         return self.of(range(self.first_seq, self.end_seq))
 
     @property
@@ -438,7 +450,7 @@ class KeptEntries:
         """The sequence number after the last one."""
         return self.first_seq + len(self._entries)
 
-    def of(self, seqs: Iterable[int], *, only_events: bool = False) -> Iterator[Exchange | Recorded]:
+    def of(self, seqs: Iterable[int], *, only_events: bool = False) -> Iterator[Exchange | Recorded[Event]]:
         """The entries with these sequence numbers, which must be here; requests are passed over if `only_events`."""
         for seq in seqs:
             entry = self._entries[seq - self.first_seq]

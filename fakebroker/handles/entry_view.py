@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from fakebroker.core.events import ClockMoved, CoordinatorMoved, FaultHit, NodeChanged
-from fakebroker.engine.journal import Exchange, Journal, KeptEntries, Recorded
+from fakebroker.engine.journal import Event, Exchange, Journal, KeptEntries, Recorded
 from fakebroker.errors import UnknownThing
 from fakebroker.journal.rows import rows_of
 from fakebroker.journal.schema import KIND_OF_EVENT
@@ -98,7 +98,7 @@ def _errors(exchange: Exchange) -> Iterator[ErrorView]:
         yield ErrorView(name, codes[name], found, step_of(exchange.api, name), rules_of_error(exchange.api, name))
 
 
-def _since_arrival(kept: KeptEntries, exchange: Exchange) -> list[Recorded]:
+def _since_arrival(kept: KeptEntries, exchange: Exchange) -> list[Recorded[Event]]:
     """The events between a request's arrival and its answer, oldest first."""
     found = []
     for each in kept.of(range(exchange.seq - 1, kept.first_seq - 1, -1), only_events=True):
@@ -117,7 +117,7 @@ def _hits(kept: KeptEntries, exchange: Exchange) -> Iterator[Any]:
             yield each
 
 
-def _meanwhile(kept: KeptEntries, exchange: Exchange) -> Iterator[Recorded]:
+def _meanwhile(kept: KeptEntries, exchange: Exchange) -> Iterator[Recorded[Event]]:
     """The events that concern the request's groups, or the whole broker."""
     groups = exchange.group_ids
     for each in _since_arrival(kept, exchange):
@@ -125,5 +125,5 @@ def _meanwhile(kept: KeptEntries, exchange: Exchange) -> Iterator[Recorded]:
             yield each
 
 
-def _event(recorded: Recorded) -> EventView:
+def _event(recorded: Recorded[Event]) -> EventView:
     return EventView(recorded.seq, KIND_OF_EVENT.get(type(recorded.event), ""), event_text(recorded.event))

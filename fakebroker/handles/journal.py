@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from fakebroker.arguments import check_path, check_whole
-from fakebroker.engine.journal import Exchange, KeptEntries, Recorded
+from fakebroker.engine.journal import Event, Exchange, KeptEntries, Recorded
 from fakebroker.handles.expectation import Expectation, RequestPattern, check_name
 from fakebroker.handles.handle import WAIT_S, Handle
 
@@ -61,7 +61,13 @@ class JournalHandle(Handle):
         pattern.check()
         return _last([e for e in self._kept(since) if isinstance(e, Exchange) and pattern.matches(e)], limit)
 
-    def events(self, kind: str | None = None, *, since: int = 0, limit: int | None = None) -> list[Recorded]:
+    @overload
+    def events(self, kind: None = None, *, since: int = 0, limit: int | None = None) -> list[Recorded[Event]]: ...
+
+    @overload
+    def events(self, kind: str, *, since: int = 0, limit: int | None = None) -> list[Recorded[Any]]: ...
+
+    def events(self, kind: str | None = None, *, since: int = 0, limit: int | None = None) -> list[Recorded[Any]]:
         """What happened beside requests: each with its sequence number, its time and the event.
 
         `kind` is a kind of docs/journal-schema.md: "transition", "offset_expired", "connected" ... `limit` keeps the
@@ -74,7 +80,7 @@ class JournalHandle(Handle):
         found = (e for e in self._kept(since) if isinstance(e, Recorded))
         return _last([e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind], limit)
 
-    def entries(self, *, since: int = 0) -> list[Exchange | Recorded]:
+    def entries(self, *, since: int = 0) -> list[Exchange | Recorded[Event]]:
         """Requests and events in one order."""
         return list(self._kept(since))
 

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from fakebroker.arguments import check_whole
-from fakebroker.engine.journal import Exchange, Frame, Journal, Recorded
+from fakebroker.engine.journal import Event, Exchange, Frame, Journal, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.errors import InvalidArgument, UnknownThing, nearest
 from fakebroker.journal.from_rows import entries_of
@@ -93,7 +93,7 @@ class BriefLines:
         self._errors: dict[tuple[int, int, bytes], list[str]] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
 
-    def of(self, entries: Iterable[Exchange | Recorded]) -> list[Row]:
+    def of(self, entries: Iterable[Exchange | Recorded[Event]]) -> list[Row]:
         """The brief lines of entries, in their order."""
         lines: list[Row] = []
         for entry in entries:
@@ -240,7 +240,7 @@ def _saved_text(row: Row) -> str:
     return printable(said_text(exchange), LINE_CHARACTERS)
 
 
-def _event(recorded: Recorded) -> list[Row]:
+def _event(recorded: Recorded[Event]) -> list[Row]:
     event: Any = recorded.event
     parts = sum(1 for _ in event.each()) if hasattr(event, "each") else 1
     added = {"text": event_text(event), "parts": parts}

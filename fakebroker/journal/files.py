@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, time
 
-from fakebroker.engine.journal import Exchange, Recorded
+from fakebroker.engine.journal import Event, Exchange, Recorded
 from fakebroker.errors import InvalidArgument
 from fakebroker.journal.observed import Observer
 from fakebroker.journal.rows import Row, rows_of
@@ -65,7 +65,7 @@ class JournalFile(Observer):
             message = f"no journal can be written to {str(directory)!r}: {error.strerror or error}"
             raise InvalidArgument("journal_dir", str(directory), message) from None
 
-    def tell(self, entries: Sequence[Exchange | Recorded]) -> None:
+    def tell(self, entries: Sequence[Exchange | Recorded[Event]]) -> None:
         """Write the lines of a turn. If that fails, the log says so once, and the broker goes on without a journal."""
         if self._has_failed:
             return

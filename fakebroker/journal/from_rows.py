@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from fakebroker.engine.journal import Connected, Disconnected, Exchange, Peer, Recorded
+from fakebroker.engine.journal import Connected, Disconnected, Event, Exchange, Peer, Recorded
 from fakebroker.errors import FakebrokerError
 from fakebroker.instant import Instant
 from fakebroker.schema.jsonable import from_json
@@ -13,7 +13,7 @@ from fakebroker.wire.registry import APIS
 Row = Mapping[str, Any]
 
 
-def entries_of(rows: Iterable[Row]) -> Iterator[Exchange | Recorded]:
+def entries_of(rows: Iterable[Row]) -> Iterator[Exchange | Recorded[Event]]:
     """The requests and connections of one run; a message that cannot be written again is blank."""
     peers: dict[int, Peer] = {}
     for row in rows:

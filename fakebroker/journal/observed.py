@@ -26,7 +26,7 @@ log = logging.getLogger("fakebroker")
 class Observer:
     """Is told of every entry of a journal, in order."""
 
-    def tell(self, entries: Sequence[Exchange | Recorded]) -> None:
+    def tell(self, entries: Sequence[Exchange | Recorded[Event]]) -> None:
         """What happened in a turn; perhaps nothing."""
 
     def end(self) -> None:

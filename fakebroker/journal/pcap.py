@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
-from fakebroker.engine.journal import Connected, Disconnected, Exchange, Frame, Peer, Recorded
+from fakebroker.engine.journal import Connected, Disconnected, Event, Exchange, Frame, Peer, Recorded
 from fakebroker.journal.redaction import has_secrets, redact
 from fakebroker.schema import Message
 from fakebroker.wire.registry import APIS
@@ -41,7 +41,7 @@ class Said(NamedTuple):
 CAME, WENT = -1, -2
 
 
-def write_pcap(entries: Iterable[Exchange | Recorded], path: str | os.PathLike[str]) -> int:
+def write_pcap(entries: Iterable[Exchange | Recorded[Event]], path: str | os.PathLike[str]) -> int:
     """Write the file; returns the number of packets."""
     entries = list(entries)
     said = sorted((each for entry in entries for each in _said(entry)), key=lambda each: (each.mono_ms, each.order))
@@ -56,7 +56,7 @@ def write_pcap(entries: Iterable[Exchange | Recorded], path: str | os.PathLike[s
     return count
 
 
-def _wall_of_origin(entries: list[Exchange | Recorded]) -> int:
+def _wall_of_origin(entries: list[Exchange | Recorded[Event]]) -> int:
     """The wall time at which the monotonic one was 0, by the first entry: a clock that is moved moves no packets."""
     if not entries:
         return 0
@@ -65,7 +65,7 @@ def _wall_of_origin(entries: list[Exchange | Recorded]) -> int:
     return at.wall_ms - at.mono_ms
 
 
-def _said(entry: Exchange | Recorded) -> Iterator[Said]:
+def _said(entry: Exchange | Recorded[Event]) -> Iterator[Said]:
     if isinstance(entry, Recorded):
         if isinstance(entry.event, Connected | Disconnected):
             size_bytes = CAME if isinstance(entry.event, Connected) else WENT

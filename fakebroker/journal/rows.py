@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fakebroker.core.offsets.commit_validator import expire_timestamp
-from fakebroker.engine.journal import Exchange, Frame, Peer, Recorded
+from fakebroker.engine.journal import Event, Exchange, Frame, Peer, Recorded
 from fakebroker.engine.subjects import errors_of, groups_of, topics_of
 from fakebroker.journal.redaction import redact
 from fakebroker.journal.schema import COLUMN_NAMES, SCHEMA_VERSION, OffsetCommitted, RecordsAppended, Request, kind_name
@@ -22,7 +22,7 @@ _COUNT = HEADER_BYTES - 4  # where a batch says how many records it has
 _COMMITS = ("OffsetCommit", "TxnOffsetCommit")
 
 
-def rows_of(entry: Exchange | Recorded, run: str) -> Iterator[Row]:
+def rows_of(entry: Exchange | Recorded[Event], run: str) -> Iterator[Row]:
     """The lines of an entry: `part` counts them."""
     made = _rows_of_exchange(entry) if isinstance(entry, Exchange) else _rows_of_event(entry)
     for part, (kind, columns, values) in enumerate(made):
@@ -47,7 +47,7 @@ def rows_of(entry: Exchange | Recorded, run: str) -> Iterator[Row]:
 _Made = Iterator[tuple[str, Row, Row]]
 
 
-def _rows_of_event(recorded: Recorded) -> _Made:
+def _rows_of_event(recorded: Recorded[Event]) -> _Made:
     event: Any = recorded.event
     for each in event.each() if hasattr(event, "each") else (event,):
         columns: Row = {}

@@ -11,7 +11,7 @@ from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.share_partitions.view import share_partitions_of
 from fakebroker.core.topics import TRANSACTION_STATE
 from fakebroker.core.transactions.states import ENDING, TransactionState
-from fakebroker.engine.journal import UNTOLD, Exchange, Recorded
+from fakebroker.engine.journal import UNTOLD, Event, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.reports.event_wording import event_text
 from fakebroker.reports.reset_hint import hints
@@ -142,14 +142,14 @@ def _transactions(engine: "Engine", start_ms: int) -> str:
     return "\n".join(["transactions:", *_event_lines(told, start_ms)]) if told else ""
 
 
-def _is_of_transactions(recorded: Recorded) -> bool:
+def _is_of_transactions(recorded: Recorded[Event]) -> bool:
     """Whether an event is a transition of a transactional id, or a move of what coordinates some."""
     event = recorded.event
     is_move = isinstance(event, CoordinatorMoved) and event.topic == TRANSACTION_STATE
     return is_move or isinstance(event, TransactionTransition)
 
 
-def _event_lines(told: list[Recorded], start_ms: int) -> list[str]:
+def _event_lines(told: list[Recorded[Event]], start_ms: int) -> list[str]:
     return [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
 
 

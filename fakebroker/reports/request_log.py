@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from fakebroker.engine.journal import Exchange, Recorded
+from fakebroker.engine.journal import Event, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.observed import Observer
 from fakebroker.reports.event_wording import event_text
@@ -24,7 +24,7 @@ class RequestLog(Observer):
     def __init__(self) -> None:
         self._idle: dict[int, str] = {}  # by connection: the poll that it sent last
 
-    def tell(self, entries: Sequence[Exchange | Recorded]) -> None:
+    def tell(self, entries: Sequence[Exchange | Recorded[Event]]) -> None:
         """One line each. An internal error is logged where it happens, with its traceback."""
         for entry in entries:
             if isinstance(entry, Exchange):

@@ -1,6 +1,7 @@
 """AddOffsetsToTxn: the partition of a group's offsets in a transaction, and who may not add it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.support.transactional import elsewhere, load_slowly, producer, state
 Make = Callable[..., Call]
 
 
-def add_offsets(lab: GroupApis, version: int, group_id: str = "g", **who: object) -> int:
+def add_offsets(lab: GroupApis, version: int, group_id: str = "g", **who: Any) -> int:
     code: int = lab.ask("AddOffsetsToTxn", version, group_id=group_id, **who).error_code
     return code
 
@@ -49,7 +50,7 @@ def test_who_may_not(make_call: Make, version: int, fenced: int) -> None:
 def test_coordinators_that_are_not_there(make_call: Make) -> None:
     """16 where another broker coordinates, 14 while this one loads."""
     lab = GroupApis(make_call, node_ids=(1, 2))
-    who = {"transactional_id": elsewhere(lab), "producer_id": 1, "producer_epoch": 0}
+    who: dict[str, Any] = {"transactional_id": elsewhere(lab), "producer_id": 1, "producer_epoch": 0}
 
     assert add_offsets(lab, 3, **who) == 16
     own = elsewhere(lab, 1)

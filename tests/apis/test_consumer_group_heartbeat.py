@@ -32,7 +32,7 @@ def fields(**changes: Any) -> dict[str, Any]:
     return joins | changes
 
 
-def lab_with_topic(make_call: MakeCall, **settings: object) -> GroupApis:
+def lab_with_topic(make_call: MakeCall, **settings: Any) -> GroupApis:
     """A cluster with the topic "t" of 3 partitions."""
     lab = GroupApis(make_call, **settings)
     lab.cluster.topics.create("t", 3, 1)

@@ -15,7 +15,7 @@ Ask = Callable[..., Any]
 
 def entry(**fields: int | str) -> AclCreation:
     """User alice may read topic t, if nothing else is given."""
-    codes = {"resource_type": 2, "resource_pattern_type": 3, "operation": 3, "permission_type": 3}
+    codes: dict[str, Any] = {"resource_type": 2, "resource_pattern_type": 3, "operation": 3, "permission_type": 3}
     names = {"resource_name": "t", "principal": "User:alice", "host": "*"}
     return AclCreation(**codes | names | fields)
 
@@ -43,7 +43,7 @@ def test_an_unknown_code_closes_the_connection(ask: Ask, cluster: Cluster, name:
 @pytest.mark.parametrize("version", range(4))
 def test_good_entries_are_stored_beside_bad_ones(ask: Ask, guarded: Cluster, version: int) -> None:
     """Names, principals and codes that cannot be are refused one by one; what makes no sense is not asked."""
-    cluster_entry = {"resource_type": 4, "resource_name": "kafka-cluster"}
+    cluster_entry: dict[str, Any] = {"resource_type": 4, "resource_name": "kafka-cluster"}
     entries = [
         entry(), entry(), entry(resource_name=""), entry(principal="alice"), entry(**cluster_entry),
         entry(resource_type=4), entry(operation=77), entry(resource_type=99), entry(operation=13, host="nowhere"),

@@ -17,7 +17,12 @@ ANY = 1
 
 def entry(**fields: int | str) -> DeleteAclsFilter:
     """A filter for everything, if nothing else is given."""
-    codes = {"resource_type_filter": ANY, "pattern_type_filter": 3, "operation": ANY, "permission_type": ANY}
+    codes: dict[str, Any] = {
+        "resource_type_filter": ANY,
+        "pattern_type_filter": 3,
+        "operation": ANY,
+        "permission_type": ANY,
+    }
     names = {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
     return DeleteAclsFilter(**codes | names | fields)
 

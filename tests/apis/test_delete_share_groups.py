@@ -46,5 +46,5 @@ def test_a_group_whose_states_cannot_be_deleted_stays(lab: ShareGroupApis) -> No
     assert sent.answer is None
     lab.wait(15_000)
 
-    assert [(each.group_id, each.error_code) for each in sent.answer.results] == [("g", 14)]
+    assert [(each.group_id, each.error_code) for each in sent.results] == [("g", 14)]
     assert lab.coordinator.shard("g", lab.now).group("g") is not None

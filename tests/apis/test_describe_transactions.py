@@ -78,4 +78,4 @@ def test_many_are_described_in_steps(make_call: Make) -> None:
     lab = GroupApis(make_call)
     names = [f"x-{number}" for number in range(3000)]
     sent = lab.send("DescribeTransactions", 0, transactional_ids=names)
-    assert [each.transactional_id for each in sent.answer.transaction_states] == names
+    assert [each.transactional_id for each in sent.transaction_states] == names

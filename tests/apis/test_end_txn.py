@@ -1,6 +1,7 @@
 """EndTxn: what its answer has in each version, and who may not end a transaction."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def lab(make_call: Make) -> GroupApis:
     return lab
 
 
-def end(lab: GroupApis, version: int, *, commit: bool = True, **who: object) -> tuple[int, int, int]:
+def end(lab: GroupApis, version: int, *, commit: bool = True, **who: Any) -> tuple[int, int, int]:
     """(error, producer id, epoch); before v5 there is no producer: -1 and -1."""
     answer = lab.ask("EndTxn", version, committed=commit, **who)
     return answer.error_code, answer.producer_id, answer.producer_epoch
@@ -71,7 +72,7 @@ def test_an_end_without_a_begin(lab: GroupApis) -> None:
 def test_coordinators_that_are_not_there(make_call: Make, version: int) -> None:
     """16 where another broker coordinates, 14 while this one loads; without a producer."""
     lab = GroupApis(make_call, node_ids=(1, 2))
-    who = {"transactional_id": elsewhere(lab), "producer_id": 1, "producer_epoch": 0}
+    who: dict[str, Any] = {"transactional_id": elsewhere(lab), "producer_id": 1, "producer_epoch": 0}
 
     assert end(lab, version, **who) == (16, -1, -1)
     own = elsewhere(lab, 1)

@@ -43,7 +43,7 @@ class Broker:
 
     def abort(self, partition: int) -> None:
         log, now = self.topic.partitions[partition].log, self.sim.network.now
-        own = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+        own: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
         log.append(build_batch([Record(0, T0, None, b"v" * 32)], **own), now)
         log.append_marker(7, 0, now, commit=False, coordinator_epoch=0)
 

@@ -45,7 +45,7 @@ def test_metadata_too_large_to_store(make_call: MakeCall, size_bytes: int, code:
     group_id = "g" * 12
     sent = lab.send("JoinGroup", 3, client_id="probe", **join(group_id, **with_metadata(size_bytes)))
     lab.wait(3000)
-    me = sent.answer.member_id
+    me = sent.member_id
     answer = lab.ask("SyncGroup", 3, group_id=group_id, generation_id=1, member_id=me)
 
     assert (answer.error_code, answer.assignment) == (code, b"")
@@ -58,7 +58,7 @@ def test_assignments_too_large_to_store(make_call: MakeCall) -> None:
     lab = GroupApis(make_call)
     sent = lab.send("JoinGroup", 3, **join("g"))
     lab.wait(3000)
-    me = sent.answer.member_id
+    me = sent.member_id
 
     def assign(generation: int, size_bytes: int) -> int:
         entries = [SyncGroupRequestAssignment(member_id=me, assignment=b"x" * size_bytes)]
@@ -105,4 +105,4 @@ def test_metadata_that_is_no_subscription(make_call: MakeCall, metadata: bytes) 
     sent = lab.send("JoinGroup", 3, **join("g", protocols=[JoinGroupRequestProtocol(name="p", metadata=metadata)]))
     lab.wait(3000)
 
-    assert (sent.answer.generation_id, sent.answer.members[0].metadata) == (1, metadata)
+    assert (sent.generation_id, sent.members[0].metadata) == (1, metadata)

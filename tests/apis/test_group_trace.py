@@ -1,6 +1,7 @@
 """The trace of docs/rules/tr-trace.md, step by step: two dynamic consumers from their first JoinGroup to the end."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -77,8 +78,13 @@ class Trace:
             SyncGroupRequestAssignment(member_id=each, assignment=bytes_)
             for each, bytes_ in (assignments or {}).items()
         ]
-        names = {"protocol_type": "consumer", "protocol_name": "range"}
-        fields = {"group_id": "g", "generation_id": generation, "member_id": member_id, "assignments": entries}
+        names: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
+        fields: dict[str, Any] = {
+            "group_id": "g",
+            "generation_id": generation,
+            "member_id": member_id,
+            "assignments": entries,
+        }
         return self.lab.send("SyncGroup", 5, **fields, **names)
 
     def heartbeat(self, member_id: str, generation: int) -> ErrorCode:
@@ -91,7 +97,7 @@ class Trace:
 
     def commit(self, member_id: str = "", generation: int = -1) -> ErrorCode:
         topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 7, -1, -1, "")])]
-        fields = {"group_id": "g", "generation_id_or_member_epoch": generation, "member_id": member_id}
+        fields: dict[str, Any] = {"group_id": "g", "generation_id_or_member_epoch": generation, "member_id": member_id}
         answer = self.lab.ask("OffsetCommit", 8, **fields, topics=topics)
         ((_, code),) = answer.topics[0].partitions
         return ErrorCode(code)
@@ -159,7 +165,7 @@ def test_both_sync(trace: Trace) -> None:
     assert (trace.b_sync.answer, trace.state) == (None, "CompletingRebalance")
 
     trace.a_syncs()
-    assert (trace.a_sync.answer.assignment, trace.b_sync.answer.assignment, trace.state) == (b"1", b"2", "Stable")
+    assert (trace.a_sync.assignment, trace.b_sync.assignment, trace.state) == (b"1", b"2", "Stable")
     assert trace.heartbeat(trace.a_id, 1) == trace.heartbeat(trace.b_id, 1) == ErrorCode.NONE
 
 
@@ -178,7 +184,7 @@ def test_b_leaves(left_by_b: Trace) -> None:
     assert trace.commit(trace.a_id, 1) == ErrorCode.NONE
 
     trace.a_rejoins()
-    assert (trace.a.answer.generation_id, trace.state) == (2, "CompletingRebalance")
+    assert (trace.a.generation_id, trace.state) == (2, "CompletingRebalance")
 
 
 @pytest.mark.rules("TR-6")

@@ -56,7 +56,7 @@ def test_states_are_matched_by_their_exact_names(lab: GroupApis) -> None:
 def test_all_filters_must_be_passed(lab: GroupApis) -> None:
     """State, producer id and age; in state Empty the age is beyond all."""
     (ongoing,) = lab.ask("ListTransactions", 0, state_filters=["Ongoing"]).transaction_states
-    mine = {"producer_id_filters": [ongoing.producer_id]}
+    mine: dict[str, Any] = {"producer_id_filters": [ongoing.producer_id]}
 
     assert listed(lab, **mine) == ["pay"]
     assert listed(lab, state_filters=["Empty"], **mine) == []

@@ -181,7 +181,7 @@ def test_states_in_which_a_member_may_commit() -> None:
     assert lab.commit_codes({("t", 0): 2}, member_id=first, generation_id_or_member_epoch=1) == [GENERATION]
 
     lab.sync(first)
-    lab.sync(second.answer.member_id)
+    lab.sync(second.member_id)
     assert lab.commit_codes({("t", 0): 3}, member_id=first, generation_id_or_member_epoch=2) == [OK]
     assert lab.offsets() == {("t", 0): 3}
 

@@ -154,7 +154,7 @@ def test_batches_of_changing_size_are_not_decoded(
         sequence = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": number}
         batch = build_batch([Record(0, T0, None, bytes(size))], **(sequence if producer_id >= 0 else {}))
         data = [PartitionProduceData(index=0, records=batch)]
-        named = {"topic_id": topic.id} if version >= 13 else {"name": "t"}
+        named: dict[str, Any] = {"topic_id": topic.id} if version >= 13 else {"name": "t"}
         asked = [TopicProduceData(**named, partition_data=data)]
         answered = client.ask("Produce", version, acks=acks, timeout_ms=1000, topic_data=asked)
         offsets.append(answered.responses[0].partition_responses[0].base_offset)

@@ -48,7 +48,7 @@ def commit(
         )
         for (name, index), offset in offsets.items()
     ]
-    who = {"transactional_id": "tx", "group_id": group_id, "producer_id": 7, "producer_epoch": 1}
+    who: dict[str, Any] = {"transactional_id": "tx", "group_id": group_id, "producer_id": 7, "producer_epoch": 1}
     answer = lab.ask("TxnOffsetCommit", version, topics=topics, **who, **request)
     return [entry.error_code for topic in answer.topics for entry in topic.partitions]
 

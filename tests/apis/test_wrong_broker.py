@@ -57,7 +57,7 @@ def test_what_is_checked_first(make_call: Make) -> None:
     assert lab.ask("JoinGroup", 9, **join("")).error_code == 24
     answer = lab.ask("JoinGroup", 9, **join(elsewhere, "m", protocols=[]))
     assert (answer.error_code, answer.member_id) == (16, "")
-    asked = {"group_id": elsewhere, "generation_id": 1, "member_id": "m"}
+    asked: dict[str, Any] = {"group_id": elsewhere, "generation_id": 1, "member_id": "m"}
     assert lab.ask("SyncGroup", 5, **asked).error_code == 23
     assert lab.ask("Heartbeat", 4, **{**asked, "group_id": ""}).error_code == 24
 

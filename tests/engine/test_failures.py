@@ -14,7 +14,7 @@ from fakebroker.wire.messages.produce import ProduceRequest
 from tests.support.engine import SimEngine
 from tests.support.frames import correlation_ids, request
 
-HEARTBEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+HEARTBEAT: dict[str, Any] = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 
 
 @pytest.fixture

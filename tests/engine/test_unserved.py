@@ -15,7 +15,7 @@ from tests.support.engine import Client, SimEngine
 from tests.support.frames import framed, request
 
 PEER = Peer(1, "/127.0.0.1", 1)
-IN_TRANSACTION = {"transactional_id": "tx", "transaction_timeout_ms": 60_000}
+IN_TRANSACTION: dict[str, Any] = {"transactional_id": "tx", "transaction_timeout_ms": 60_000}
 
 
 def send(lab: SimEngine, name: str, version: int, client_id: str = "svc-1", **fields: Any) -> Client:

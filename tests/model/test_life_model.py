@@ -7,6 +7,7 @@ connection, descriptor or wait. `make model` runs it for longer.
 import asyncio
 import gc
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -120,7 +121,7 @@ class LifeMachine(RuleBasedStateMachine):
     def park_a_join(self) -> None:
         """A second member waits for the first, which does not come back."""
         self.groups += 1
-        fields = {**JOIN, "group_id": f"g{self.groups}", "rebalance_timeout_ms": REBALANCE_MS}
+        fields: dict[str, Any] = {**JOIN, "group_id": f"g{self.groups}", "rebalance_timeout_ms": REBALANCE_MS}
         first = self._send(request("JoinGroup", 3, **fields), REBALANCE_MS)
         first.read()
         assert first.due_ms is None

@@ -4,6 +4,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from fakebroker.broker import FakeBroker
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
 from tests.support.frames import JOIN, framed, long_poll, request
 
-GROUP = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+GROUP: dict[str, Any] = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 
 
 @pytest.fixture

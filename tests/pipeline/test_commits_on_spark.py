@@ -44,12 +44,20 @@ def records_of(chance: random.Random, file: str, last: int, producer_ids: int = 
             case 0 | 1 | 2:
                 found.append(place._replace(key=key, value=chance.choice([None, value(offset)])))
             case 3 | 4 | 5:
-                named = {"producer_id": producer, "producer_epoch": epochs[producer], "is_transactional": True}
+                named: dict[str, Any] = {
+                    "producer_id": producer,
+                    "producer_epoch": epochs[producer],
+                    "is_transactional": True,
+                }
                 found.append(place._replace(key=key, value=value(offset), **named))
             case 6 | 7:
                 control = chance.choice(["commit", "abort"])
                 epochs[producer] += chance.randrange(2)
-                of_producer = {"producer_id": producer, "producer_epoch": epochs[producer], "is_transactional": True}
+                of_producer: dict[str, Any] = {
+                    "producer_id": producer,
+                    "producer_epoch": epochs[producer],
+                    "is_transactional": True,
+                }
                 found.append(place._replace(key=b"\0\0\0\0", value=b"\0\0\0\0\0\0", control=control, **of_producer))
             case _:
                 group_key, group_value = group_record()

@@ -1,5 +1,7 @@
 """Tests of batches that lose records."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from fakebroker.records.batch import build_batch, parse_header, read_records
 from fakebroker.records.record_codec import Record
 from fakebroker.records.rewrite import cut_batch, empty_batch, rebuild
 
-PRODUCER = {"producer_id": 3, "producer_epoch": 1, "base_sequence": 8, "transactional": True}
+PRODUCER: dict[str, Any] = {"producer_id": 3, "producer_epoch": 1, "base_sequence": 8, "transactional": True}
 RECORDS = [Record(10 + n, 1000 + n, b"k%d" % n, b"v", ((b"h", None),)) for n in range(4)]
 
 

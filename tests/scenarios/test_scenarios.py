@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def takes_no_time(scenario: Scenario) -> bool:
 def test_a_scenario_passes_on_a_running_broker(path: Path) -> None:
     """Over TCP and in real time it goes as in virtual time, where it takes no time."""
     scenario = read_scenario(path)
-    made = {"nodes": scenario.nodes, "config": dict(scenario.config), "profile": scenario.profile}
+    made: dict[str, Any] = {"nodes": scenario.nodes, "config": dict(scenario.config), "profile": scenario.profile}
     made |= {"users": dict(scenario.users), "acls": scenario.acls}
 
     with FakeBroker(as_release=scenario.release, **made) as broker:

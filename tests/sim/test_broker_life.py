@@ -24,7 +24,7 @@ from tests.sim.test_nodes import ClusterLab, heartbeat, stable
 from tests.support.engine import Client
 
 SESSION_MS = 3000
-SETTINGS = {"broker.session.timeout.ms": SESSION_MS}
+SETTINGS: dict[str, Any] = {"broker.session.timeout.ms": SESSION_MS}
 
 
 @pytest.fixture

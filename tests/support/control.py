@@ -26,7 +26,7 @@ class Client:
 
     async def ask(self, verb: str, path: str, body: object = None, **more: Any) -> httpx.Response:
         """The answer."""
-        given = {} if body is None else {"json": body}
+        given: dict[str, Any] = {} if body is None else {"json": body}
         return await self.http.request(verb, path, **given, **more)
 
     async def get(self, path: str, **more: Any) -> Any:

@@ -36,14 +36,16 @@ class Pending(Sent):
         super().__init__(call, FetchResponse, returned)
 
     @property
-    def response(self) -> FetchResponse | None:
+    def response(self) -> FetchResponse:
+        """The answer, which must have come."""
+        assert isinstance(self.answer, FetchResponse), "still parked"
         return self.answer
 
     def partitions(self) -> list[tuple[str | bytes, PartitionData]]:
         """(topic name or id, partition) in the order of the answer."""
-        response = self.response
-        assert response is not None, "still parked"
-        return [(entry.topic or entry.topic_id, data) for entry in response.responses for data in entry.partitions]
+        return [
+            (entry.topic or entry.topic_id, data) for entry in self.response.responses for data in entry.partitions
+        ]
 
     def only(self) -> PartitionData:
         """The one partition answered."""

@@ -8,7 +8,7 @@ from fakebroker.wire.messages.fetch import FetchTopic
 from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
 from fakebroker.wire.registry import api
 
-JOIN = {
+JOIN: dict[str, Any] = {
     "group_id": "g",
     "session_timeout_ms": 30_000,
     "rebalance_timeout_ms": 30_000,

@@ -50,7 +50,7 @@ class GroupApis(TimeDriven):
         """A Stable group of generation 1 with dynamic members; the first one leads."""
         joins = [self.send("JoinGroup", 3, **join(group_id)) for _ in range(members)]
         self.wait(6000)
-        ids = [sent.answer.member_id for sent in joins]
+        ids = [sent.member_id for sent in joins]
         for member_id in ids:
             self.send("SyncGroup", 3, group_id=group_id, generation_id=1, member_id=member_id)
         return ids

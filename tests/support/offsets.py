@@ -142,7 +142,7 @@ class OffsetsCluster(TimeDriven):
 
     def stable(self, group_id: str = "g", topics: Iterable[str] = ("t",), **join: Any) -> str:
         """A group of one member in Stable; its member id."""
-        member_id: str = self.join(group_id, topics, **join).answer.member_id
+        member_id: str = self.join(group_id, topics, **join).member_id
         self.sync(member_id, group_id)
         assert self.group(group_id).state is State.STABLE
         return member_id

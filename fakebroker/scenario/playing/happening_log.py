@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakebroker.client.connection import Pending
-from fakebroker.engine.journal import Recorded
+from fakebroker.engine.journal import Event, Recorded
 from fakebroker.journal.redaction import without_secrets
 from fakebroker.scenario.happenings import BrokerEvent, Happening, Json, Received, Sent
 from fakebroker.scenario.playing.answer_views import message_json
@@ -59,7 +59,7 @@ class HappeningLog:
         for recorded in new:
             self._add(BrokerEvent(recorded.at.wall_ms - self.start_wall_ms, recorded.event))
 
-    def _new_events(self, engine: "Engine") -> list[Recorded]:
+    def _new_events(self, engine: "Engine") -> list[Recorded[Event]]:
         journal = engine.journal
         since, self._next_seq = self._next_seq, journal.next_seq
         if since == self._next_seq:

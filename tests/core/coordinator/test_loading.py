@@ -116,7 +116,7 @@ def test_a_rebalance_under_way_is_forgotten() -> None:
     parked = lab.join()
     lab.coordinator.load(lab.partition().index, lab.now)
     assert (lab.group().state, list(lab.group().members)) == (State.STABLE, [member])
-    assert parked.answer.code is ErrorCode.NOT_COORDINATOR
+    assert parked.code is ErrorCode.NOT_COORDINATOR
 
 
 @pytest.mark.rules("LD-2")
@@ -296,7 +296,7 @@ def test_deleting_the_offsets_topic() -> None:
 def test_what_is_written() -> None:
     """One batch a request, stamped with the present time; a group's record tells when its join phase ended."""
     lab = OffsetsCluster()
-    member = lab.join().answer.member_id
+    member = lab.join().member_id
     lab.wait(1000)
     lab.sync(member)
     lab.wait(1000)

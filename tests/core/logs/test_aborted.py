@@ -1,5 +1,7 @@
 """Tests of the lists of aborted transactions: which go with which read, and when they are forgotten."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +26,12 @@ def transaction(log: PartitionLog, producer_id: int, *, commit: bool, value: byt
 def write(log: PartitionLog, producer_id: int, value: bytes = b"v") -> int:
     state = log.producers.get(producer_id)
     sequence = 0 if state is None else state.last_sequence + 1
-    fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence, "transactional": True}
+    fields: dict[str, Any] = {
+        "producer_id": producer_id,
+        "producer_epoch": 0,
+        "base_sequence": sequence,
+        "transactional": True,
+    }
     return log.append(batch(T0, value=value, **fields), NOW).base_offset
 
 

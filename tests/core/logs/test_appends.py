@@ -114,7 +114,7 @@ def test_zstd_needs_a_newer_request() -> None:
         ({"producer_id": 5, "base_sequence": -1}, ErrorCode.INVALID_RECORD),
     ],
 )
-def test_headers_that_do_not_add_up(fields: dict[str, int], code: ErrorCode) -> None:
+def test_headers_that_do_not_add_up(fields: dict[str, Any], code: ErrorCode) -> None:
     """Base offset, codec, counts, control bit, producer without sequence."""
     refusal = refusal_of(with_header(batch(T0, T0), **fields))
 
@@ -276,7 +276,7 @@ def test_high_attribute_bits_are_kept_unless_rewritten() -> None:
 def test_compression_type(target: str, codec: int, sent_codec: int) -> None:
     """Another codec than the topic's is rewritten, all else kept; the same one, or "producer", stays byte for byte."""
     records = [Record(n, T0 + n * 3, b"key" * n, b"v" * 100, ((b"h", None), (b"i", b"1"))) for n in range(3)]
-    fields = {"producer_id": 7, "producer_epoch": 2, "base_sequence": 5, "transactional": True}
+    fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 2, "base_sequence": 5, "transactional": True}
     sent = build_batch(records, codec=sent_codec, **fields)
     result = stored(sent, compression_type=target)
     header = parse_header(result)

@@ -168,7 +168,7 @@ def test_subscriptions_of_several_members(version: int) -> None:
     second = lab.join(metadata=encode_subscription(ConsumerProtocolSubscription(topics=["u"]), version))
     lab.join(member_id=first, metadata=encode_subscription(ConsumerProtocolSubscription(topics=["t"]), version))
     lab.sync(first)
-    lab.sync(second.answer.member_id)
+    lab.sync(second.member_id)
     assert lab.group().state is State.STABLE
     lab.wait(8 * DAY)
 

@@ -1,5 +1,7 @@
 """ACLs by themselves: what patterns and filters match, what is found for a resource, and the state."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,7 +114,7 @@ def test_filters_by_name(name: str | None, pattern_type: PatternType, found: lis
         {"permission": Permission.DENY},
     ],
 )
-def test_every_field_of_a_filter_counts(other: dict[str, object]) -> None:
+def test_every_field_of_a_filter_counts(other: dict[str, Any]) -> None:
     """One field that is another leaves an entry out; a filter of its own values means it."""
     assert AclFilter(TOPIC, "a", LITERAL, "User:alice", "*", Operation.READ, Permission.ALLOW).matches(entry())
     assert AclFilter().matches(entry())

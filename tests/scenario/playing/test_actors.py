@@ -1,6 +1,7 @@
 """Actors: their verbs, raw requests, what answers look like, and connections that are lost."""
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_a_raw_frame(s: Steps) -> None:
         ({"api_name": "SyncGroup", "group_id": 7}, ""),
     ],
 )
-def test_a_request_that_cannot_be_sent_is_a_problem(s: Steps, arguments: dict[str, object], said: str) -> None:
+def test_a_request_that_cannot_be_sent_is_a_problem(s: Steps, arguments: dict[str, Any], said: str) -> None:
     """It is a problem of its step, and nothing waits."""
     played = play(s.do("a", "request", **arguments))
 

@@ -1,5 +1,7 @@
 """Members that act by themselves: over rebalances, restarts of brokers, pauses, and what ends them."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.scenario.happenings import Received, Sent
@@ -13,7 +15,7 @@ def s() -> Steps:
     return Steps()
 
 
-CONSUME = {"group_id": "billing", "topics": ["orders"]}
+CONSUME: dict[str, Any] = {"group_id": "billing", "topics": ["orders"]}
 
 
 def sent(played: Played, actor: str, api: str) -> list[Sent]:

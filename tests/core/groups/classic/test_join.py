@@ -1,5 +1,7 @@
 """JoinGroup of dynamic members (JG)."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.errors import ErrorCode
@@ -12,7 +14,7 @@ LIVE = [PREPARING, COMPLETING, STABLE]
 
 @pytest.mark.rules("JG-11", "JG-13", "JG-29")
 @pytest.mark.parametrize("changes", [{"type": ""}, {"protocols": []}])
-def test_the_first_member_must_offer_something(lab: OneGroup, changes: dict[str, object]) -> None:
+def test_the_first_member_must_offer_something(lab: OneGroup, changes: dict[str, Any]) -> None:
     """An Empty group takes any protocol type and list but empty ones."""
     join = lab.join(**changes)
 
@@ -26,7 +28,7 @@ def test_the_first_member_must_offer_something(lab: OneGroup, changes: dict[str,
 @pytest.mark.parametrize(
     "changes", [{"type": "connect"}, {"type": ""}, {"protocols": [STICKY]}, {"protocols": []}], ids=str
 )
-def test_a_live_group_keeps_its_protocols(lab: OneGroup, state: str, changes: dict[str, object]) -> None:
+def test_a_live_group_keeps_its_protocols(lab: OneGroup, state: str, changes: dict[str, Any]) -> None:
     """Type and at least one protocol must be those of all members; the answer echoes the id of a member only."""
     a, _ = lab.in_state(state)
 

@@ -1,5 +1,7 @@
 """Members of the classic protocol in a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.core.groups.classic.messages import JoinAnswer, Leaver, SyncAnswer
@@ -19,7 +21,7 @@ def lab_with_member() -> OneConsumerGroup:
     return lab
 
 
-def joined(lab: OneConsumerGroup, **fields: object) -> ClassicClient:
+def joined(lab: OneConsumerGroup, **fields: Any) -> ClassicClient:
     """A client that has joined and synced, and waits for what m1 is to give up."""
     client = ClassicClient(lab, "k", **fields)
     client.join_first()
@@ -28,7 +30,7 @@ def joined(lab: OneConsumerGroup, **fields: object) -> ClassicClient:
     return client
 
 
-def shared(lab: OneConsumerGroup, **fields: object) -> ClassicClient:
+def shared(lab: OneConsumerGroup, **fields: Any) -> ClassicClient:
     """The same, and partitions 2 and 3 or 0 and 1 have become its own."""
     client = joined(lab, **fields)
     kept = lab.names(lab.group.target_of("m1"))
@@ -94,7 +96,7 @@ def test_the_answer_comes_at_once() -> None:
         ({"instance_id": "i1"}, ErrorCode.FENCED_INSTANCE_ID),
     ],
 )
-def test_who_is_refused(changes: dict[str, object], code: ErrorCode) -> None:
+def test_who_is_refused(changes: dict[str, Any], code: ErrorCode) -> None:
     """What does not fit the classic members that are there, what cannot be read, and instance ids of others."""
     lab = lab_with_member()
     lab.join("s1", instance="i1", rebalance=LONG_MS)
@@ -213,7 +215,7 @@ def test_topics_that_are_gone_are_left_out() -> None:
         ({"instance_id": "i1"}, ErrorCode.FENCED_INSTANCE_ID),
     ],
 )
-def test_whose_sync_and_heartbeat_are_refused(changes: dict[str, object], code: ErrorCode) -> None:
+def test_whose_sync_and_heartbeat_are_refused(changes: dict[str, Any], code: ErrorCode) -> None:
     """Another generation, strangers, and members of the consumer protocol."""
     lab = lab_with_member()
     client = shared(lab)
@@ -226,7 +228,7 @@ def test_whose_sync_and_heartbeat_are_refused(changes: dict[str, object], code: 
 
 @pytest.mark.rules("CGM-7")
 @pytest.mark.parametrize("changes", [{"protocol_type": "connect"}, {"protocol": "other"}])
-def test_sync_with_another_protocol(changes: dict[str, object]) -> None:
+def test_sync_with_another_protocol(changes: dict[str, Any]) -> None:
     """INCONSISTENT_GROUP_PROTOCOL; what was not sent is not compared."""
     lab = lab_with_member()
     client = shared(lab)

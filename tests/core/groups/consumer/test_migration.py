@@ -1,5 +1,7 @@
 """Classic groups become consumer groups, and consumer groups classic ones, while they go on reading."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
@@ -16,7 +18,7 @@ from tests.support.classic_members import ClassicClient
 from tests.support.consumer_groups import OneConsumerGroup
 
 
-def classic_group(lab: OneConsumerGroup, members: int = 1, **fields: object) -> list[ClassicClient]:
+def classic_group(lab: OneConsumerGroup, members: int = 1, **fields: Any) -> list[ClassicClient]:
     """A Stable classic group whose first member, the leader, has all partitions of "t"."""
     clients = [ClassicClient(lab, f"k{number}", **fields) for number in range(members)]
     lab.shard.create_group("g", lab.now)

@@ -1,5 +1,7 @@
 """StreamsGroupHeartbeat in the core: joining, epochs, topologies, delays, endpoints, shutdown."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
@@ -19,7 +21,7 @@ def codes(answer: HeartbeatAnswer) -> list[StatusCode]:
     return [status.code for status in answer.status]
 
 
-def refused(one: OneStreamsGroup, member_id: str, epoch: int, **fields: object) -> ErrorCode:
+def refused(one: OneStreamsGroup, member_id: str, epoch: int, **fields: Any) -> ErrorCode:
     """The error of a heartbeat, which must write nothing."""
     one.written()
     with pytest.raises(KafkaError) as failure:
@@ -154,7 +156,7 @@ def test_a_full_group() -> None:
         {"client_host": "/10.0.0.1"},
     ],
 )
-def test_whatever_a_member_tells_anew_bumps_the_epoch(fields: dict[str, object]) -> None:
+def test_whatever_a_member_tells_anew_bumps_the_epoch(fields: dict[str, Any]) -> None:
     """A change bumps the group epoch, and the member reaches it at once; told again it is no change."""
     one = OneStreamsGroup()
     one.join("a")
