@@ -63,13 +63,13 @@ def median(browser: Any, url: str, paint: Any, reading: Any = None) -> int:
 
 def since_navigation(shown: ShownPage) -> int:
     """Milliseconds since the page was begun to be loaded."""
-    return round(shown.page.evaluate("performance.now()"))
+    return round(float(shown.page.evaluate("performance.now()")))
 
 
 def first_paint(shown: ShownPage) -> int:
     """Milliseconds until anything of the page was painted."""
     code = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"
-    return round(shown.page.evaluate(code))
+    return round(float(shown.page.evaluate(code)))
 
 
 def groups_painted(shown: ShownPage) -> None:
@@ -125,7 +125,7 @@ def drawing_ms(browser: Any, url: str, fragment: str, key: str = "") -> int:
         }
         return taken;
     }"""
-    return round(statistics.median(page.evaluate(code, UPDATES)))
+    return round(float(statistics.median(page.evaluate(code, UPDATES))))
 
 
 def heap_mib(shown: ShownPage) -> float:

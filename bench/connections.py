@@ -11,6 +11,7 @@ import selectors
 import socket
 import time
 from struct import pack
+from typing import Any
 
 from bench import requests as r
 from bench.driver import Address
@@ -54,7 +55,9 @@ def rows() -> list[str]:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # the broker inherits it
     broker = fakebroker()
-    table, held, first_rate = [], [], 0.0
+    table: list[str] = []
+    held: list[Any] = []
+    first_rate = 0.0
     try:
         for sock in connected(broker.address, AT_ONCE):
             sock.close()

@@ -13,6 +13,7 @@ import selectors
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from bench import requests as r
@@ -166,9 +167,7 @@ def report(kafka: str | None, kafka_is: str, rounds: int, seconds: float) -> str
                         "/s",
                         targets,
                         rounds,
-                        lambda to, requests=requests, connections=connections, depth=depth: (
-                            load(to, requests[to.name], connections, depth, seconds).per_second
-                        ),
+                        partial(_rate, requests, connections, depth, seconds),
                     )
                 )
         name = f"{MEMBERS:,} members, from empty to reconciled"
@@ -184,6 +183,10 @@ HEARTBEATS: dict[str, Callable[[Address], list[bytes]]] = {
     "Heartbeat of a classic group": classic_heartbeats,
     "ConsumerGroupHeartbeat": steady_heartbeats,
 }
+
+
+def _rate(requests: dict[str, list[bytes]], connections: int, depth: int, seconds: float, target: Target) -> float:
+    return load(target, requests[target.name], connections, depth, seconds).per_second
 
 
 def _row(name: str, unit: str, targets: list[Target], rounds: int, measure: Callable[[Target], float]) -> str:

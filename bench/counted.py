@@ -46,9 +46,10 @@ def main() -> None:
     """Run the cases whose name contains the first argument."""
     wanted = sys.argv[1].lower() if len(sys.argv) > 1 else ""
     tune_garbage_collector()  # as `fakebroker serve` does
-    for case in [*CASES, *LOOP_CASES]:
-        if wanted in case.name.lower():
-            count(case.name, case.run)
+    runs: dict[str, Run] = {case.name: case.run for case in CASES} | {case.name: case.run for case in LOOP_CASES}
+    for name, run in runs.items():
+        if wanted in name.lower():
+            count(name, run)
 
 
 if __name__ == "__main__":

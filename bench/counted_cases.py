@@ -11,6 +11,7 @@ from bench import transactions
 from bench.counted_groups import share_fetches, share_heartbeats, streams_heartbeats
 from bench.scale import World
 from fakebroker.schema import Message
+from tests.support.cluster import partition
 
 GROUP, TOPIC = "bench", "bench"
 BATCH_BYTES = 16_384
@@ -174,7 +175,7 @@ def fill(world: World, partitions: int) -> int:
     A byte more, and the beginning of the next batch would come with it.
     """
     world.broker.create_topic(TOPIC, partitions=partitions)
-    log = world.engine.cluster.topics.get(TOPIC).partitions[0].log
+    log = partition(world.engine.cluster, topic=TOPIC).log
     for number in range(LOG_BATCHES):
         log.append(alike(number), world.now)
     return len(alike(0))

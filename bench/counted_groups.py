@@ -38,6 +38,7 @@ def share_fetches(world: World) -> Requests:
     world.engine.cluster.group_configs[GROUP] = {"share.auto.offset.reset": "earliest"}
     _joined(world)
     topic = world.engine.cluster.topics.get(TOPIC)
+    assert topic is not None
     for number in range(LOG_BATCHES):
         topic.partitions[0].log.append(r.batch(1024, RECORDS, r.FIRST_MS + number), world.now)
     yield _share_fetch(0, topic.id, ()), SHARE_FETCH

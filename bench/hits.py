@@ -49,7 +49,7 @@ def counted() -> Iterator[tuple[Counts, Counts]]:
         every[route.name, route.version] += 1
         by_handler(connection, route, *rest)
 
-    lanes.Lane.serve, Connection._serve = serve_by_lane, serve_by_handler  # type: ignore[method-assign]
+    lanes.Lane.serve, Connection._serve = serve_by_lane, serve_by_handler  # type: ignore[method-assign, assignment]
     try:
         yield every, served
     finally:

@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from bench.counted_loop import CLIENTS_ALONE, HEARTBEAT_LOOP
 from bench.pythons import ROOT, SYSTEM_PYTHON, fast_python, library_path
@@ -96,7 +97,7 @@ def main() -> None:
         return
     python = options.python or fast_python()
     name, counts = name_of(python), count(python, options.only)
-    table = json.loads(TABLE.read_text()) if TABLE.exists() else {"python": name, "instructions": {}}
+    table: dict[str, Any] = json.loads(TABLE.read_text()) if TABLE.exists() else {"python": name, "instructions": {}}
     if options.write:
         kept = table["instructions"] if options.only and table["python"] == name else {}
         TABLE.write_text(json.dumps({"python": name, "instructions": {**kept, **counts}}, indent=2) + "\n")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Any
 
 from fakebroker.records.batch import assemble, build_batch, parse_header
 from fakebroker.records.batch_format import HEADER_BYTES
@@ -173,7 +174,7 @@ def fetch(topic: str, limit_bytes: int, offset: int = 0) -> FetchRequest:
     return session_fetch(topic, [fetch_row(0, offset, limit_bytes)], 0, -1)
 
 
-def session_fetch(topic: str, rows: list[tuple[object, ...]], session_id: int, epoch: int) -> FetchRequest:
+def session_fetch(topic: str, rows: list[Any], session_id: int, epoch: int) -> FetchRequest:
     """A Fetch of a session that names these partitions (`fetch_row`); epoch 0 begins a session, -1 wants none."""
     entry = FetchTopic(topic=topic, partitions=rows)
     return FetchRequest(

@@ -10,11 +10,13 @@ from fakebroker import FakeBroker
 from fakebroker.cli import tune_garbage_collector
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.logs.log import PartitionLog
+from fakebroker.engine.connection import Connection
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address
 from fakebroker.records.offsets_topic import GroupValue, MemberValue
 from fakebroker.schema import Message
 from fakebroker.wire.frame import decode_response
+from tests.support.cluster import partition
 
 START = Instant(r.FIRST_MS, 0)
 DAY_MS = 86_400_000
@@ -29,7 +31,7 @@ class World:
         self.engine.now = self.now = START
         self.connection = self.connect()
 
-    def connect(self):
+    def connect(self) -> Connection:
         address = Address("127.0.0.1", 9092)
         return self.engine.connect(self.broker.listeners[0], "/127.0.0.1", address, self.now)
 
@@ -51,7 +53,7 @@ class World:
     def log(self, topic: str) -> PartitionLog:
         """The log of a new topic with one partition."""
         self.broker.create_topic(topic)
-        return self.engine.cluster.topics.get(topic).partitions[0].log
+        return partition(self.engine.cluster, topic=topic).log
 
     def group(self, group_id: str, members: int) -> ClassicGroup:
         """A Stable group, loaded from its record as a coordinator that takes over does."""

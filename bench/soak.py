@@ -183,9 +183,9 @@ class Soak:
     @staticmethod
     def create_topic(client: ScriptedClient, name: str, partitions: int, config: dict[str, str]) -> None:
         """Create a topic, and see that it was."""
-        from fakebroker.wire.messages.create_topics import CreatableTopic, CreatableTopicConfigs
+        from fakebroker.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
-        configs = [CreatableTopicConfigs(name=key, value=value) for key, value in config.items()]
+        configs = [CreatableTopicConfig(name=key, value=value) for key, value in config.items()]
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
         answer = client.request("CreateTopics", 4, topics=[topic], timeout_ms=1000)
         assert answer.topics[0].error_code == 0, answer

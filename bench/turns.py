@@ -144,7 +144,8 @@ def raw_snappy(size_bytes: int) -> tuple[SimEngine, bytes]:
     """One block of snappy without frame, which cannot be unpacked in parts."""
     from cramjam import snappy
 
-    from fakebroker.records.batch import HEADER_BYTES, crc32c
+    from fakebroker.records.batch import crc32c
+    from fakebroker.records.batch_format import HEADER_BYTES
 
     lab = _lab(message_max_bytes=200 << 20)
     lab.cluster.topics.create("t", 1)

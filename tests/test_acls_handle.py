@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fakebroker import InvalidArgument, UnknownThing
+from fakebroker.errors import ErrorCode
 from fakebroker.handles.acls import AclEntry
 from fakebroker.virtual_broker import VirtualBroker
 
@@ -23,15 +24,15 @@ def test_rights_hold_from_the_next_request_on() -> None:
     with VirtualBroker(acls=[]) as broker:
         broker.create_topic("orders")
         client = broker.client()
-        assert produce(client) == 29
+        assert produce(client) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         broker.acls.allow(ANONYMOUS, "WRITE", topic="ord", prefix=True)
-        assert produce(client) != 29
+        assert produce(client) != ErrorCode.TOPIC_AUTHORIZATION_FAILED
         broker.acls.deny("User:*", "WRITE", topic="orders", host="127.0.0.1")
-        assert produce(client) == 29
+        assert produce(client) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         assert broker.acls.remove(permission="DENY") == 1
-        assert produce(client) != 29
+        assert produce(client) != ErrorCode.TOPIC_AUTHORIZATION_FAILED
         broker.acls.clear()
-        assert produce(client) == 29
+        assert produce(client) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         kinds = [each.event.what for each in broker.journal.events("acl_changed")]
         assert kinds == ["added", "added", "removed", "removed"]
 

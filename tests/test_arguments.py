@@ -1,6 +1,7 @@
 """Arguments of a wrong type: an error that names them, and nothing has changed."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,13 @@ def test_a_wrong_type_is_an_error_that_names_the_argument(fakebroker: FakeBroker
 
 def test_an_option_that_there_is_not(fakebroker_factory: Any) -> None:
     """Whoever makes a broker is told the nearest option."""
-    for make in (FakeBroker, AsyncFakeBroker, fakebroker_factory, lambda **options: sweep(lambda _: None, **options)):
+    makers: tuple[Callable[..., object], ...] = (
+        FakeBroker,
+        AsyncFakeBroker,
+        fakebroker_factory,
+        lambda **options: sweep(lambda _: None, **options),
+    )
+    for make in makers:
         with pytest.raises(InvalidArgument, match="has no option 'node'; did you mean nodes") as refused:
             make(node=3)
         assert (refused.value.field, refused.value.value) == ("node", 3)

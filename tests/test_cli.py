@@ -10,13 +10,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.client.login import Credentials
 from fakebroker.exit_status import ExitStatus
+from fakebroker.errors import ErrorCode
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.support.frames import JOIN, request
@@ -136,7 +139,7 @@ def test_a_log_that_nobody_reads_stops_nobody() -> None:
             while b" lines lost: they were not read in time\n" not in read:
                 client.sendall(heartbeat)
                 client.recv(16, socket.MSG_WAITALL)
-                read += process.stderr.read1()
+                read += cast(BufferedReader, process.stderr).read1()
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0
@@ -299,7 +302,7 @@ def test_users_of_the_command_line_and_of_a_file_log_in(tmp_path: Path) -> None:
         for name, password in (("alice", "secret-a"), ("bob", "secret-b")):
             client = clients.client("a", credentials=Credentials(name, password, "SCRAM-SHA-256"))
             assert client.metadata().brokers
-        assert clients.client("a").login("alice", "secret-b").error_code == 58
+        assert clients.client("a").login("alice", "secret-b").error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
         clients.close()
     assert log.status == 0
     assert "User:alice logged in by SCRAM-SHA-256" in log.text

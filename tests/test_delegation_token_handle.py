@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.client.login import LoginRefused
-from fakebroker.errors import InvalidArgument, KafkaError, UnknownThing
+from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError, UnknownThing
 from fakebroker.handles.delegation_token import DelegationTokenHandle
 from fakebroker.virtual_broker import VirtualBroker
 
@@ -56,7 +56,7 @@ def test_a_token_that_a_client_made_is_seen_and_ended(broker: VirtualBroker) -> 
     assert client.metadata().brokers
     assert not logs_in(broker, token, secret)
     refused = alice.request("RenewDelegationToken", 2, hmac=made.hmac, renew_period_ms=1)
-    assert refused.error_code == 62
+    assert refused.error_code == ErrorCode.DELEGATION_TOKEN_NOT_FOUND
 
 
 @pytest.mark.rules("TK-1")
@@ -66,10 +66,22 @@ def test_who_logged_in_with_a_token_makes_none(broker: VirtualBroker) -> None:
     client = broker.client("t")
     client.login(token.token_id, token.secret(), delegation_token=True)
 
-    assert client.request("CreateDelegationToken", 3, renewers=[], max_lifetime_ms=-1).error_code == 64
-    assert client.request("DescribeDelegationToken", 3, owners=None).error_code == 64
-    assert client.request("RenewDelegationToken", 2, hmac=b"x", renew_period_ms=1).error_code == 64
-    assert client.request("ExpireDelegationToken", 2, hmac=b"x", expiry_time_period_ms=1).error_code == 64
+    assert (
+        client.request("CreateDelegationToken", 3, renewers=[], max_lifetime_ms=-1).error_code
+        == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    )
+    assert (
+        client.request("DescribeDelegationToken", 3, owners=None).error_code
+        == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    )
+    assert (
+        client.request("RenewDelegationToken", 2, hmac=b"x", renew_period_ms=1).error_code
+        == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    )
+    assert (
+        client.request("ExpireDelegationToken", 2, hmac=b"x", expiry_time_period_ms=1).error_code
+        == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    )
 
 
 def test_a_snapshot_has_the_tokens() -> None:

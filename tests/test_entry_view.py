@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.errors import UnknownThing
+from fakebroker.errors import ErrorCode, UnknownThing
 from fakebroker.virtual_broker import VirtualBroker
 
 V3 = {"JoinGroup": 3}
@@ -24,12 +24,12 @@ def test_an_error_leads_to_its_rules_and_to_the_fault() -> None:
 
     assert found.text.startswith("Heartbeat v4 of group billing -> told to look up the coordinator again")
     (error,) = found.errors
-    assert (error.error, error.code, error.places) == ("NOT_COORDINATOR", 16, [])
+    assert (error.error, error.code, error.places) == ("NOT_COORDINATOR", ErrorCode.NOT_COORDINATOR, [])
     assert error.step.startswith("to look up the coordinator")
     assert [rule.id for rule in error.rules] == ["HB-1"]
     assert [(each.fault_id, each.description) for each in found.faults] == [(fault.fault_id, fault.description)]
     assert found.lines[0]["request"]["GroupId"] == "billing"
-    assert found.lines[0]["response"]["ErrorCode"] == 16
+    assert found.lines[0]["response"]["ErrorCode"] == ErrorCode.NOT_COORDINATOR
 
 
 def test_an_error_stands_at_places() -> None:

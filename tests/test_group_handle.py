@@ -107,11 +107,11 @@ def test_a_rebalance_is_started(broker: FakeBroker) -> None:
 def test_a_member_is_evicted(broker: FakeBroker) -> None:
     """Its session ends at once; by client id, instance id or member id."""
     group = broker.group("billing")
-    for name_of in (lambda m: m.client_id, lambda m: m.group_instance_id, lambda m: m.member_id):
+    for name in ("client_id", "group_instance_id", "member_id"):
         a = broker.client("a")
         a.join("billing", ["orders"], group_instance_id="i-1")
         a.sync()
-        group.evict(name_of(group.members[0]))
+        group.evict(getattr(group.members[0], name))
         assert (group.members, group.state) == ([], "Empty")
         assert a.heartbeat().error_code == ErrorCode.UNKNOWN_MEMBER_ID
 

@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.client.streams_group_steps import Subtopology
 from fakebroker.core.groups.explain_members import Reconciliation
-from fakebroker.errors import InvalidArgument, UnknownThing, WaitTimeout
+from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing, WaitTimeout
 from fakebroker.handles.group import GroupHandle
 from fakebroker.testclient.scripted_client import ScriptedClient
 from fakebroker.virtual_broker import VirtualBroker
@@ -165,7 +165,7 @@ def test_waits_for_epochs_and_members(broker: VirtualBroker) -> None:
     assert group.wait(state="Stable", members=2, epoch=3, assigned=True, reconciled=True) is group
     for wrong in ({"epoch": 4}, {"generation": 0}, {"protocol": "uniform"}, {"joined": 1}):
         with pytest.raises(WaitTimeout):
-            group.wait(**wrong, timeout_s=SOON_S)  # type: ignore[arg-type]
+            group.wait(**wrong, timeout_s=SOON_S)
 
 
 def test_a_classic_group_has_no_epochs(broker: VirtualBroker) -> None:
@@ -189,7 +189,7 @@ def test_a_member_is_evicted_by_any_of_its_names(broker: VirtualBroker) -> None:
     group.evict("a")
     assert [each.member_id for each in group.members] == [b.member_id]
     assert group.transitions[-1].reason == "member a-member-1 was evicted by a test"
-    assert a.consumer_group_heartbeat().error_code == 25
+    assert a.consumer_group_heartbeat().error_code == ErrorCode.UNKNOWN_MEMBER_ID
     with pytest.raises(UnknownThing, match=r"there is b \(b-member-1\)"):
         group.evict("a")
     group.evict(b.member_id)
@@ -291,7 +291,7 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
 
     group.evict("a")
     assert (group.members, group.transitions[-1].reason) == ([], "member a-member-1 was evicted by a test")
-    assert a.share_group_heartbeat().error_code == 25
+    assert a.share_group_heartbeat().error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.rules("STE-3", "STT-5", "STG-1")

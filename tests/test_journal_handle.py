@@ -49,7 +49,7 @@ def test_requests_are_found_by_what_they_are_about(broker: FakeBroker) -> None:
     assert journal.requests(node=2) == []
     (commit,) = journal.requests("OffsetCommit", group="billing")
     assert commit.topics == {"orders": [0], "audit": [0]}
-    assert commit.request.group_id == "billing"  # type: ignore[union-attr]
+    assert commit.request.group_id == "billing"
     assert commit.answered.wall_ms >= commit.received.wall_ms > 0
 
 
@@ -78,7 +78,7 @@ def test_a_query_for_what_does_not_exist_is_an_error(
     """A misspelt name would find nothing for ever; the error names field, value and the nearest right one."""
     for ask in (broker.journal.requests, broker.journal.expect):
         with pytest.raises(UnknownThing) as raised:
-            ask(**arguments)  # type: ignore[operator]
+            ask(**arguments)
         assert message in str(raised.value)
         assert {raised.value.field: raised.value.value} == arguments
 
@@ -104,10 +104,10 @@ def test_events_are_found_by_kind(broker: FakeBroker) -> None:
     broker.clock.advance(days=8)
     journal = broker.journal
 
-    assert [r.event.after for r in journal.events("transition")][:3] == [  # type: ignore[union-attr]
+    assert [r.event.after for r in journal.events("transition")][:3] == [
         "PreparingRebalance", "CompletingRebalance", "Stable",
     ]  # fmt: skip
-    assert [r.event.group_id for r in journal.events("offset_expired")] == ["simple", "billing"]  # type: ignore[union-attr]
+    assert [r.event.group_id for r in journal.events("offset_expired")] == ["simple", "billing"]
     assert {row["rule"] for row in journal.rows("offset_expired")} == {"EX-3"}
     assert [entry.seq for entry in journal.entries()] == list(range(journal.next_seq))
     assert (len(journal), journal.forgotten) == (journal.next_seq, 0)
@@ -270,7 +270,7 @@ def test_what_a_power_causes_is_in_the_journal_when_it_returns(broker: FakeBroke
     broker.client("a").join("billing")
     broker.coordinator("billing").load()
     moves = broker.journal.events("coordinator_moved")
-    assert [each.event.what for each in moves][-3:] == ["unloaded", "loading", "loaded"]  # type: ignore[union-attr]
+    assert [each.event.what for each in moves][-3:] == ["unloaded", "loading", "loaded"]
 
     broker.stop()
     broker.coordinator("billing").load()

@@ -42,7 +42,7 @@ def test_bad_addresses(text: str) -> None:
 def test_options_of_a_listener() -> None:
     """A node and any number of dialects in front of the address."""
     listener = parse_listener("dialect=kip-17,node=2,dialect=kip-211,0.0.0.0:9192")
-    assert (listener.node_id, listener.port, listener.dialects) == (2, 9192, {"kip-17", "kip-211"})
+    assert (listener.node_id, listener.port, listener.dialects) == (2, 9192, frozenset({"kip-17", "kip-211"}))
 
 
 def test_every_node_has_a_listener() -> None:

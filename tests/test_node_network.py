@@ -3,8 +3,9 @@
 import importlib
 import select
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from typing import Any
 
 import pytest
 
@@ -217,7 +218,8 @@ def test_bad_arguments_change_nothing(broker: FakeBroker) -> None:
     partition = broker.create_topic("t", replication_factor=2).partition(0)
     [leader, follower], [outside] = partition.replicas, [n for n in (1, 2, 3) if n not in partition.replicas]
     partition.set_in_sync([leader])
-    for call, text in (
+    wrong: Any = "2"
+    calls: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: partition.move_leader(outside), "has no replica; those are on"),
         (lambda: partition.move_leader(follower), "is not in sync; in sync are"),
         (lambda: partition.move_leader(9), "there is no node 9, only 1, 2, 3"),
@@ -225,15 +227,16 @@ def test_bad_arguments_change_nothing(broker: FakeBroker) -> None:
         (lambda: partition.set_in_sync([leader, outside]), "has no live replica of t-0"),
         (lambda: partition.set_in_sync([leader, leader]), "named twice"),
         (lambda: partition.reassign([]), "it is a list of node ids"),
-        (lambda: partition.reassign("12"), "it is a list of node ids"),
+        (lambda: partition.reassign(wrong), "it is a list of node ids"),
         (lambda: broker.coordinator("g").load(for_s=-1), "for_s is -1; it is a number of seconds"),
         (lambda: broker.coordinator("g").zombie(for_s=float("nan")), "for_s is nan"),
-        (lambda: broker.coordinator("g").move(to="2"), "there is no node '2'"),
+        (lambda: broker.coordinator("g").move(to=wrong), "there is no node '2'"),
         (
             lambda: broker.coordinator("g").zombie(for_s=1, to=broker.coordinator("g").node_id),
             rf"cannot be replaced by node {broker.coordinator('g').node_id}: other replicas in sync are",
         ),
-    ):
+    )
+    for call, text in calls:
         with pytest.raises(InvalidArgument, match=text):
             call()
     assert (partition.leader, partition.in_sync, partition.leader_epoch) == (leader, [leader], 0)

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from fakebroker.dialogue.names import dig
+from fakebroker.dialogue.names import value_at
 from fakebroker.dialogue.player import Player
 from fakebroker.dialogue.script import Receive, Send, Sleep, Step, read_dialogue
 from fakebroker.errors import FakebrokerError
@@ -62,11 +62,11 @@ class PacedPlayer(Player):
         for step in steps:
             if not isinstance(step, Receive):
                 return
-            request = self._open[step.id]
+            request = self._sent[step.id]
             self._await(request.pending, step.waited_ms + ANSWER_WITHIN_MS)
             answer = to_json(request.pending.result(), request.pending.version)
             for name, path in request.save.items():
-                self._names.save(name, dig(answer, path))
+                self._names.save(name, value_at(answer, path))
 
 
 def compare(host: str, port: int, path: Path) -> list[str] | None:

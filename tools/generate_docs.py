@@ -23,13 +23,14 @@ from fakebroker.settings import (
     logs,
     network,
     remote,
+    removed_in_4,
     replication,
     security,
     share,
     transactions,
 )
 from fakebroker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, Value, render
-from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC, removed_in_4
+from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC
 from fakebroker.wire.registry import APIS
 from tools.cli_page import cli_page
 from tools.consumer_group_page import consumer_group_states_page

@@ -62,15 +62,12 @@ class Maker:
 
     def number(self, kind: str) -> int:
         if self.case == "full":
-            return self.serial % 2 ** (BITS[kind] - 1)
+            return self.serial % (1 << BITS[kind] - 1)
         unsigned = kind.startswith("u")
-        return (
-            2 ** BITS[kind] - 1
-            if unsigned
-            else -(2 ** (BITS[kind] - 1))
-            if self.serial % 2
-            else 2 ** (BITS[kind] - 1) - 1
-        )
+        if unsigned:
+            return (1 << BITS[kind]) - 1
+        most = 1 << BITS[kind] - 1
+        return -most if self.serial % 2 else most - 1
 
 
 def vectors(kprobe: ModuleType, name: str) -> list[dict[str, Any]]:

@@ -13,14 +13,17 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.support.chromium import ShownPage, chromium
 from tests.support.eventually import eventually
 from tests.support.serving import controlled
 
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
+
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "page"
-SIZE = {"width": 1280, "height": 800}
+SIZE: "ViewportSize" = {"width": 1280, "height": 800}
 THEMES = ("light", "dark")
 
 CONSUMER = """

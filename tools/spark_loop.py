@@ -9,7 +9,6 @@ the same with the other engine and compares every table, and compares what was d
 
 import argparse
 import shlex
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -155,4 +154,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    _main()

@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 from bench.page import write_pipeline_part
 from bench.spark import campaigns, chain, decode
@@ -87,13 +88,14 @@ def main() -> None:
         spark=pyspark.__version__,
     )
     made = [about, ""]
-    for section in (
+    sections: tuple[Callable[[], str], ...] = (
         lambda: decode.report(options.records, options.rounds),
         lambda: chain.report(options.records, options.most),
         lambda: skew(options.records),
         lambda: gold_skew(options.commits),
         lambda: "## Campaigns\n\n" + campaigns.measure(20, 3) + "\n",
-    ):
+    )
+    for section in sections:
         made.append(section())
         print(made[-1], flush=True)  # whatever becomes of the next one
     write_pipeline_part("\n".join(made))

@@ -139,8 +139,9 @@ class Schemas:
 
     def of(self, hint: Any) -> Schema:
         """The schema of what `to_json` makes of a value of this type."""
-        if hint in _SIMPLE:
-            return dict(_SIMPLE[hint])
+        for known in (hint, get_origin(hint)):
+            if known in _SIMPLE:
+                return dict(_SIMPLE[known])
         if is_optional(hint):
             return {"anyOf": [self.of(part) for part in get_args(hint)]}
         if isinstance(hint, type) and get_origin(hint) is None:

@@ -130,15 +130,15 @@ class Frame:
         return cls(kept, size_bytes)
 
 
-E_co = TypeVar("E_co", bound=Event, covariant=True)
+Event_co = TypeVar("Event_co", bound=Event, covariant=True)
 
 
-class Recorded(NamedTuple, Generic[E_co]):
+class Recorded(NamedTuple, Generic[Event_co]):
     """One event of the core or of a connection, with its place in history."""
 
     seq: int
     at: Instant
-    event: E_co
+    event: Event_co
 
 
 class Exchange:
@@ -184,9 +184,7 @@ class Exchange:
 
     @property
     def request(self) -> Any:
-        """The decoded request: a message with the fields of its API. None when it cannot be decoded (cut because of
-        its size, or malformed).
-        """
+        """The decoded request, with the fields of its API; None when it was cut for its size, or is malformed."""
         if isinstance(self.request_frame, Frame):
             return None
         try:
@@ -198,9 +196,7 @@ class Exchange:
 
     @property
     def response(self) -> Any:
-        """The decoded answer: a message with the fields of its API. None when there was none or it is too large to be
-        kept.
-        """
+        """The decoded answer, with the fields of its API; None when there was none or it is too large to be kept."""
         if self.response_frame is None or isinstance(self.response_frame, Frame):
             return None
         try:
@@ -392,7 +388,7 @@ class Journal:
     def events(self, kind: None = None, since: int = 0) -> list[Recorded[Event]]: ...
 
     @overload
-    def events(self, kind: type[E_co], since: int = 0) -> list[Recorded[E_co]]: ...
+    def events(self, kind: type[Event_co], since: int = 0) -> list[Recorded[Event_co]]: ...
 
     def events(self, kind: type[Any] | None = None, since: int = 0) -> list[Recorded[Any]]:
         """The events, oldest first; of one class, e.g. `Transition`."""

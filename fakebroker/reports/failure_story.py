@@ -1,6 +1,7 @@
 """The text of `FakeBroker.story()`, which the pytest plugin adds to the report of a failed test."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.dates import date_text
@@ -149,7 +150,7 @@ def _is_of_transactions(recorded: Recorded[Event]) -> bool:
     return is_move or isinstance(event, TransactionTransition)
 
 
-def _event_lines(told: list[Recorded[Event]], start_ms: int) -> list[str]:
+def _event_lines(told: Sequence[Recorded[Event]], start_ms: int) -> list[str]:
     return [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
 
 

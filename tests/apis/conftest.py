@@ -1,7 +1,7 @@
 """A call without a network and a cluster, for testing handlers directly."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -68,7 +68,7 @@ def make_call() -> Callable[..., Call]:
     def make(cluster: Any, version: int = 0, *, client_id: str | None = "test", now: Instant = Instant(0, 0)) -> Call:
         listener = Listener(1, "127.0.0.1", 9092, Address("127.0.0.1", 9092))
         connection = FakeConnection({node_id: Address("127.0.0.1", 9091 + node_id) for node_id in cluster.nodes})
-        call = Call(cluster, cluster.nodes[1], listener, connection, "/127.0.0.1")
+        call = Call(cluster, cluster.nodes[1], listener, cast(Any, connection), "/127.0.0.1")
         call.version, call.client_id, call.now = version, client_id, now
         return call
 
@@ -83,7 +83,7 @@ def ask(make_call: Callable[..., Call]) -> Callable[..., Any]:
         api = APIS[request.api_key]
         request, _ = type(request).decode(request.encode(version), version)
         call = make_call(cluster, version, now=now)
-        response = handler(request.api_key).handle(call, request) or call.connection.replies.pop()
+        response = handler(request.api_key).handle(call, request) or cast(Any, call.connection).replies.pop()
         return api.response.decode(response.encode(version), version)[0]
 
     return ask

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis
 from tests.support.transactional import elsewhere, load_slowly, producer, state
 
@@ -32,15 +33,24 @@ def test_the_partition_of_the_group_is_added(make_call: Make, version: int, grou
 
 
 @pytest.mark.rules("TO-1", "TO-8")
-@pytest.mark.parametrize(("version", "fenced"), [(0, 47), (1, 47), (2, 90), (3, 90), (4, 90)])
+@pytest.mark.parametrize(
+    ("version", "fenced"),
+    [
+        (0, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (1, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (2, ErrorCode.PRODUCER_FENCED),
+        (3, ErrorCode.PRODUCER_FENCED),
+        (4, ErrorCode.PRODUCER_FENCED),
+    ],
+)
 def test_who_may_not(make_call: Make, version: int, fenced: int) -> None:
     """An empty transactional id 42, unknown ids 49, other epochs 90, which v0 and v1 call 47."""
     lab = GroupApis(make_call)
     who = producer(lab)
 
-    assert add_offsets(lab, version, **{**who, "transactional_id": ""}) == 42
-    assert add_offsets(lab, version, **{**who, "transactional_id": "other"}) == 49
-    assert add_offsets(lab, version, **{**who, "producer_id": 999}) == 49
+    assert add_offsets(lab, version, **{**who, "transactional_id": ""}) == ErrorCode.INVALID_REQUEST
+    assert add_offsets(lab, version, **{**who, "transactional_id": "other"}) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert add_offsets(lab, version, **{**who, "producer_id": 999}) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
     for epoch in (1, -1):
         assert add_offsets(lab, version, **{**who, "producer_epoch": epoch}) == fenced
     assert state(lab) == "Empty"
@@ -52,7 +62,7 @@ def test_coordinators_that_are_not_there(make_call: Make) -> None:
     lab = GroupApis(make_call, node_ids=(1, 2))
     who: dict[str, Any] = {"transactional_id": elsewhere(lab), "producer_id": 1, "producer_epoch": 0}
 
-    assert add_offsets(lab, 3, **who) == 16
+    assert add_offsets(lab, 3, **who) == ErrorCode.NOT_COORDINATOR
     own = elsewhere(lab, 1)
     load_slowly(lab, own)
-    assert add_offsets(lab, 3, **{**who, "transactional_id": own}) == 14
+    assert add_offsets(lab, 3, **{**who, "transactional_id": own}) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

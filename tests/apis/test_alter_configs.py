@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
@@ -56,16 +57,16 @@ def test_replaces(ask: Ask, cluster: Cluster, version: int) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "entries", "expected"),
     [
-        (TOPICS, "t", [("retention.ms", None)], 42),
-        (TOPICS, "t", [("retention.ms", "1"), ("retention.ms", "2")], 42),
-        (TOPICS, "t", [("retention.ms", "x")], 40),
-        (TOPICS, "t", [("no.such", "1")], 40),
-        (TOPICS, "nope", [], 3),
-        (TOPICS, "", [], 42),
-        (LOGGERS, "1", [], 42),
-        (7, "x", [], 42),
-        (BROKERS, "1", [("node.id", "5")], 42),
-        (BROKERS, "", [("num.io.threads", "5")], 40),
+        (TOPICS, "t", [("retention.ms", None)], ErrorCode.INVALID_REQUEST),
+        (TOPICS, "t", [("retention.ms", "1"), ("retention.ms", "2")], ErrorCode.INVALID_REQUEST),
+        (TOPICS, "t", [("retention.ms", "x")], ErrorCode.INVALID_CONFIG),
+        (TOPICS, "t", [("no.such", "1")], ErrorCode.INVALID_CONFIG),
+        (TOPICS, "nope", [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPICS, "", [], ErrorCode.INVALID_REQUEST),
+        (LOGGERS, "1", [], ErrorCode.INVALID_REQUEST),
+        (7, "x", [], ErrorCode.INVALID_REQUEST),
+        (BROKERS, "1", [("node.id", "5")], ErrorCode.INVALID_REQUEST),
+        (BROKERS, "", [("num.io.threads", "5")], ErrorCode.INVALID_CONFIG),
         (BROKERS, "1", [("num.io.threads", "5")], 0),
     ],
 )
@@ -78,5 +79,5 @@ def test_errors(ask: Ask, cluster: Cluster, kind: int, name: str, entries: list[
 @pytest.mark.rules("AC-3")
 def test_a_resource_that_comes_twice(ask: Ask, cluster: Cluster) -> None:
     """Kafka never answers; here both are 42."""
-    assert alter(ask, cluster, resource(TOPICS, "t"), resource(TOPICS, "t")) == [42, 42]
+    assert alter(ask, cluster, resource(TOPICS, "t"), resource(TOPICS, "t")) == [ErrorCode.INVALID_REQUEST] * 2
     assert own(cluster) == {"retention.ms": "1111", "segment.ms": "2222"}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -21,14 +22,23 @@ def reassign(ask: Ask, cluster: Cluster, replicas: list[int] | None, *, name: st
     response = ask(cluster, AlterPartitionReassignmentsRequest(topics=[asked], **fields), 1)
     assert (response.error_code, response.error_message) == (0, None)
     [answer] = response.responses[0].partitions
-    assert (answer.error_message is None) == (answer.error_code in (0, 85))
+    assert (answer.error_message is None) == (answer.error_code in (0, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS))
     return int(answer.error_code)
 
 
 @pytest.mark.rules("RA-1", "RA-2")
 @pytest.mark.parametrize(
     ("replicas", "code"),
-    [(None, 85), ([], 39), ([1, 1], 39), ([9], 39), ([1, 2], 0), ([2, 1], 0), ([3, 1], 0), ([3], 0)],
+    [
+        (None, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+        ([], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([1, 1], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([9], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([1, 2], 0),
+        ([2, 1], 0),
+        ([3, 1], 0),
+        ([3], 0),
+    ],
 )
 def test_reassignments(ask: Ask, cluster: Cluster, replicas: list[int] | None, code: int) -> None:
     """Nothing to cancel 85, brokers that cannot be 39, else the move is done."""
@@ -39,8 +49,8 @@ def test_reassignments(ask: Ask, cluster: Cluster, replicas: list[int] | None, c
 @pytest.mark.rules("RA-1", "RA-2")
 def test_refused_reassignments(ask: Ask, cluster: Cluster) -> None:
     """An unknown topic is 3; another length is 38 if the client forbids it."""
-    assert reassign(ask, cluster, [1], name="x") == 3
-    assert reassign(ask, cluster, [1], allow_replication_factor_change=False) == 38
+    assert reassign(ask, cluster, [1], name="x") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert reassign(ask, cluster, [1], allow_replication_factor_change=False) == ErrorCode.INVALID_REPLICATION_FACTOR
     assert reassign(ask, cluster, [2, 1], allow_replication_factor_change=False) == 0
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -20,11 +21,11 @@ DIRECTORY = "/tmp/kafka-logs"
 @pytest.mark.parametrize(
     ("path", "topic", "code"),
     [
-        ("/no/such/dir", "t", 57),
-        ("relative", "t", 57),
-        ("/no/such/dir", "x", 57),
+        ("/no/such/dir", "t", ErrorCode.LOG_DIR_NOT_FOUND),
+        ("relative", "t", ErrorCode.LOG_DIR_NOT_FOUND),
+        ("/no/such/dir", "x", ErrorCode.LOG_DIR_NOT_FOUND),
         (DIRECTORY, "t", 0),
-        (DIRECTORY, "x", 3),
+        (DIRECTORY, "x", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
 def test_moving_between_directories(ask: Ask, cluster: Cluster, path: str, topic: str, code: int) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.share_group_apis import NO_ID, ShareGroupApis
 
 MakeCall = Callable[..., Call]
@@ -23,8 +24,12 @@ def test_altering(lab: ShareGroupApis) -> None:
     assert (answer.error_code, answer.error_message) == (0, None)
     known, unknown = answer.responses
     assert (known.topic_name, known.topic_id) == ("t", lab.topic.id)
-    assert [(each.partition_index, each.error_code) for each in known.partitions] == [(1, 0), (5, 3), (0, 0)]
-    assert (unknown.topic_id, unknown.partitions[0].error_code) == (NO_ID, 3)
+    assert [(each.partition_index, each.error_code) for each in known.partitions] == [
+        (1, 0),
+        (5, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (0, 0),
+    ]
+    assert (unknown.topic_id, unknown.partitions[0].error_code) == (NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert unknown.partitions[0].error_message
 
 
@@ -35,10 +40,10 @@ def test_members_are_in_the_way(lab: ShareGroupApis) -> None:
 
     answer = lab.alter({"t": {0: 1}})
 
-    assert (answer.error_code, answer.responses) == (68, [])
+    assert (answer.error_code, answer.responses) == (ErrorCode.NON_EMPTY_GROUP, [])
     assert answer.error_message
 
 
 def test_without_a_group_id(lab: ShareGroupApis) -> None:
     """24."""
-    assert lab.ask("AlterShareGroupOffsets", 0, group_id="", topics=[]).error_code == 24
+    assert lab.ask("AlterShareGroupOffsets", 0, group_id="", topics=[]).error_code == ErrorCode.INVALID_GROUP_ID

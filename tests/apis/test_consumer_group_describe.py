@@ -46,8 +46,12 @@ def test_what_is_no_consumer_group(make_call: MakeCall) -> None:
     assert lab.described("none", "", "classic", "") == [
         DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID),
         DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID),
-        DescribedGroup(error_code=69, error_message="Group none not found.", group_id="none"),
-        DescribedGroup(error_code=69, error_message="Group classic is not a consumer group.", group_id="classic"),
+        DescribedGroup(error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message="Group none not found.", group_id="none"),
+        DescribedGroup(
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message="Group classic is not a consumer group.",
+            group_id="classic",
+        ),
     ]
 
 
@@ -60,7 +64,10 @@ def test_who_cannot_answer(make_call: MakeCall) -> None:
 
     groups = lab.ask(API, 1, group_ids=[away, here]).groups
 
-    assert groups == [DescribedGroup(group_id=away, error_code=16), DescribedGroup(group_id=here, error_code=14)]
+    assert groups == [
+        DescribedGroup(group_id=away, error_code=ErrorCode.NOT_COORDINATOR),
+        DescribedGroup(group_id=here, error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ]
 
 
 @pytest.mark.rules("CGD-2", "CGD-4")

@@ -113,7 +113,10 @@ def test_a_member_id_is_made_in_v0(make_call: MakeCall) -> None:
 
     assert [len(member_id) for member_id in ids] == [22, 22]
     assert ids[0] != ids[1]
-    assert lab.ask(API, 0, **fields(member_id="", member_epoch=-2, instance_id="i")).error_code == 25
+    assert (
+        lab.ask(API, 0, **fields(member_id="", member_epoch=-2, instance_id="i")).error_code
+        == ErrorCode.UNKNOWN_MEMBER_ID
+    )
 
 
 @pytest.mark.rules("CGH-1")

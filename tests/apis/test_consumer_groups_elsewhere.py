@@ -74,7 +74,7 @@ def test_filters(make_call: MakeCall, states: list[str], types: list[str], names
 
 
 @pytest.mark.rules("CGL-3", "DS-1")
-@pytest.mark.parametrize(("version", "code"), [(5, 0), (6, 69)])
+@pytest.mark.parametrize(("version", "code"), [(5, 0), (6, ErrorCode.GROUP_ID_NOT_FOUND)])
 def test_describe_groups_sees_a_dead_group(make_call: MakeCall, version: int, code: int) -> None:
     """Without error up to v5, with one and a text since."""
     lab = lab_with_groups(make_call)

@@ -7,7 +7,7 @@ import pytest
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.events import AclChanged
-from fakebroker.errors import CloseConnection
+from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.wire.messages.create_acls import AclCreation, CreateAclsRequest
 
 Ask = Callable[..., Any]
@@ -26,7 +26,7 @@ def test_security_is_disabled(ask: Ask, cluster: Cluster, version: int) -> None:
     """54 for each entry, also for those that an authorizer would refuse."""
     entries = [entry(), entry(resource_name=""), entry(principal="bad"), entry(operation=77), entry(resource_type=1)]
     answer = ask(cluster, CreateAclsRequest(creations=entries), version)
-    assert [each.error_code for each in answer.results] == [54] * 5
+    assert [each.error_code for each in answer.results] == [ErrorCode.SECURITY_DISABLED] * 5
     assert all(each.error_message for each in answer.results)
     assert ask(cluster, CreateAclsRequest(), version).results == []
 
@@ -49,7 +49,17 @@ def test_good_entries_are_stored_beside_bad_ones(ask: Ask, guarded: Cluster, ver
         entry(resource_type=4), entry(operation=77), entry(resource_type=99), entry(operation=13, host="nowhere"),
     ]  # fmt: skip
     answer = ask(guarded, CreateAclsRequest(creations=entries), version)
-    assert [each.error_code for each in answer.results] == [0, 0, 42, 42, 0, 42, 42, 42, 0]
+    assert [each.error_code for each in answer.results] == [
+        0,
+        0,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
+        0,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
+        0,
+    ]
     assert [bool(each.error_message) for each in answer.results] == [bool(each.error_code) for each in answer.results]
     assert answer.results[0].error_message == ""
     assert guarded.authorizer is not None
@@ -67,6 +77,6 @@ def test_good_entries_are_stored_beside_bad_ones(ask: Ask, guarded: Cluster, ver
 def test_codes_of_filters_spoil_the_request(ask: Ask, guarded: Cluster, bad: dict[str, int]) -> None:
     """-1 for every entry, and nothing is stored."""
     answer = ask(guarded, CreateAclsRequest(creations=[entry(), entry(**bad)]), 3)
-    assert [each.error_code for each in answer.results] == [-1, -1]
+    assert [each.error_code for each in answer.results] == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
     assert guarded.authorizer is not None
     assert not list(guarded.authorizer.acls)

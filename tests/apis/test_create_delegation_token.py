@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
 from tests.support.logins import lab_with_tokens, logged_in
 
@@ -18,7 +19,7 @@ def test_nobody_has_tokens_without_a_login(ask: Callable[..., Any], cluster: Clu
     """DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, and nothing else in the answer."""
     answer = ask(cluster, CreateDelegationTokenRequest(**ASKED), version)
 
-    assert answer.error_code == 64
+    assert answer.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     assert (answer.principal_name, answer.token_id, answer.hmac) == ("ANONYMOUS", "", b"")
     assert answer.issue_timestamp_ms == answer.expiry_timestamp_ms == answer.max_timestamp_ms == -1
 
@@ -26,7 +27,10 @@ def test_nobody_has_tokens_without_a_login(ask: Callable[..., Any], cluster: Clu
 @pytest.mark.rules("TK-1")
 def test_without_a_secret_key_there_are_no_tokens() -> None:
     """DELEGATION_TOKEN_AUTH_DISABLED."""
-    assert logged_in(lab_with_tokens(key=None)).ask("CreateDelegationToken", 2, **ASKED).error_code == 61
+    assert (
+        logged_in(lab_with_tokens(key=None)).ask("CreateDelegationToken", 2, **ASKED).error_code
+        == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    )
 
 
 @pytest.mark.rules("TK-2")
@@ -41,7 +45,11 @@ def test_the_owner_is_the_requester_and_renewers_are_users() -> None:
 
     group = CreatableRenewers(principal_type="Group", principal_name="bob")
     refused = client.ask("CreateDelegationToken", 3, renewers=[group], max_lifetime_ms=-1)
-    assert (refused.error_code, refused.token_id, refused.issue_timestamp_ms) == (67, "", -1)
+    assert (refused.error_code, refused.token_id, refused.issue_timestamp_ms) == (
+        ErrorCode.INVALID_PRINCIPAL_TYPE,
+        "",
+        -1,
+    )
     assert refused.principal_name == "alice"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.create_partitions import (
@@ -47,7 +48,16 @@ def size(cluster: Cluster) -> int:
 
 
 @pytest.mark.rules("NP-1")
-@pytest.mark.parametrize(("count", "code"), [(2, 37), (1, 37), (0, 37), (-1, 37), (3, 0)])
+@pytest.mark.parametrize(
+    ("count", "code"),
+    [
+        (2, ErrorCode.INVALID_PARTITIONS),
+        (1, ErrorCode.INVALID_PARTITIONS),
+        (0, ErrorCode.INVALID_PARTITIONS),
+        (-1, ErrorCode.INVALID_PARTITIONS),
+        (3, 0),
+    ],
+)
 def test_only_upwards(ask: Ask, cluster: Cluster, count: int, code: int) -> None:
     """A count that is not more than there are is 37."""
     assert grow(ask, cluster, ("t", count, None)) == {"t": code}
@@ -57,8 +67,11 @@ def test_only_upwards(ask: Ask, cluster: Cluster, count: int, code: int) -> None
 @pytest.mark.rules("NP-1", "AD-2")
 def test_unknown_and_repeated(ask: Ask, cluster: Cluster) -> None:
     """An unknown topic is 3 without a text; a repeated one is refused once with 42."""
-    assert grow(ask, cluster, ("nope", 3, None), ("t", 3, None)) == {"nope": 3, "t": 0}
-    assert grow(ask, cluster, ("t", 4, None), ("t", 5, None)) == {"t": 42}
+    assert grow(ask, cluster, ("nope", 3, None), ("t", 3, None)) == {
+        "nope": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "t": 0,
+    }
+    assert grow(ask, cluster, ("t", 4, None), ("t", 5, None)) == {"t": ErrorCode.INVALID_REQUEST}
     request = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="nope", count=3, assignments=None)])
     assert ask(cluster, request, 3).results[0].error_message is None
 
@@ -68,12 +81,12 @@ def test_unknown_and_repeated(ask: Ask, cluster: Cluster) -> None:
     ("brokers", "code"),
     [
         ([[1, 2]], 0),
-        ([[1, 2], [2, 1]], 39),
-        ([], 39),
-        ([[1]], 39),
-        ([[]], 39),
-        ([[1, 1]], 39),
-        ([[1, 55]], 39),
+        ([[1, 2], [2, 1]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([[1]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([[]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([[1, 1]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ([[1, 55]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
 def test_assignments(ask: Ask, cluster: Cluster, brokers: list[list[int]], code: int) -> None:
@@ -86,7 +99,9 @@ def test_assignments(ask: Ask, cluster: Cluster, brokers: list[list[int]], code:
 def test_validate_only(ask: Ask, cluster: Cluster, version: int) -> None:
     """It checks and changes nothing, in every version."""
     assert grow(ask, cluster, ("t", 4, None), version=version, validate_only=True) == {"t": 0}
-    assert grow(ask, cluster, ("t", 1, None), version=version, validate_only=True) == {"t": 37}
+    assert grow(ask, cluster, ("t", 1, None), version=version, validate_only=True) == {
+        "t": ErrorCode.INVALID_PARTITIONS
+    }
     assert size(cluster) == 2
     assert grow(ask, cluster, ("t", 4, None), version=version) == {"t": 0}
     assert size(cluster) == 4
@@ -111,11 +126,14 @@ def test_present_partitions_stay(ask: Ask, cluster: Cluster) -> None:
     ("asked", "codes"),
     [
         ([("t", 10_002)], {"t": 0}),
-        ([("t", 10_003)], {"t": -1}),
-        ([("t", 2**31 - 1)], {"t": -1}),
-        ([("t", 6002), ("u", 6001), ("v", 2)], {"t": 0, "u": -1, "v": -1}),
-        ([("t", 6002), ("u", 4001), ("v", 2)], {"t": 0, "u": 0, "v": -1}),
-        ([("t", -(2**31)), ("u", 2)], {"t": 37, "u": 0}),
+        ([("t", 10_003)], {"t": ErrorCode.UNKNOWN_SERVER_ERROR}),
+        ([("t", 2**31 - 1)], {"t": ErrorCode.UNKNOWN_SERVER_ERROR}),
+        (
+            [("t", 6002), ("u", 6001), ("v", 2)],
+            {"t": 0, "u": ErrorCode.UNKNOWN_SERVER_ERROR, "v": ErrorCode.UNKNOWN_SERVER_ERROR},
+        ),
+        ([("t", 6002), ("u", 4001), ("v", 2)], {"t": 0, "u": 0, "v": ErrorCode.UNKNOWN_SERVER_ERROR}),
+        ([("t", -(2**31)), ("u", 2)], {"t": ErrorCode.INVALID_PARTITIONS, "u": 0}),
     ],
 )
 @pytest.mark.parametrize("validate_only", [True, False])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -83,7 +84,7 @@ def test_refusal_in_v7(ask: Ask, cluster: Cluster) -> None:
 def test_a_name_that_comes_twice(ask: Ask, cluster: Cluster) -> None:
     """It is refused once with 42, none is made, and the others go through."""
     answers = create(ask, cluster, topic("a"), topic("b"), topic("a", partitions=2))
-    assert {answer.name: answer.error_code for answer in answers} == {"a": 42, "b": 0}
+    assert {answer.name: answer.error_code for answer in answers} == {"a": ErrorCode.INVALID_REQUEST, "b": 0}
     assert "a" not in cluster.topics
 
 
@@ -91,14 +92,14 @@ def test_a_name_that_comes_twice(ask: Ask, cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("__cluster_metadata", 42),
-        ("", 17),
-        (".", 17),
-        ("..", 17),
-        ("a b", 17),
-        ("x" * 250, 17),
-        ("the_old-one", 17),
-        ("the.old-one", 36),
+        ("__cluster_metadata", ErrorCode.INVALID_REQUEST),
+        ("", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (".", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("..", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("a b", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("x" * 250, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("the_old-one", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("the.old-one", ErrorCode.TOPIC_ALREADY_EXISTS),
         ("x" * 249, 0),
         ("__consumer_offsets", 0),
     ],
@@ -115,15 +116,24 @@ def test_names(ask: Ask, cluster: Cluster, name: str, expected: int) -> None:
 def test_alike_in_one_request(ask: Ask, cluster: Cluster) -> None:
     """Names are compared with the topics that exist, so two new ones that are alike can come in one request."""
     assert [answer.error_code for answer in create(ask, cluster, topic("x.y"), topic("x_y"))] == [0, 0]
-    assert code(ask, cluster, "x.y") == 36
+    assert code(ask, cluster, "x.y") == ErrorCode.TOPIC_ALREADY_EXISTS
     cluster.topics.delete("x.y", Instant(0, 0))
-    assert code(ask, cluster, "x.y") == 17
+    assert code(ask, cluster, "x.y") == ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
 @pytest.mark.rules("NT-5")
 @pytest.mark.parametrize(
     ("partitions", "replicas", "expected"),
-    [(0, 1, 37), (-2, 1, 37), (1, 0, 38), (1, -2, 38), (1, 3, 38), (0, 0, 38), (-1, -1, 0), (1, 2, 0)],
+    [
+        (0, 1, ErrorCode.INVALID_PARTITIONS),
+        (-2, 1, ErrorCode.INVALID_PARTITIONS),
+        (1, 0, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (1, -2, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (1, 3, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (0, 0, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (-1, -1, 0),
+        (1, 2, 0),
+    ],
 )
 def test_counts(ask: Ask, cluster: Cluster, partitions: int, replicas: int, expected: int) -> None:
     """The replication factor is looked at first; -1 is the broker's default."""
@@ -148,8 +158,8 @@ def test_counts(ask: Ask, cluster: Cluster, partitions: int, replicas: int, expe
 )
 def test_bad_configs(ask: Ask, cluster: Cluster, config: dict[str, str | None]) -> None:
     """Unknown names, bad values, no value, contradictions: 40, also before the counts are looked at."""
-    assert code(ask, cluster, config=config) == 40
-    assert code(ask, cluster, "t", 0, 0, config=config) == 40
+    assert code(ask, cluster, config=config) == ErrorCode.INVALID_CONFIG
+    assert code(ask, cluster, "t", 0, 0, config=config) == ErrorCode.INVALID_CONFIG
 
 
 @pytest.mark.rules("NT-7", "CLU-25")
@@ -158,13 +168,13 @@ def test_bad_configs(ask: Ask, cluster: Cluster, config: dict[str, str | None]) 
     [
         (assigned([1], [2]), 0),
         (assigned([1, 2], [2, 1]), 0),
-        (assigned([1]) | {"partitions": 1}, 42),
-        (assigned([1]) | {"replicas": 1}, 42),
-        (assigned([1], first=1), 39),
-        (assigned([]), 39),
-        (assigned([1, 1]), 39),
-        (assigned([3]), 39),
-        (assigned([1], [1, 2]), 39),
+        (assigned([1]) | {"partitions": 1}, ErrorCode.INVALID_REQUEST),
+        (assigned([1]) | {"replicas": 1}, ErrorCode.INVALID_REQUEST),
+        (assigned([1], first=1), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (assigned([]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (assigned([1, 1]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (assigned([3]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (assigned([1], [1, 2]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
 def test_manual_assignment(ask: Ask, cluster: Cluster, fields: dict[str, Any], expected: int) -> None:
@@ -180,7 +190,7 @@ def test_manual_assignment_in_any_order(ask: Ask, cluster: Cluster) -> None:
     made = cluster.topics.get("t")
     assert made is not None
     assert [partition.replicas for partition in made.partitions] == [[1], [2]]
-    assert code(ask, cluster, "u", -1, -1, assignments=[entries[1], entries[1]]) == 39
+    assert code(ask, cluster, "u", -1, -1, assignments=[entries[1], entries[1]]) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 @pytest.mark.rules("NT-9")
@@ -190,7 +200,7 @@ def test_validate_only(ask: Ask, cluster: Cluster) -> None:
         [answer] = create(ask, cluster, topic(partitions=2), validate_only=True)
         assert (answer.error_code, answer.num_partitions) == (0, 2)
     [answer] = create(ask, cluster, topic(partitions=0), validate_only=True)
-    assert answer.error_code == 37
+    assert answer.error_code == ErrorCode.INVALID_PARTITIONS
     assert len(cluster.topics) == 0
 
 
@@ -215,7 +225,7 @@ def test_configs_of_an_older_release(ask: Ask) -> None:
 def test_too_many_partitions_at_once(ask: Ask, cluster: Cluster, sizes: tuple[int, ...]) -> None:
     """Kafka's controller does at most 10,000 things in one step: no topic of the request is made (44)."""
     answers = create(ask, cluster, *(topic(f"t{place}", size) for place, size in enumerate(sizes)))
-    assert {answer.error_code for answer in answers} == {44}
+    assert {answer.error_code for answer in answers} == {ErrorCode.POLICY_VIOLATION}
     assert len(cluster.topics) == 0
 
 
@@ -228,18 +238,22 @@ TOO_LARGE = "Unable to perform excessively large batch operation."
     ("asked", "codes", "text"),
     [
         ([("a", 9_999)], [0], None),
-        ([("a", 10_000)], [44], TOO_LARGE),
-        ([("a", 10_001)], [44], EXCESSIVE),
+        ([("a", 10_000)], [ErrorCode.POLICY_VIOLATION], TOO_LARGE),
+        ([("a", 10_001)], [ErrorCode.POLICY_VIOLATION], EXCESSIVE),
         ([("a", 5000), ("b", 4998)], [0, 0], None),
-        ([("a", 5000), ("b", 4999)], [44, 44], TOO_LARGE),
-        ([("a", 10_000), ("b", -3)], [44, 44], TOO_LARGE),
-        ([("a", -20_000), ("b", 20_000)], [44, 44], EXCESSIVE),
-        ([("a", -(2**31)), ("b", 2**31 - 1)], [44, 44], EXCESSIVE),
-        ([("a", 2**31 - 1), ("b", 2**31 - 1)], [44, 44], EXCESSIVE),
-        ([("a", -1_000_000), ("b", 1)], [37, 0], None),
-        ([("a", 10_001), ("a b", 1)], [44, 44], EXCESSIVE),
-        ([("a", 10_000), ("a", 10_000), ("b", 1)], [42, 0], None),
-        ([("a", 6000), ("a", 6000), ("b", 10_000)], [44, 44, 44], TOO_LARGE),
+        ([("a", 5000), ("b", 4999)], [ErrorCode.POLICY_VIOLATION] * 2, TOO_LARGE),
+        ([("a", 10_000), ("b", -3)], [ErrorCode.POLICY_VIOLATION] * 2, TOO_LARGE),
+        ([("a", -20_000), ("b", 20_000)], [ErrorCode.POLICY_VIOLATION] * 2, EXCESSIVE),
+        ([("a", -(2**31)), ("b", 2**31 - 1)], [ErrorCode.POLICY_VIOLATION] * 2, EXCESSIVE),
+        ([("a", 2**31 - 1), ("b", 2**31 - 1)], [ErrorCode.POLICY_VIOLATION] * 2, EXCESSIVE),
+        ([("a", -1_000_000), ("b", 1)], [ErrorCode.INVALID_PARTITIONS, 0], None),
+        ([("a", 10_001), ("a b", 1)], [ErrorCode.POLICY_VIOLATION] * 2, EXCESSIVE),
+        ([("a", 10_000), ("a", 10_000), ("b", 1)], [ErrorCode.INVALID_REQUEST, 0], None),
+        (
+            [("a", 6000), ("a", 6000), ("b", 10_000)],
+            [ErrorCode.POLICY_VIOLATION] * 3,
+            TOO_LARGE,
+        ),
     ],
 )
 def test_partitions_of_one_request(
@@ -248,7 +262,8 @@ def test_partitions_of_one_request(
     """As asked of 4.3.1: 10,000 partitions in all, each topic adds one; a negative count makes no room for another."""
     answers = create(ask, cluster, *(topic(name, count) for name, count in asked))
     assert [answer.error_code for answer in answers] == codes
-    assert [answer.error_message for answer in answers if answer.error_code == 44] == [text] * codes.count(44)
+    refused = [answer.error_message for answer in answers if answer.error_code == ErrorCode.POLICY_VIOLATION]
+    assert refused == [text] * codes.count(ErrorCode.POLICY_VIOLATION)
     assert len(cluster.topics) == codes.count(0)
 
 
@@ -256,11 +271,11 @@ def test_partitions_of_one_request(
 def test_other_ways_to_ask_for_many_partitions(ask: Ask, cluster: Cluster) -> None:
     """Assignments and the broker's default count alike, configs add one each, and validation refuses as much."""
     [answer] = create(ask, cluster, topic(**assigned(*[[1]] * 10_000)))
-    assert (answer.error_code, answer.error_message) == (44, TOO_LARGE)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.POLICY_VIOLATION, TOO_LARGE)
     [answer] = create(ask, cluster, topic(partitions=10_000), validate_only=True)
-    assert (answer.error_code, answer.error_message) == (44, TOO_LARGE)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.POLICY_VIOLATION, TOO_LARGE)
     [answer] = create(ask, cluster, topic(partitions=9_999, config={"retention.ms": "5"}))
-    assert (answer.error_code, answer.error_message) == (44, TOO_LARGE)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.POLICY_VIOLATION, TOO_LARGE)
     cluster.settings.set_own("num.partitions", 1_000_000_000)
     [answer] = create(ask, cluster, topic(partitions=-1))
-    assert (answer.error_code, answer.error_message) == (44, EXCESSIVE)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.POLICY_VIOLATION, EXCESSIVE)

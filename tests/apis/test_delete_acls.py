@@ -8,7 +8,7 @@ import pytest
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.events import AclChanged
 from fakebroker.core.security.acls import acl_of
-from fakebroker.errors import CloseConnection
+from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 
 Ask = Callable[..., Any]
@@ -33,7 +33,9 @@ def test_security_is_disabled(ask: Ask, cluster: Cluster, version: int) -> None:
     """54 for each filter, and no ACLs that match."""
     filters = [entry(), entry(operation=99), entry(principal_filter="")]
     answer = ask(cluster, DeleteAclsRequest(filters=filters), version)
-    assert [(each.error_code, each.matching_acls) for each in answer.filter_results] == [(54, [])] * 3
+    assert [(each.error_code, each.matching_acls) for each in answer.filter_results] == [
+        (ErrorCode.SECURITY_DISABLED, [])
+    ] * 3
     assert ask(cluster, DeleteAclsRequest(), version).filter_results == []
 
 
@@ -58,6 +60,11 @@ def test_what_filters_mean_is_gone(ask: Ask, guarded: Cluster, version: int) -> 
         (each.error_code, [(acl.error_code, acl.resource_name, acl.operation) for acl in each.matching_acls])
         for each in answer.filter_results
     ]
-    assert found == [(0, [(0, "t", 3), (0, "t", 4)]), (0, [(0, "t", 3), (0, "u", 3)]), (42, []), (0, [])]
+    assert found == [
+        (0, [(0, "t", 3), (0, "t", 4)]),
+        (0, [(0, "t", 3), (0, "u", 3)]),
+        (ErrorCode.INVALID_REQUEST, []),
+        (0, []),
+    ]
     assert not list(guarded.authorizer.acls)
     assert guarded.outbox.count(AclChanged("removed", "ALLOW User:alice READ on TOPIC 't'")) == 1

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
@@ -26,11 +27,11 @@ def test_each_on_its_own(make_call: MakeCall, version: int) -> None:
 
     assert delete(lab, "left", "live", "none", "left", "", version=version) == [
         ("left", 0),
-        ("live", 68),
-        ("none", 69),
-        ("", 69),
+        ("live", ErrorCode.NON_EMPTY_GROUP),
+        ("none", ErrorCode.GROUP_ID_NOT_FOUND),
+        ("", ErrorCode.GROUP_ID_NOT_FOUND),
     ]
-    assert delete(lab, "left") == [("left", 69)]
+    assert delete(lab, "left") == [("left", ErrorCode.GROUP_ID_NOT_FOUND)]
 
 
 @pytest.mark.rules("DG-2")
@@ -40,11 +41,11 @@ def test_groups_in_a_rebalance(make_call: MakeCall) -> None:
     lab.stable("g")
     lab.send("JoinGroup", 3, **join("g"))
     assert lab.ask("DescribeGroups", 5, groups=["g"]).groups[0].group_state == "PreparingRebalance"
-    assert delete(lab, "g") == [("g", 68)]
+    assert delete(lab, "g") == [("g", ErrorCode.NON_EMPTY_GROUP)]
 
     lab.wait(10_000)  # the member that did not rejoin is gone
     assert lab.ask("DescribeGroups", 5, groups=["g"]).groups[0].group_state == "CompletingRebalance"
-    assert delete(lab, "g") == [("g", 68)]
+    assert delete(lab, "g") == [("g", ErrorCode.NON_EMPTY_GROUP)]
 
 
 @pytest.mark.rules("DG-3")
@@ -54,7 +55,7 @@ def test_pending_ids_keep_nothing_alive(make_call: MakeCall) -> None:
     member_id = lab.ask("JoinGroup", 9, **join("g")).member_id
 
     assert delete(lab, "g") == [("g", 0)]
-    assert lab.ask("JoinGroup", 9, **join("g", member_id)).error_code == 25
+    assert lab.ask("JoinGroup", 9, **join("g", member_id)).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert len(lab.cluster.timers.mono) == 0
 
 
@@ -65,7 +66,7 @@ def test_a_running_delay_keeps_it_alive(make_call: MakeCall) -> None:
     member_id = lab.ask("JoinGroup", 9, **join("g")).member_id
     lab.send("JoinGroup", 9, **join("g", member_id))
     lab.ask("LeaveGroup", 0, group_id="g", member_id=member_id)
-    assert delete(lab, "g") == [("g", 68)]
+    assert delete(lab, "g") == [("g", ErrorCode.NON_EMPTY_GROUP)]
     lab.wait(3000)
 
     assert delete(lab, "g") == [("g", 0)]
@@ -76,8 +77,8 @@ def test_groups_that_cannot_be_reached(make_call: MakeCall) -> None:
     """14 and 16 are per group."""
     lab = GroupApis(make_call, node_ids=(1, 2))
     elsewhere = lab.elsewhere()
-    assert delete(lab, elsewhere) == [(elsewhere, 16)]
+    assert delete(lab, elsewhere) == [(elsewhere, ErrorCode.NOT_COORDINATOR)]
 
     lab = GroupApis(make_call)
     lab.load_slowly("g")
-    assert delete(lab, "g") == [("g", 14)]
+    assert delete(lab, "g") == [("g", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)]

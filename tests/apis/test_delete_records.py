@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.apis import delete_records
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from tests.support.log_apis import LogApis
 from tests.support.time import T0
@@ -33,7 +34,7 @@ def test_delete_records(make_call: Make, version: int) -> None:
 
     assert delete(lab, 2, version=version) == (0, 2)
     assert delete(lab, 1, version=version) == (0, 2)
-    assert delete(lab, 5, version=version) == delete(lab, -2, version=version) == (1, -1)
+    assert delete(lab, 5, version=version) == delete(lab, -2, version=version) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
     assert delete(lab, -1, version=version) == (0, 4)
     assert (lab.log.log_start_offset, lab.log.log_end_offset) == (4, 4)
 
@@ -46,8 +47,13 @@ def test_delete_records_refusals(make_call: Make) -> None:
     for name, policy in (("c", "compact"), ("both", "compact,delete"), ("none", "")):
         lab.cluster.topics.create(name, config={"cleanup.policy": policy}, assignments=[[1]])
 
-    assert delete(lab, 0, 7) == delete(lab, 0, -1) == delete(lab, 0, name="nope") == (3, -1)
-    assert delete(lab, 0, name="__consumer_offsets") == (17, -1)
-    assert delete(lab, 0, node_id=2) == (6, -1)
-    assert delete(lab, 0, name="c") == (44, -1)
+    assert (
+        delete(lab, 0, 7)
+        == delete(lab, 0, -1)
+        == delete(lab, 0, name="nope")
+        == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    )
+    assert delete(lab, 0, name="__consumer_offsets") == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
+    assert delete(lab, 0, node_id=2) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+    assert delete(lab, 0, name="c") == (ErrorCode.POLICY_VIOLATION, -1)
     assert delete(lab, 0, name="both") == delete(lab, 0, name="none") == (0, 0)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.share_group_apis import NO_ID, ShareGroupApis
 
 MakeCall = Callable[..., Call]
@@ -22,7 +23,7 @@ def test_members_are_in_the_way(lab: ShareGroupApis) -> None:
 
     answer = lab.delete("t")
 
-    assert (answer.error_code, answer.responses) == (68, [])
+    assert (answer.error_code, answer.responses) == (ErrorCode.NON_EMPTY_GROUP, [])
     assert answer.error_message
 
 
@@ -37,8 +38,8 @@ def test_deleting(lab: ShareGroupApis) -> None:
     assert answer.error_code == 0
     assert [(each.topic_name, each.topic_id, each.error_code) for each in answer.responses] == [
         ("t", lab.topic.id, 0),
-        ("u", NO_ID, 3),
-        ("none", NO_ID, 3),
+        ("u", NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("none", NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ]
     assert [bool(each.error_message) for each in answer.responses] == [False, True, True]
     assert lab.describe().topics == []
@@ -47,9 +48,9 @@ def test_deleting(lab: ShareGroupApis) -> None:
 @pytest.mark.rules("SGO-5")
 def test_deleting_of_an_unknown_group(lab: ShareGroupApis) -> None:
     """69 at top level."""
-    assert lab.delete("t").error_code == 69
+    assert lab.delete("t").error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_without_a_group_id(lab: ShareGroupApis) -> None:
     """24."""
-    assert lab.ask("DeleteShareGroupOffsets", 0, group_id="", topics=[]).error_code == 24
+    assert lab.ask("DeleteShareGroupOffsets", 0, group_id="", topics=[]).error_code == ErrorCode.INVALID_GROUP_ID

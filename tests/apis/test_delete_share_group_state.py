@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from tests.support.share_state_apis import (
     MakeCall,
     ShareStateApis,
@@ -24,7 +25,7 @@ def test_a_state_ends(lab: ShareStateApis) -> None:
     codes = [lab.outcomes("DeleteShareGroupState", {"partition": 0})[0].error_code for _ in range(2)]
 
     assert codes == [0, 0]
-    assert lab.outcomes("ReadShareGroupState", {"partition": 0})[0].error_code == 42
+    assert lab.outcomes("ReadShareGroupState", {"partition": 0})[0].error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_each_partition_on_its_own(lab: ShareStateApis) -> None:

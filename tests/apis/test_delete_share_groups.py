@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.apis.call import Call
 from fakebroker.core.share_state.states import SharePartition
+from fakebroker.errors import ErrorCode
 from tests.support.share_group_apis import ShareGroupApis
 
 MakeCall = Callable[..., Call]
@@ -27,10 +28,10 @@ def test_deleting_groups(lab: ShareGroupApis) -> None:
         answer = lab.ask("DeleteGroups", 2, groups_names=list(names))
         return [(each.group_id, each.error_code) for each in answer.results]
 
-    assert delete("g", "none") == [("g", 68), ("none", 69)]
+    assert delete("g", "none") == [("g", ErrorCode.NON_EMPTY_GROUP), ("none", ErrorCode.GROUP_ID_NOT_FOUND)]
     lab.beat(-1)
-    assert delete("none", "g", "classic") == [("none", 69), ("g", 0), ("classic", 0)]
-    assert delete("g") == [("g", 69)]
+    assert delete("none", "g", "classic") == [("none", ErrorCode.GROUP_ID_NOT_FOUND), ("g", 0), ("classic", 0)]
+    assert delete("g") == [("g", ErrorCode.GROUP_ID_NOT_FOUND)]
     assert all(not shard.states for shard in lab.cluster.nodes[1].share_coordinator.all_shards(lab.now))
 
 
@@ -46,5 +47,7 @@ def test_a_group_whose_states_cannot_be_deleted_stays(lab: ShareGroupApis) -> No
     assert sent.answer is None
     lab.wait(15_000)
 
-    assert [(each.group_id, each.error_code) for each in sent.results] == [("g", 14)]
+    assert [(each.group_id, each.error_code) for each in sent.results] == [
+        ("g", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    ]
     assert lab.coordinator.shard("g", lab.now).group("g") is not None

@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.topics import Topic
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -45,7 +46,10 @@ def delete(ask: Ask, cluster: Cluster, *entries: tuple[str | None, bytes]) -> di
 def test_by_name(ask: Ask, cluster: Cluster, version: int) -> None:
     """Before v6 topics are named; an unknown one is 3."""
     answers = ask(cluster, DeleteTopicsRequest(topic_names=["a", "nope"]), version).responses
-    assert {answer.name: answer.error_code for answer in answers} == {"a": 0, "nope": 3}
+    assert {answer.name: answer.error_code for answer in answers} == {
+        "a": 0,
+        "nope": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
     assert [topic.name for topic in cluster.topics] == ["b", "c"]
 
 
@@ -54,7 +58,12 @@ def test_by_name_or_id(ask: Ask, cluster: Cluster) -> None:
     """Success carries name and id; an unknown id is 100 with a null name, an unknown name 3 with the zero id."""
     a, b = get(cluster, "a"), get(cluster, "b")
     answers = delete(ask, cluster, ("a", ZERO), (None, b.id), ("nope", ZERO), (None, b"\x01" * 16))
-    assert answers == {("a", a.id): 0, ("b", b.id): 0, ("nope", ZERO): 3, (None, b"\x01" * 16): 100}
+    assert answers == {
+        ("a", a.id): 0,
+        ("b", b.id): 0,
+        ("nope", ZERO): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        (None, b"\x01" * 16): ErrorCode.UNKNOWN_TOPIC_ID,
+    }
     assert [topic.name for topic in cluster.topics] == ["c"]
 
 
@@ -62,18 +71,29 @@ def test_by_name_or_id(ask: Ask, cluster: Cluster) -> None:
 def test_contradictions_delete_nothing(ask: Ask, cluster: Cluster) -> None:
     """42 for doubles, for both or neither of name and id, for a name whose id is there too; each is answered once."""
     a = get(cluster, "a").id
-    assert delete(ask, cluster, ("a", ZERO), ("a", ZERO)) == {("a", ZERO): 42}
-    assert delete(ask, cluster, (None, a), (None, a)) == {(None, a): 42}
-    assert delete(ask, cluster, ("a", a)) == {("a", a): 42}
-    assert delete(ask, cluster, (None, ZERO)) == {(None, ZERO): 42}
-    assert delete(ask, cluster, ("a", ZERO), (None, a)) == {("a", a): 42}
+    assert delete(ask, cluster, ("a", ZERO), ("a", ZERO)) == {("a", ZERO): ErrorCode.INVALID_REQUEST}
+    assert delete(ask, cluster, (None, a), (None, a)) == {(None, a): ErrorCode.INVALID_REQUEST}
+    assert delete(ask, cluster, ("a", a)) == {("a", a): ErrorCode.INVALID_REQUEST}
+    assert delete(ask, cluster, (None, ZERO)) == {(None, ZERO): ErrorCode.INVALID_REQUEST}
+    assert delete(ask, cluster, ("a", ZERO), (None, a)) == {("a", a): ErrorCode.INVALID_REQUEST}
     assert [topic.name for topic in cluster.topics] == ["a", "b", "c"]
     request = DeleteTopicsRequest(topic_names=["a", "a", "b"])
-    assert {answer.name: answer.error_code for answer in ask(cluster, request, 4).responses} == {"a": 42, "b": 0}
+    assert {answer.name: answer.error_code for answer in ask(cluster, request, 4).responses} == {
+        "a": ErrorCode.INVALID_REQUEST,
+        "b": 0,
+    }
 
 
 @pytest.mark.rules("XT-4")
-@pytest.mark.parametrize(("version", "code"), [(1, 42), (2, 42), (3, 73), (6, 73)])
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [
+        (1, ErrorCode.INVALID_REQUEST),
+        (2, ErrorCode.INVALID_REQUEST),
+        (3, ErrorCode.TOPIC_DELETION_DISABLED),
+        (6, ErrorCode.TOPIC_DELETION_DISABLED),
+    ],
+)
 def test_deletion_switched_off(ask: Ask, cluster: Cluster, version: int, code: int) -> None:
     """delete.topic.enable=false refuses every topic."""
     cluster.settings.set_own("delete.topic.enable", False)
@@ -102,6 +122,6 @@ def test_made_again(ask: Ask, cluster: Cluster) -> None:
     new = cluster.topics.create("a", 1)
     assert new.id != old.id
     assert (new.partitions[0].leader_epoch, new.partitions[0].log.log_end_offset) == (0, 0)
-    assert delete(ask, cluster, (None, old.id)) == {(None, old.id): 100}
+    assert delete(ask, cluster, (None, old.id)) == {(None, old.id): ErrorCode.UNKNOWN_TOPIC_ID}
     assert cluster.topics.by_id(old.id) is None
     assert cluster.topics.by_id(new.id) is new

@@ -7,7 +7,7 @@ import pytest
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.security.acls import acl_of
-from fakebroker.errors import CloseConnection
+from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.wire.messages.describe_acls import DescribeAclsRequest
 
 Ask = Callable[..., Any]
@@ -33,7 +33,7 @@ def test_security_is_disabled(ask: Ask, cluster: Cluster, version: int) -> None:
     odd = request(resource_type_filter=99, operation=77, permission_type=-1, resource_name_filter="")
     for each in (request(), request(principal_filter="no colon"), odd):
         answer = ask(cluster, each, version)
-        assert (answer.error_code, answer.resources) == (54, [])
+        assert (answer.error_code, answer.resources) == (ErrorCode.SECURITY_DISABLED, [])
         assert answer.error_message
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.quotas.client_quotas import make_entity
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 
 Ask = Callable[..., Any]
@@ -72,14 +73,14 @@ def test_default_and_any(ask: Ask, quotas: Cluster) -> None:
 @pytest.mark.parametrize(
     ("code", "filters"),
     [
-        (35, [("planet", EXACT, "x")]),
-        (42, [("", EXACT, "x")]),
-        (42, [("user", EXACT, None)]),
-        (42, [("user", DEFAULT, "x")]),
-        (42, [("user", ANY, "x")]),
-        (42, [("user", 9, "x")]),
-        (42, [("user", EXACT, "x"), ("user", EXACT, "y")]),
-        (42, [("ip", EXACT, "127.0.0.1"), ("user", EXACT, "x")]),
+        (ErrorCode.UNSUPPORTED_VERSION, [("planet", EXACT, "x")]),
+        (ErrorCode.INVALID_REQUEST, [("", EXACT, "x")]),
+        (ErrorCode.INVALID_REQUEST, [("user", EXACT, None)]),
+        (ErrorCode.INVALID_REQUEST, [("user", DEFAULT, "x")]),
+        (ErrorCode.INVALID_REQUEST, [("user", ANY, "x")]),
+        (ErrorCode.INVALID_REQUEST, [("user", 9, "x")]),
+        (ErrorCode.INVALID_REQUEST, [("user", EXACT, "x"), ("user", EXACT, "y")]),
+        (ErrorCode.INVALID_REQUEST, [("ip", EXACT, "127.0.0.1"), ("user", EXACT, "x")]),
     ],
 )
 def test_filters_that_cannot_be(ask: Ask, quotas: Cluster, code: int, filters: list[Filter]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -47,7 +48,14 @@ def test_authorized_operations(ask: Ask, cluster: Cluster) -> None:
 
 
 @pytest.mark.rules("DK-2")
-@pytest.mark.parametrize(("endpoint_type", "code"), [(2, 114), (3, 115), (0, 115)])
+@pytest.mark.parametrize(
+    ("endpoint_type", "code"),
+    [
+        (2, ErrorCode.MISMATCHED_ENDPOINT_TYPE),
+        (3, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE),
+        (0, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE),
+    ],
+)
 def test_other_endpoints(ask: Ask, cluster: Cluster, endpoint_type: int, code: int) -> None:
     """This is no controller's listener, and there is no third kind."""
     response = ask(cluster, DescribeClusterRequest(endpoint_type=endpoint_type), 1)

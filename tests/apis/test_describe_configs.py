@@ -10,6 +10,7 @@ from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.listener_options import use_settings
 from fakebroker.listeners import Address, Listener
+from fakebroker.errors import ErrorCode
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.settings.table import TOPIC
@@ -155,15 +156,15 @@ def test_secrets(ask: Ask, cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "expected"),
     [
-        (TOPICS, "nope", 3),
-        (TOPICS, "bad name", 17),
-        (TOPICS, "", 17),
-        (BROKERS, "99", 42),
-        (BROKERS, "x", 42),
-        (LOGGERS, "", 42),
-        (LOGGERS, "2", 42),
-        (METRICS, "", 42),
-        (GROUPS, "", 42),
+        (TOPICS, "nope", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPICS, "bad name", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (TOPICS, "", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (BROKERS, "99", ErrorCode.INVALID_REQUEST),
+        (BROKERS, "x", ErrorCode.INVALID_REQUEST),
+        (LOGGERS, "", ErrorCode.INVALID_REQUEST),
+        (LOGGERS, "2", ErrorCode.INVALID_REQUEST),
+        (METRICS, "", ErrorCode.INVALID_REQUEST),
+        (GROUPS, "", ErrorCode.INVALID_REQUEST),
         (BROKERS, "01", 0),
         (LOGGERS, "1", 0),
     ],
@@ -182,7 +183,7 @@ def test_an_unknown_type_spoils_the_request(ask: Ask, cluster: Cluster) -> None:
         DescribeConfigsResource(resource_type=kind, resource_name="t", configuration_keys=None) for kind in (2, 3)
     ]
     results = ask(cluster, DescribeConfigsRequest(resources=resources), 4).results
-    assert [(result.error_code, result.configs) for result in results] == [(42, []), (42, [])]
+    assert [(result.error_code, result.configs) for result in results] == [(ErrorCode.INVALID_REQUEST, [])] * 2
 
 
 @pytest.mark.rules("DC-7", "CGC-4")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.create_delegation_token import CreatableRenewers
 from fakebroker.wire.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
@@ -22,14 +23,17 @@ def test_nobody_has_tokens_without_a_login(ask: Callable[..., Any], cluster: Clu
     """DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, and nothing else in the answer."""
     answer = ask(cluster, DescribeDelegationTokenRequest(**ASKED), version)
 
-    assert answer.error_code == 64
+    assert answer.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     assert answer.tokens == []
 
 
 @pytest.mark.rules("TK-1")
 def test_without_a_secret_key_there_are_no_tokens() -> None:
     """DELEGATION_TOKEN_AUTH_DISABLED."""
-    assert logged_in(lab_with_tokens(key=None)).ask("DescribeDelegationToken", 2, **ASKED).error_code == 61
+    assert (
+        logged_in(lab_with_tokens(key=None)).ask("DescribeDelegationToken", 2, **ASKED).error_code
+        == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    )
 
 
 @pytest.mark.rules("TK-4")

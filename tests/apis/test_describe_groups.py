@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
@@ -49,7 +51,7 @@ def test_an_unknown_group(make_call: MakeCall, version: int) -> None:
     """Dead without an error, in v6 with 69 and a text."""
     (group,) = describe(GroupApis(make_call), "none", version=version)
 
-    assert (group.error_code, group.group_state) == (69 if version == 6 else 0, "Dead")
+    assert (group.error_code, group.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND if version == 6 else 0, "Dead")
     assert (group.protocol_type, group.protocol_data, group.members) == ("", "", [])
     assert group.error_message == ("Group none not found." if version == 6 else None)
 
@@ -63,7 +65,10 @@ def test_groups_that_cannot_be_seen(make_call: MakeCall) -> None:
     lab.load_slowly(here)
     groups = describe(lab, elsewhere, here)
 
-    assert [(group.error_code, group.group_state, group.members) for group in groups] == [(16, "", []), (14, "", [])]
+    assert [(group.error_code, group.group_state, group.members) for group in groups] == [
+        (ErrorCode.NOT_COORDINATOR, "", []),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "", []),
+    ]
     assert describe(GroupApis(make_call), "")[0].group_state == "Dead"
 
 
@@ -74,7 +79,7 @@ def test_during_a_rebalance(make_call: MakeCall, release: str, assignment: bytes
     lab = GroupApis(make_call, release)
     (me,) = lab.stable("g")
     group = lab.coordinator.shard("g", lab.now).group("g")
-    assert group is not None
+    assert isinstance(group, ClassicGroup)
     group.members[me].assignment = b"old"
     lab.ask("JoinGroup", 4, **join("g"))
     lab.send("JoinGroup", 4, **join("g", me))

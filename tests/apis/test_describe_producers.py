@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.apis import describe_producers
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.describe_producers import DescribeProducersRequest, PartitionResponse, TopicRequest
 from tests.support.log_apis import NOW, LogApis, batch
 from tests.support.time import T0
@@ -48,13 +49,17 @@ def test_what_cannot_be_described(make_call: Make) -> None:
     lab = LogApis(make_call, nodes=2)
     lab.log.append(batch(T0, producer_id=7, producer_epoch=1, base_sequence=0), NOW)
 
-    assert [p.error_code for p in describe(lab, 0, 2, -1)] == [0, 3, 3]
+    assert [p.error_code for p in describe(lab, 0, 2, -1)] == [
+        0,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
     assert [p.error_message for p in describe(lab, 0, 2)] == [None, None]
     (unknown,) = describe(lab, 0, name="nope")
-    assert (unknown.error_code, unknown.error_message is not None) == (3, True)
+    assert (unknown.error_code, unknown.error_message is not None) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True)
     for name in ("", "not a name"):
         (illegal,) = describe(lab, 0, name=name)
-        assert (illegal.error_code, illegal.error_message is not None) == (17, True)
+        assert (illegal.error_code, illegal.error_message is not None) == (ErrorCode.INVALID_TOPIC_EXCEPTION, True)
     (elsewhere,) = describe(lab, 0, node_id=2)
-    assert (elsewhere.error_code, elsewhere.active_producers) == (6, [])
+    assert (elsewhere.error_code, elsewhere.active_producers) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, [])
     assert describe(lab) == []

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -104,4 +105,8 @@ def test_anything_else_is_unknown(
     seen = [(each.topic_name, [one.partition_index for one in each.partitions]) for each in answer.topics]
     assert seen == topics
     for partition in (one for each in answer.topics for one in each.partitions):
-        assert (partition.error_code, partition.leader_id, partition.current_voters) == (3, 0, [])
+        assert (partition.error_code, partition.leader_id, partition.current_voters) == (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            0,
+            [],
+        )

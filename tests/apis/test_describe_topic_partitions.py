@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -46,7 +47,10 @@ def test_sorted_and_once(ask: Ask, cluster: Cluster) -> None:
     both = [("a", 0, [0, 1]), ("b", 0, [0, 1, 2])]
     assert describe(ask, cluster, "b", "a", "b") == (both, None)
     assert describe(ask, cluster) == (both, None)
-    assert describe(ask, cluster, "nope", "a b") == ([("a b", 17, []), ("nope", 3, [])], None)
+    assert describe(ask, cluster, "nope", "a b") == (
+        [("a b", ErrorCode.INVALID_TOPIC_EXCEPTION, []), ("nope", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])],
+        None,
+    )
 
 
 @pytest.mark.rules("TP-2")
@@ -55,7 +59,10 @@ def test_limit(ask: Ask, cluster: Cluster) -> None:
     assert describe(ask, cluster, limit=3) == ([("a", 0, [0, 1]), ("b", 0, [0])], ("b", 1))
     assert describe(ask, cluster, limit=2) == ([("a", 0, [0, 1])], ("b", 0))
     assert describe(ask, cluster, limit=0) == ([("a", 0, [0])], ("a", 1))
-    assert describe(ask, cluster, "a0", "b", limit=1) == ([("a0", 3, []), ("b", 0, [0])], ("b", 1))
+    assert describe(ask, cluster, "a0", "b", limit=1) == (
+        [("a0", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []), ("b", 0, [0])],
+        ("b", 1),
+    )
     assert describe(ask, cluster, "a", "b", limit=1, cursor=("a", 2)) == ([("a", 0, []), ("b", 0, [0])], ("b", 1))
     cluster.settings.set_own("max.request.partition.size.limit", 1)
     assert describe(ask, cluster) == ([("a", 0, [0])], ("a", 1))
@@ -92,7 +99,7 @@ def test_cursors_that_cannot_be(
 ) -> None:
     """A negative partition, or a topic that is not in the list, even if a later one is: 42 on every topic."""
     topics, _ = describe(ask, cluster, *names, cursor=cursor)
-    assert (topics == [(name, 42, []) for name in names] and bool(names)) == refused
+    assert (topics == [(name, ErrorCode.INVALID_REQUEST, []) for name in names] and bool(names)) == refused
 
 
 @pytest.mark.rules("TP-4", "CLU-22")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis
 from tests.support.transactional import add, elsewhere, load_slowly, producer
 
@@ -64,13 +65,15 @@ def test_what_is_not_shown(make_call: Make) -> None:
     own, other = elsewhere(lab, 1), elsewhere(lab)
     producer(lab, own)
     shown = describe(lab, own, "", other, own)
-    assert [each.error_code for each in shown] == [0, 42, 16, 0]
-    unknown = next(name for name in (f"x-{n}" for n in range(99)) if describe(lab, name)[0].error_code != 16)
+    assert [each.error_code for each in shown] == [0, ErrorCode.INVALID_REQUEST, ErrorCode.NOT_COORDINATOR, 0]
+    unknown = next(
+        name for name in (f"x-{n}" for n in range(99)) if describe(lab, name)[0].error_code != ErrorCode.NOT_COORDINATOR
+    )
     (missing,) = describe(lab, unknown)
-    assert missing.error_code == 105
+    assert missing.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
     assert (missing.transaction_state, missing.producer_id, missing.transaction_start_time_ms) == ("", 0, 0)
     load_slowly(lab, own)
-    assert [each.error_code for each in describe(lab, own)] == [14]
+    assert [each.error_code for each in describe(lab, own)] == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
 
 
 def test_many_are_described_in_steps(make_call: Make) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 
 
@@ -35,4 +36,7 @@ def test_unknown_users_and_repetitions_are_refused(ask: Callable[..., Any], clus
     """Each user has one entry; an unknown one RESOURCE_NOT_FOUND, one that is named twice DUPLICATE_RESOURCE."""
     cluster.credentials.add_user("alice", "pa", 0)
 
-    assert described(ask, cluster, ["nobody", "alice", "alice"]) == [("nobody", 91, []), ("alice", 92, [])]
+    assert described(ask, cluster, ["nobody", "alice", "alice"]) == [
+        ("nobody", ErrorCode.RESOURCE_NOT_FOUND, []),
+        ("alice", ErrorCode.DUPLICATE_RESOURCE, []),
+    ]

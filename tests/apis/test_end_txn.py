@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis
 from tests.support.transactional import add, elsewhere, load_slowly, producer, state
 
@@ -42,15 +43,25 @@ def test_an_open_transaction_ends(lab: GroupApis, version: int, commit: bool) ->
 
 
 @pytest.mark.rules("TX-22")
-@pytest.mark.parametrize(("version", "fenced"), [(0, 47), (1, 47), (2, 90), (3, 90), (4, 90), (5, 90)])
+@pytest.mark.parametrize(
+    ("version", "fenced"),
+    [
+        (0, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (1, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (2, ErrorCode.PRODUCER_FENCED),
+        (3, ErrorCode.PRODUCER_FENCED),
+        (4, ErrorCode.PRODUCER_FENCED),
+        (5, ErrorCode.PRODUCER_FENCED),
+    ],
+)
 def test_who_may_not_end(lab: GroupApis, version: int, fenced: int) -> None:
     """An empty transactional id 42, unknown ids 49, other epochs 90, which v0 and v1 call 47."""
     who = producer(lab)
     add(lab, who, t=[0])
 
-    assert end(lab, version, **{**who, "transactional_id": ""}) == (42, -1, -1)
-    assert end(lab, version, **{**who, "transactional_id": "other"}) == (49, -1, -1)
-    assert end(lab, version, **{**who, "producer_id": 999}) == (49, -1, -1)
+    assert end(lab, version, **{**who, "transactional_id": ""}) == (ErrorCode.INVALID_REQUEST, -1, -1)
+    assert end(lab, version, **{**who, "transactional_id": "other"}) == (ErrorCode.INVALID_PRODUCER_ID_MAPPING, -1, -1)
+    assert end(lab, version, **{**who, "producer_id": 999}) == (ErrorCode.INVALID_PRODUCER_ID_MAPPING, -1, -1)
     for epoch in (1, 7):
         assert end(lab, version, **{**who, "producer_epoch": epoch}) == (fenced, -1, -1)
     assert state(lab) == "Ongoing"
@@ -62,8 +73,8 @@ def test_an_end_without_a_begin(lab: GroupApis) -> None:
     who = producer(lab)
 
     for commit in (True, False):
-        assert end(lab, 4, commit=commit, **who)[0] == 48
-    assert end(lab, 5, commit=True, **who) == (48, -1, -1)
+        assert end(lab, 4, commit=commit, **who)[0] == ErrorCode.INVALID_TXN_STATE
+    assert end(lab, 5, commit=True, **who) == (ErrorCode.INVALID_TXN_STATE, -1, -1)
     assert end(lab, 5, commit=False, **who) == (0, who["producer_id"], 1)
 
 
@@ -74,7 +85,7 @@ def test_coordinators_that_are_not_there(make_call: Make, version: int) -> None:
     lab = GroupApis(make_call, node_ids=(1, 2))
     who: dict[str, Any] = {"transactional_id": elsewhere(lab), "producer_id": 1, "producer_epoch": 0}
 
-    assert end(lab, version, **who) == (16, -1, -1)
+    assert end(lab, version, **who) == (ErrorCode.NOT_COORDINATOR, -1, -1)
     own = elsewhere(lab, 1)
     load_slowly(lab, own)
-    assert end(lab, version, **{**who, "transactional_id": own}) == (14, -1, -1)
+    assert end(lab, version, **{**who, "transactional_id": own}) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)

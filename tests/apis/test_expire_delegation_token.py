@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from tests.support.logins import lab_with_tokens, logged_in
 
@@ -18,14 +19,17 @@ def test_nobody_has_tokens_without_a_login(ask: Callable[..., Any], cluster: Clu
     """DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, and nothing else in the answer."""
     answer = ask(cluster, ExpireDelegationTokenRequest(**ASKED), version)
 
-    assert answer.error_code == 64
+    assert answer.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     assert answer.expiry_timestamp_ms == -1
 
 
 @pytest.mark.rules("TK-1")
 def test_without_a_secret_key_there_are_no_tokens() -> None:
     """DELEGATION_TOKEN_AUTH_DISABLED."""
-    assert logged_in(lab_with_tokens(key=None)).ask("ExpireDelegationToken", 2, **ASKED).error_code == 61
+    assert (
+        logged_in(lab_with_tokens(key=None)).ask("ExpireDelegationToken", 2, **ASKED).error_code
+        == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    )
 
 
 @pytest.mark.rules("TK-3")
@@ -36,4 +40,4 @@ def test_a_token_ends_at_once() -> None:
 
     assert client.ask("ExpireDelegationToken", 2, hmac=token.hmac, expiry_time_period_ms=-1).error_code == 0
     unknown = client.ask("ExpireDelegationToken", 2, hmac=token.hmac, expiry_time_period_ms=-1)
-    assert (unknown.error_code, unknown.expiry_timestamp_ms) == (62, 0)
+    assert (unknown.error_code, unknown.expiry_timestamp_ms) == (ErrorCode.DELEGATION_TOKEN_NOT_FOUND, 0)

@@ -14,19 +14,20 @@ from fakebroker.records.message_set import read_message_set, unwrap
 from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.settings import Settings
-from fakebroker.wire.messages.fetch import FetchRequest
+from fakebroker.wire.messages.fetch import FetchRequest, PartitionData
 from tests.support.fetches import MIB, At, Fetches, Pending
+from tests.support.share_state_apis import MakeCall
 from tests.support.time import T0
 
 ALL_VERSIONS = range(4, 19)
 
 
 @pytest.fixture
-def lab(make_call: Callable) -> Fetches:
+def lab(make_call: MakeCall) -> Fetches:
     return Fetches(make_call)
 
 
-def position(data: object) -> tuple:
+def position(data: PartitionData) -> tuple[int, int, int, int]:
     """(code, high watermark, last stable offset, log start) of an answered partition."""
     return (data.error_code, data.high_watermark, data.last_stable_offset, data.log_start_offset)
 
@@ -81,7 +82,7 @@ def test_batches_come_whole(lab: Fetches) -> None:
     """An offset inside a batch gives the batch from its beginning."""
     lab.log().append(build_batch([Record(n, T0, None, b"v") for n in range(5)]), lab.now)
     data = lab.fetch(At(offset=3)).only()
-    assert [record.offset for record in read_records(data.records)] == [0, 1, 2, 3, 4]
+    assert [record.offset for record in read_records(data.records or b"")] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.rules("FT-10", "FT-20", "CLU-52")
@@ -112,7 +113,11 @@ def test_a_batch_over_the_log_start_comes_whole(lab: Fetches) -> None:
 @pytest.mark.parametrize("version", ALL_VERSIONS)
 def test_unknown_topics_and_partitions(lab: Fetches, version: int) -> None:
     """3 for names and indexes, 100 for ids; offsets -1, and an empty list of aborted transactions, not null."""
-    for at, code in ((At(topic="no"), 100 if version >= 13 else 3), (At(partition=4), 3), (At(partition=-1), 3)):
+    for at, code in (
+        (At(topic="no"), ErrorCode.UNKNOWN_TOPIC_ID if version >= 13 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (At(partition=4), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (At(partition=-1), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ):
         data = lab.fetch(at, version=version).only()
         assert position(data) == (code, -1, -1, -1)
         assert data.aborted_transactions == []
@@ -139,7 +144,17 @@ def test_asked_twice(lab: Fetches) -> None:
 
 
 @pytest.mark.rules("FT-11", "CLU-53")
-@pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (-9, 0), (2, 0), (1, 74), (0, 74), (3, 75)])
+@pytest.mark.parametrize(
+    ("epoch", "code"),
+    [
+        (-1, 0),
+        (-9, 0),
+        (2, 0),
+        (1, ErrorCode.FENCED_LEADER_EPOCH),
+        (0, ErrorCode.FENCED_LEADER_EPOCH),
+        (3, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    ],
+)
 def test_leader_epochs(lab: Fetches, epoch: int, code: int) -> None:
     """Lower than the partition's is 74, higher 75, below zero is not checked."""
     lab.topic.partitions[0].leader_epoch = 2
@@ -162,7 +177,7 @@ def test_leader_hints(lab: Fetches, version: int) -> None:
             assert {data.error_code for _, data in pending.partitions()} == {0}
             continue
         leader = pending.partitions()[0][1].current_leader
-        named = hinted and code == 74
+        named = hinted and code == ErrorCode.FENCED_LEADER_EPOCH
         assert (leader.leader_id, leader.leader_epoch) == ((1, 2) if named else (-1, -1))
         assert [(n.node_id, n.port) for n in pending.response.node_endpoints] == ([(1, 9092)] if named else [])
 
@@ -181,7 +196,7 @@ def test_last_fetched_epoch(lab: Fetches) -> None:
         assert position(data) == (0, 5, 5, 0)
         assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (diverging or (-1, -1))
         assert bool(data.records) == (diverging is None and offset < 5)
-    assert position(lab.fetch(At(last_epoch=3)).only()) == (1, -1, -1, -1)
+    assert position(lab.fetch(At(last_epoch=3)).only()) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1)
 
 
 @pytest.mark.rules("FT-13", "FT-5")
@@ -198,8 +213,7 @@ def test_a_divergence_ends_the_wait(lab: Fetches) -> None:
 @pytest.mark.rules("FT-12")
 def test_a_topic_made_again_has_another_id(lab: Fetches) -> None:
     """A session that goes by ids meets the new topic of the old name as 103; a full request as 100."""
-    lab.cluster.topics.create("again", 1)
-    old_id = lab.cluster.topics.get("again").id
+    old_id = lab.cluster.topics.create("again", 1).id
     session = lab.fetch(At(topic="again"), version=13, epoch=0).response.session_id
     lab.cluster.topics.delete("again", lab.now)
     assert lab.fetch(version=13, session=session, epoch=1).only().error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -215,7 +229,7 @@ def test_somebody_who_says_it_is_a_broker(lab: Fetches, version: int) -> None:
     """The leader's own id and one that has no replica get 6; -2, the debugging consumer, is served."""
     lab.produce()
     codes = {replica: lab.fetch(At(), version=version, replica=replica).only().error_code for replica in (1, 5, -2)}
-    assert codes == {1: 6, 5: 6, -2: 0}
+    assert codes == {1: ErrorCode.NOT_LEADER_OR_FOLLOWER, 5: ErrorCode.NOT_LEADER_OR_FOLLOWER, -2: 0}
 
 
 @pytest.mark.rules("AV-10")
@@ -228,8 +242,10 @@ def test_an_isolation_level_that_does_not_exist(lab: Fetches, version: int) -> N
     assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
     asked = FetchRequest(topics=[lab.entry(version, At())])
     answer = Pending(call, fetch.error_response(asked, version, ErrorCode.UNKNOWN_SERVER_ERROR))
-    assert answer.response.error_code == (-1 if version >= 7 else 0)
-    assert [position(data) for _, data in answer.partitions()] == ([(-1, -1, -1, -1)] if version < 13 else [])
+    assert answer.response.error_code == (ErrorCode.UNKNOWN_SERVER_ERROR if version >= 7 else 0)
+    assert [position(data) for _, data in answer.partitions()] == (
+        [(ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)] if version < 13 else []
+    )
 
 
 # -- limits ----------------------------------------------------------------------------------------------------------
@@ -253,7 +269,7 @@ def test_an_isolation_level_that_does_not_exist(lab: Fetches, version: int) -> N
         (150, 200, {0: [0], 1: [], 2: []}),
     ],
 )
-def test_limits(lab: Fetches, max_bytes: int, partition_max_bytes: int, expected: dict) -> None:
+def test_limits(lab: Fetches, max_bytes: int, partition_max_bytes: int, expected: dict[int, list[int]]) -> None:
     """The first batch of the first partition with data always comes; everything else only if it fits both limits."""
     lab.produce(3)
     lab.produce(2, partition=1)
@@ -272,7 +288,7 @@ def test_the_exception_is_for_the_first_partition_with_data(lab: Fetches) -> Non
 
 
 @pytest.mark.rules("FT-6")
-def test_the_broker_caps_the_answer(make_call: Callable) -> None:
+def test_the_broker_caps_the_answer(make_call: MakeCall) -> None:
     """fetch.max.bytes holds whatever the client allows."""
     lab = Fetches(make_call, fetch_max_bytes=1024)
     lab.produce(20)
@@ -282,12 +298,12 @@ def test_the_broker_caps_the_answer(make_call: Callable) -> None:
 def test_limits_below_zero(lab: Fetches) -> None:
     """Kafka answers -1 for the partition; nothing is read."""
     lab.produce()
-    assert position(lab.fetch(At(max_bytes=-1)).only()) == (-1, -1, -1, -1)
-    assert position(lab.fetch(At(), max_bytes=-1).only()) == (-1, -1, -1, -1)
+    assert position(lab.fetch(At(max_bytes=-1)).only()) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
+    assert position(lab.fetch(At(), max_bytes=-1).only()) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
 
 
 @pytest.mark.rules("FT-16", "SE-2")
-def test_an_answer_ends_with_the_segment(make_call: Callable) -> None:
+def test_an_answer_ends_with_the_segment(make_call: MakeCall) -> None:
     """One answer reads from one segment of a partition, though more could be read."""
     lab = Fetches(make_call)
     lab.cluster.topics.create("s", 1, 1, {"segment.ms": "1000"})
@@ -464,10 +480,10 @@ def pair(lab: Fetches) -> Fetches:
 def test_followers_serve_from_v11_on(pair: Fetches, version: int) -> None:
     """A follower answers up to the high watermark, in older versions 6; a node without replica is 6 always."""
     follower = pair.fetch(At(), version=version, node=2)
-    assert follower.only().error_code == (0 if version >= 11 else 6)
+    assert follower.only().error_code == (0 if version >= 11 else ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert follower.offsets() == {0: [0, 1, 2] if version >= 11 else []}
     stranger = pair.fetch(At(epoch=5), version=version, node=3).only()
-    assert position(stranger) == (6, -1, -1, -1)
+    assert position(stranger) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1, -1)
     hinted = (stranger.current_leader.leader_id, stranger.current_leader.leader_epoch)
     assert hinted == ((1, 0) if version >= 16 else (-1, -1))
 
@@ -478,7 +494,7 @@ def test_a_replica_reads_to_the_end(pair: Fetches) -> None:
     pair.log().limit_high_watermark(1, pair.now)
     assert pair.fetch(At()).offsets() == {0: [0]}
     assert pair.fetch(At(), replica=2).offsets() == {0: [0, 1, 2]}
-    assert pair.fetch(At(), node=2, replica=1).only().error_code == 6
+    assert pair.fetch(At(), node=2, replica=1).only().error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 @pytest.mark.rules("CLU-55")
@@ -490,12 +506,12 @@ def test_a_parked_fetch_when_the_leader_moves(pair: Fetches, version: int, stays
     pair.topic.partitions[0].lead(2, pair.now)
     assert pending.is_parked == stays
     pair.produce()
-    assert pending.only().error_code == (0 if stays else 6)
+    assert pending.only().error_code == (0 if stays else ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert pending.offsets() == {0: [3] if stays else []}
 
 
 @pytest.fixture
-def racks(make_call: Callable) -> Fetches:
+def racks(make_call: MakeCall) -> Fetches:
     """Partition 0 is led by node 1 in rack a and followed by node 2 in rack b; node 3 is in rack c, without replica."""
     lab = Fetches(make_call)
     selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -524,7 +540,7 @@ def test_no_better_replica(racks: Fetches) -> None:
         pending = racks.fetch(At(), rack=rack)
         assert pending.only().preferred_read_replica == -1
         assert pending.offsets() == {0: [0, 1]}
-    assert position(racks.fetch(At(offset=9), rack="b").only()) == (1, -1, -1, -1)
+    assert position(racks.fetch(At(offset=9), rack="b").only()) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1)
     assert racks.fetch(At(), version=10, rack="b").offsets() == {0: [0, 1]}
     assert racks.fetch(At(), node=2, rack="a").offsets() == {0: [0, 1]}
     racks.cluster.stop_node(2, Instant(0, 0))
@@ -541,7 +557,7 @@ def test_without_a_selector_nobody_is_preferred(pair: Fetches) -> None:
 
 
 @pytest.fixture
-def old(make_call: Callable) -> Fetches:
+def old(make_call: MakeCall) -> Fetches:
     """As 3.9.1: three records in a plain batch, two in one of gzip, one in a plain batch."""
     lab = Fetches(make_call, as_release="3.9")
     for count, codec in ((3, 0), (2, 1), (1, 0)):
@@ -565,7 +581,8 @@ def test_old_versions_get_message_sets(old: Fetches, version: int) -> None:
     for offset, skipped in ((0, 0), (1, 1), (3, 3), (4, 3), (5, 4)):
         pending = old.fetch(At(offset=offset), version=version)
         assert messages(pending) == everything[skipped:]
-        assert sum(map(len, split_batches(pending.only().records))) == len(pending.only().records), "no padding"
+        data = pending.only().records or b""
+        assert sum(len(one) for one in split_batches(data)) == len(data), "no padding"
 
 
 @pytest.mark.rules("FT-30", "FT-6")
@@ -583,11 +600,11 @@ def test_zstd(old: Fetches, version: int) -> None:
     batch = build_batch([Record(0, T0, b"k", b"v" * 500)], codec=4)
     old.log(1).append(batch, old.now)
     data = old.fetch(At(1), version=version).only()
-    assert data.error_code == (76 if version < 4 else 0)
+    assert data.error_code == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if version < 4 else 0)
     assert (data.records is None) == (version < 4)
     old.cluster.topics.create("z", 1, 1, {"compression.type": "zstd"})
     refused = old.fetch(At(topic="z"), version=version).only()
-    assert refused.error_code == (76 if version < 10 else 0)
+    assert refused.error_code == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if version < 10 else 0)
     if 4 <= version < 10:
         assert refused.aborted_transactions == []
 

@@ -223,12 +223,12 @@ events = st.one_of(
     st.tuples(st.just("node"), st.sampled_from(of_nodes), numbers),
     st.tuples(st.just("pass"), st.sampled_from([10, 60, 10_000]), numbers),
 )
-requests = st.one_of(
+requests: st.SearchStrategy[Any] = st.one_of(
     st.tuples(st.just("catch up"), st.none(), st.just(0)),
     st.tuples(st.just("fetch"), st.tuples(st.lists(positions, max_size=2), st.just([])), st.just(0)),
     st.tuples(st.just("fetch"), st.tuples(st.lists(positions), st.lists(positions, max_size=1)), st.integers(0, 1)),
 )
-quiet = st.tuples(st.just("fetch"), st.just(([], [])), st.just(0))
+quiet: st.SearchStrategy[Any] = st.tuples(st.just("fetch"), st.just(([], [])), st.just(0))
 moves = st.tuples(st.just("move"), st.integers(-1, 2), st.sampled_from([0, 0, 0, 0, 0, 0, 0, 1]))
 rounds = st.tuples(st.one_of(requests, quiet), quiet, events, st.one_of(events, quiet), quiet)
 
@@ -248,7 +248,7 @@ def fetch(lab: Lab, client: Consumer, version: int, kind: str, what: Any, fields
     client.fetch(changed, forgotten, version, **{name: fields[name] for name in fields if name != "older"})
 
 
-def happen(lab: Lab, kind: str, what: str, more: int) -> None:
+def happen(lab: Lab, kind: str, what: Any, more: int) -> None:
     """One event of a history."""
     if kind == "topics":
         change_topics(lab, what)
@@ -313,7 +313,7 @@ def test_nobody_sees_which_requests_are_decoded(
     history: list[Any], terms: tuple[Any, Any], asked: list[At], version: int, release: str
 ) -> None:
     """The same without a session, for a client that reads the same partitions from other offsets."""
-    steps = []
+    steps: list[tuple[str, Any, Any]] = []
     for kind, what, more in (one for some in history for one in some):
         if kind == "move":
             changed = [at._replace(offset=max(at.offset + what, -1)) for at in asked]

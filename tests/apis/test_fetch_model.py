@@ -59,7 +59,7 @@ class Waiting:
 @pytest.mark.rules("FT-4", "FT-5", "FT-6", "FT-7", "FT-10", "FT-21")
 @stateless
 @given(steps=st.lists(st.one_of(produces, passes, hang_ups, fetches), max_size=30))
-def test_waits_and_answers_as_the_model(make_call: Any, steps: list[tuple]) -> None:
+def test_waits_and_answers_as_the_model(make_call: Any, steps: list[tuple[Any, ...]]) -> None:
     """After every step exactly those fetches are parked that have a reason to be; the others hold what they may."""
     lab = Fetches(make_call)
     counts = [0] * len(PARTITIONS)

@@ -1,20 +1,19 @@
 """Fetch sessions as clients see them (KIP-227)."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fakebroker.errors import ErrorCode
 from tests.support.fetches import At, Fetches, Pending
+from tests.support.share_state_apis import MakeCall
 
 STEPS = ["produce", "move", "add", "forget"]
 VERSIONS = [7, 12, 13, 18]
 
 
 @pytest.fixture
-def lab(make_call: Callable) -> Fetches:
+def lab(make_call: MakeCall) -> Fetches:
     return Fetches(make_call)
 
 
@@ -91,7 +90,7 @@ def test_errors_are_news_every_time(lab: Fetches) -> None:
     session = opened(lab, At(0, offset=9), At(1), At(7))
     for epoch in (1, 2):
         codes = {d.partition_index: d.error_code for _, d in lab.fetch(session=session, epoch=epoch).partitions()}
-        assert codes == {0: 1, 7: 3}
+        assert codes == {0: ErrorCode.OFFSET_OUT_OF_RANGE, 7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert lab.fetch(At(0), session=session, epoch=3, forget=[At(7)]).offsets() == {0: []}
     assert lab.fetch(session=session, epoch=4).offsets() == {}
 
@@ -117,7 +116,10 @@ def test_a_divergence_that_an_older_version_cannot_tell(lab: Fetches) -> None:
     session = opened(lab, At(0, offset=4, last_epoch=0), At(1))
     assert top(lab.fetch(version=11, session=session, epoch=1)) == (ErrorCode.UNSUPPORTED_VERSION, session, 0)
     failed = lab.fetch(At(2), version=11, session=session, epoch=2, wait=500)
-    assert (top(failed), failed.only().error_code) == ((35, session, 1), ErrorCode.UNSUPPORTED_VERSION)
+    assert (top(failed), failed.only().error_code) == (
+        (ErrorCode.UNSUPPORTED_VERSION, session, 1),
+        ErrorCode.UNSUPPORTED_VERSION,
+    )
     told = [data.diverging_epoch.end_offset for _, data in lab.fetch(session=session, epoch=3).partitions()]
     assert told == [3]
     moved = lab.fetch(At(0, offset=4), version=11, session=session, epoch=4)
@@ -164,13 +166,13 @@ def test_errors_at_the_top(lab: Fetches) -> None:
     """70 for unknown ids, 71 for wrong epochs, 106 for names and ids mixed; the session waits for its epoch."""
     session = opened(lab, At(0))
     by_ids = opened(lab, At(0), version=13)
-    assert top(lab.fetch(At(0), session=12345, epoch=1)) == (70, 0, 0)
-    assert top(lab.fetch(At(0), session=0, epoch=1)) == (70, 0, 0)
-    assert top(lab.fetch(At(0), session=12345, epoch=-7)) == (70, 0, 0)
+    assert top(lab.fetch(At(0), session=12345, epoch=1)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
+    assert top(lab.fetch(At(0), session=0, epoch=1)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
+    assert top(lab.fetch(At(0), session=12345, epoch=-7)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
     for epoch in (2, 2**31 - 1, -2):
-        assert top(lab.fetch(session=session, epoch=epoch)) == (71, 0, 0)
-    assert top(lab.fetch(session=session, epoch=1, version=13)) == (106, 0, 0)
-    assert top(lab.fetch(session=by_ids, epoch=1, version=12)) == (106, 0, 0)
+        assert top(lab.fetch(session=session, epoch=epoch)) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0, 0)
+    assert top(lab.fetch(session=session, epoch=1, version=13)) == (ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, 0, 0)
+    assert top(lab.fetch(session=by_ids, epoch=1, version=12)) == (ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, 0, 0)
     assert top(lab.fetch(session=session, epoch=1)) == (0, session, 0)
     assert top(lab.fetch(session=by_ids, epoch=1, version=13)) == (0, by_ids, 0)
 
@@ -181,7 +183,7 @@ def test_a_full_request_closes_the_session_it_names(lab: Fetches, epoch: int) ->
     """Whether it makes another one or not."""
     session = opened(lab, At(0))
     lab.fetch(At(0), session=session, epoch=epoch)
-    assert top(lab.fetch(session=session, epoch=1)) == (70, 0, 0)
+    assert top(lab.fetch(session=session, epoch=1)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
     assert len(lab.cluster.nodes[1].fetch_sessions) == (1 if epoch == 0 else 0)
 
 
@@ -189,7 +191,9 @@ def test_a_full_request_closes_the_session_it_names(lab: Fetches, epoch: int) ->
 def test_epochs_wrap(lab: Fetches) -> None:
     """After 2147483647 comes 1."""
     session = opened(lab, At(0))
-    lab.cluster.nodes[1].fetch_sessions.get(session).epoch = 2**31 - 1
+    kept = lab.cluster.nodes[1].fetch_sessions.get(session)
+    assert kept is not None
+    kept.epoch = 2**31 - 1
     assert top(lab.fetch(session=session, epoch=2**31 - 1)) == (0, session, 0)
     assert top(lab.fetch(session=session, epoch=1)) == (0, session, 0)
 
@@ -242,10 +246,10 @@ def test_a_parked_request_has_used_its_epoch(lab: Fetches) -> None:
     session = opened(lab, At(0))
     parked = lab.fetch(session=session, epoch=1, wait=500)
     assert parked.is_parked
-    assert top(lab.fetch(session=session, epoch=1)) == (71, 0, 0)
+    assert top(lab.fetch(session=session, epoch=1)) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0, 0)
     assert top(lab.fetch(session=session, epoch=2)) == (0, session, 0)
     lab.wait(500)
-    assert top(parked) == (71, 0, 0)
+    assert top(parked) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0, 0)
 
 
 @pytest.mark.rules("FS-2")
@@ -258,7 +262,7 @@ def test_a_parked_first_request_makes_its_session_when_answered(lab: Fetches) ->
 
 
 @pytest.mark.rules("FS-12")
-def test_places_are_limited(make_call: Callable) -> None:
+def test_places_are_limited(make_call: MakeCall) -> None:
     """Without a place there is no session; one idle for two minutes gives way, and so does a smaller old one."""
     lab = Fetches(make_call, max_incremental_fetch_session_cache_slots=2)
     first, second = opened(lab, At(0)), opened(lab, At(0), At(1))
@@ -268,16 +272,16 @@ def test_places_are_limited(make_call: Callable) -> None:
     lab.wait(1)
     lab.fetch(session=first, epoch=1)
     third = opened(lab, At(2))
-    assert top(lab.fetch(session=second, epoch=1)) == (70, 0, 0)
+    assert top(lab.fetch(session=second, epoch=1)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
     lab.wait(60_000)
     assert lab.fetch(At(0), epoch=0).response.session_id == 0, "first is old, but not smaller"
     opened(lab, At(0), At(1))
-    assert top(lab.fetch(session=first, epoch=2)) == (70, 0, 0)
+    assert top(lab.fetch(session=first, epoch=2)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
     assert top(lab.fetch(session=third, epoch=1)) == (0, third, 0)
 
 
 @pytest.mark.rules("FS-12")
-def test_no_places_at_all(make_call: Callable) -> None:
+def test_no_places_at_all(make_call: MakeCall) -> None:
     """With the setting at 0 no session is ever made."""
     lab = Fetches(make_call, max_incremental_fetch_session_cache_slots=0)
     assert top(lab.fetch(At(0), epoch=0)) == (0, 0, 1)
@@ -286,7 +290,7 @@ def test_no_places_at_all(make_call: Callable) -> None:
 @pytest.mark.rules("FS-4", "FS-5", "FS-6")
 @given(steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), max_size=40))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # make_call keeps nothing
-def test_a_client_sees_the_same_with_and_without_session(make_call: Callable, steps: list[tuple[str, int]]) -> None:
+def test_a_client_sees_the_same_with_and_without_session(make_call: MakeCall, steps: list[tuple[str, int]]) -> None:
     """Whatever is produced, added, moved and forgotten: what a session's answers add up to is what full answers say."""
     lab = Fetches(make_call)
     session, epoch = opened(lab, At(0)), 1
@@ -307,7 +311,7 @@ def test_a_client_sees_the_same_with_and_without_session(make_call: Callable, st
         listed = {d.partition_index: d.high_watermark for _, d in pending.partitions()}
         offsets = pending.offsets()
         for each in positions:
-            watermark = listed.get(each, seen.get(each, (None, []))[0])
+            watermark = listed[each] if each in listed else seen[each][0]
             seen[each] = (watermark, offsets.get(each, []))
         full = lab.fetch(*[At(each, offset) for each, offset in positions.items()])
         expected = {

@@ -7,6 +7,7 @@ import pytest
 from fakebroker.apis.call import Call
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
@@ -63,7 +64,12 @@ def test_no_leader(make_call: MakeCall, version: int) -> None:
     answer = lab.ask("FindCoordinator", version, **({"key": "g"} if version < 4 else {"coordinator_keys": ["g"]}))
     entry = answer if version < 4 else answer.coordinators[0]
 
-    assert (entry.error_code, entry.node_id, entry.host, entry.port) == (15, -1, "", -1)
+    assert (entry.error_code, entry.node_id, entry.host, entry.port) == (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        -1,
+        "",
+        -1,
+    )
     if version > 0:
         assert bool(entry.error_message) == (version < 4)
 
@@ -77,17 +83,19 @@ def test_unknown_key_types(make_call: MakeCall, version: int, key_type: int) -> 
     answer = GroupApis(make_call).ask("FindCoordinator", version, key_type=key_type, **fields)
 
     for entry in [answer] if version < 4 else answer.coordinators:
-        assert (entry.error_code, entry.node_id, entry.host, entry.port) == (42, -1, "", -1)
+        assert (entry.error_code, entry.node_id, entry.host, entry.port) == (ErrorCode.INVALID_REQUEST, -1, "", -1)
         assert entry.error_message
 
 
 @pytest.mark.rules("FC-8")
-@pytest.mark.parametrize(("release", "code"), [("4.3", 42), ("3.9", 15)])
+@pytest.mark.parametrize(
+    ("release", "code"), [("4.3", ErrorCode.INVALID_REQUEST), ("3.9", ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+)
 def test_share_keys(make_call: MakeCall, release: str, code: int) -> None:
     """A share key is `group:topic id:partition` and known from v6 on."""
     lab = GroupApis(make_call, release)
     keys = ["g:AAAAAAAAAAAAAAAAAAAAAA:0", "g"]
 
-    for version, codes in ((5, [42, 42]), (6, [0, code])):
+    for version, codes in ((5, [ErrorCode.INVALID_REQUEST] * 2), (6, [0, code])):
         answer = lab.ask("FindCoordinator", version, key_type=2, coordinator_keys=keys)
         assert [entry.error_code for entry in answer.coordinators] == codes

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
@@ -37,7 +38,7 @@ def test_group_ids(make_call: MakeCall, group_id: str) -> None:
 @pytest.mark.rules("ST-8")
 @pytest.mark.parametrize(
     ("size_bytes", "code", "state"),
-    [(LARGEST_METADATA, 0, "Stable"), (LARGEST_METADATA + 1, -1, "PreparingRebalance")],
+    [(LARGEST_METADATA, 0, "Stable"), (LARGEST_METADATA + 1, ErrorCode.UNKNOWN_SERVER_ERROR, "PreparingRebalance")],
 )
 def test_metadata_too_large_to_store(make_call: MakeCall, size_bytes: int, code: int, state: str) -> None:
     """A group whose record does not fit into a batch does not become Stable, its syncs get -1: to the byte as Kafka."""
@@ -65,7 +66,7 @@ def test_assignments_too_large_to_store(make_call: MakeCall) -> None:
         fields = {"group_id": "g", "generation_id": generation, "member_id": me, "assignments": entries}
         return int(lab.ask("SyncGroup", 3, **fields).error_code)
 
-    assert assign(1, 1_100_000) == -1
+    assert assign(1, 1_100_000) == ErrorCode.UNKNOWN_SERVER_ERROR
     assert lab.ask("JoinGroup", 3, **join("g", me)).generation_id == 2
     assert assign(2, 1_000_000) == 0
 
@@ -78,11 +79,11 @@ def test_a_member_of_another_group(make_call: MakeCall) -> None:
     lab.stable("ours")
     fields = {"group_id": "ours", "generation_id": 1, "member_id": theirs}
 
-    assert lab.ask("JoinGroup", 9, **join("ours", theirs)).error_code == 25
-    assert lab.ask("SyncGroup", 3, **fields).error_code == 25
-    assert lab.ask("Heartbeat", 4, **fields).error_code == 25
+    assert lab.ask("JoinGroup", 9, **join("ours", theirs)).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert lab.ask("SyncGroup", 3, **fields).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert lab.ask("Heartbeat", 4, **fields).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     left = lab.ask("LeaveGroup", 5, group_id="ours", members=[MemberIdentity(member_id=theirs)])
-    assert left.members[0].error_code == 25
+    assert left.members[0].error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.rules("SG-4", "HB-4")
@@ -93,8 +94,8 @@ def test_generations(make_call: MakeCall, generation: int) -> None:
     (me,) = lab.stable("g")
     fields = {"group_id": "g", "generation_id": generation, "member_id": me}
 
-    assert lab.ask("SyncGroup", 3, **fields).error_code == 22
-    assert lab.ask("Heartbeat", 4, **fields).error_code == 22
+    assert lab.ask("SyncGroup", 3, **fields).error_code == ErrorCode.ILLEGAL_GENERATION
+    assert lab.ask("Heartbeat", 4, **fields).error_code == ErrorCode.ILLEGAL_GENERATION
 
 
 @pytest.mark.rules("CP-4", "EX-7")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
@@ -111,7 +112,7 @@ class Trace:
     @property
     def generation(self) -> int:
         group = self.lab.coordinator.shard("g", self.lab.now).group("g")
-        assert group is not None
+        assert isinstance(group, ClassicGroup)
         return group.generation
 
 
@@ -149,7 +150,7 @@ def test_the_generation_begins(trace: Trace) -> None:
     assert trace.a.answer is None
     trace.the_delay_ends()
 
-    a, b = trace.a.answer, trace.b.answer
+    a, b = trace.a, trace.b
     assert (a.error_code, a.generation_id, a.leader, trace.state) == (0, 1, trace.a_id, "CompletingRebalance")
     assert (b.error_code, b.generation_id, b.leader) == (0, 1, trace.a_id)
     assert [member.member_id for member in a.members] == [trace.a_id, trace.b_id]

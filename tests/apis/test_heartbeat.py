@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
@@ -23,7 +24,13 @@ def test_codes(make_call: MakeCall, version: int) -> None:
         for group_id, member_id, generation in asked
     ]
 
-    assert [answer.error_code for answer in answers] == [24, 25, 25, 22, 0]
+    assert [answer.error_code for answer in answers] == [
+        ErrorCode.INVALID_GROUP_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.ILLEGAL_GENERATION,
+        0,
+    ]
     assert {answer.throttle_time_ms for answer in answers} == {0}
 
 
@@ -34,7 +41,7 @@ def test_while_loading(make_call: MakeCall) -> None:
     lab.load_slowly("g")
 
     assert lab.ask("Heartbeat", 4, group_id="g", member_id="anybody", generation_id=7).error_code == 0
-    assert lab.ask("Heartbeat", 4, group_id="", member_id="anybody").error_code == 24
+    assert lab.ask("Heartbeat", 4, group_id="", member_id="anybody").error_code == ErrorCode.INVALID_GROUP_ID
 
 
 @pytest.mark.rules("HB-1")
@@ -42,4 +49,4 @@ def test_not_the_owner(make_call: MakeCall) -> None:
     """16 from a broker that does not coordinate the group."""
     lab = GroupApis(make_call, node_ids=(1, 2))
 
-    assert lab.ask("Heartbeat", 4, group_id=lab.elsewhere(), member_id="m").error_code == 16
+    assert lab.ask("Heartbeat", 4, group_id=lab.elsewhere(), member_id="m").error_code == ErrorCode.NOT_COORDINATOR

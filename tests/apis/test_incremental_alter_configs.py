@@ -8,7 +8,7 @@ import pytest
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.config_changes import Change, apply
 from fakebroker.core.config_resources import resource
-from fakebroker.errors import KafkaError
+from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.incremental_alter_configs import (
@@ -94,7 +94,9 @@ def test_append_to_the_default_of_the_cluster(ask: Ask, cluster: Cluster) -> Non
 def test_validate_only(ask: Ask, cluster: Cluster) -> None:
     """It checks and changes nothing."""
     assert alter(ask, cluster, request(TOPICS, "t", ("retention.ms", SET, "7")), validate_only=True) == [0]
-    assert alter(ask, cluster, request(TOPICS, "t", ("retention.ms", SET, "x")), validate_only=True) == [40]
+    assert alter(ask, cluster, request(TOPICS, "t", ("retention.ms", SET, "x")), validate_only=True) == [
+        ErrorCode.INVALID_CONFIG
+    ]
     assert own(cluster) == {"retention.ms": "1111"}
 
 
@@ -103,7 +105,7 @@ def test_all_or_nothing_per_resource(ask: Ask, cluster: Cluster) -> None:
     """One bad key spoils its resource, and only that."""
     good = request(TOPICS, "u", ("retention.ms", SET, "5"))
     bad = request(TOPICS, "t", ("segment.ms", SET, "5"), ("no.such", SET, "1"))
-    assert alter(ask, cluster, good, bad) == [0, 40]
+    assert alter(ask, cluster, good, bad) == [0, ErrorCode.INVALID_CONFIG]
     assert own(cluster) == {"retention.ms": "1111"}
     assert own(cluster, "u") == {"retention.ms": "5"}
 
@@ -112,17 +114,17 @@ def test_all_or_nothing_per_resource(ask: Ask, cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
-        ([("no.such", SET, "1")], 40),
-        ([("retention.ms", SET, "abc")], 40),
-        ([("retention.ms", SET, "-2")], 40),
-        ([("retention.ms", APPEND, "1")], 40),
-        ([("no.such", APPEND, "1")], 40),
-        ([("cleanup.policy", SET, "delete,bogus")], 40),
-        ([("message.timestamp.type", SET, "createtime")], 40),
-        ([("retention.ms", SET, None)], 42),
-        ([("cleanup.policy", APPEND, None)], 42),
-        ([("retention.ms", SET, "1"), ("retention.ms", SET, "2")], 42),
-        ([("retention.ms", 7, "1")], 42),
+        ([("no.such", SET, "1")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", SET, "abc")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", SET, "-2")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", APPEND, "1")], ErrorCode.INVALID_CONFIG),
+        ([("no.such", APPEND, "1")], ErrorCode.INVALID_CONFIG),
+        ([("cleanup.policy", SET, "delete,bogus")], ErrorCode.INVALID_CONFIG),
+        ([("message.timestamp.type", SET, "createtime")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", SET, None)], ErrorCode.INVALID_REQUEST),
+        ([("cleanup.policy", APPEND, None)], ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", SET, "1"), ("retention.ms", SET, "2")], ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", 7, "1")], ErrorCode.INVALID_REQUEST),
         ([("cleanup.policy", SET, "")], 0),
         ([("preallocate", SET, "TRUE")], 0),
         ([("retention.ms", SET, " 77 ")], 0),
@@ -137,29 +139,29 @@ def test_entries_of_a_topic(ask: Ask, cluster: Cluster, entries: list[Entry], ex
 @pytest.mark.parametrize(
     ("kind", "name", "entry", "expected"),
     [
-        (TOPICS, "nope", ("retention.ms", SET, "1"), 3),
-        (TOPICS, "nope", ("retention.ms", SET, "x"), 40),
-        (TOPICS, "", ("retention.ms", SET, "1"), 42),
-        (TOPICS, "bad name", ("retention.ms", SET, "1"), 17),
-        (BROKERS, "99", ("num.io.threads", SET, "4"), 42),
-        (BROKERS, "x", ("num.io.threads", SET, "4"), 42),
-        (BROKERS, "1", ("node.id", SET, "4"), 42),
-        (BROKERS, "1", ("num.io.threads", SET, "x"), 42),
-        (BROKERS, "1", ("num.io.threads", SET, "0"), 42),
-        (BROKERS, "1", ("num.io.threads", APPEND, "1"), 40),
-        (BROKERS, "", ("listeners", SET, "PLAINTEXT://:1"), 42),
-        (BROKERS, "1", ("min.insync.replicas", SET, "1"), 40),
-        (BROKERS, "", ("min.insync.replicas", DELETE, None), 40),
+        (TOPICS, "nope", ("retention.ms", SET, "1"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPICS, "nope", ("retention.ms", SET, "x"), ErrorCode.INVALID_CONFIG),
+        (TOPICS, "", ("retention.ms", SET, "1"), ErrorCode.INVALID_REQUEST),
+        (TOPICS, "bad name", ("retention.ms", SET, "1"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (BROKERS, "99", ("num.io.threads", SET, "4"), ErrorCode.INVALID_REQUEST),
+        (BROKERS, "x", ("num.io.threads", SET, "4"), ErrorCode.INVALID_REQUEST),
+        (BROKERS, "1", ("node.id", SET, "4"), ErrorCode.INVALID_REQUEST),
+        (BROKERS, "1", ("num.io.threads", SET, "x"), ErrorCode.INVALID_REQUEST),
+        (BROKERS, "1", ("num.io.threads", SET, "0"), ErrorCode.INVALID_REQUEST),
+        (BROKERS, "1", ("num.io.threads", APPEND, "1"), ErrorCode.INVALID_CONFIG),
+        (BROKERS, "", ("listeners", SET, "PLAINTEXT://:1"), ErrorCode.INVALID_REQUEST),
+        (BROKERS, "1", ("min.insync.replicas", SET, "1"), ErrorCode.INVALID_CONFIG),
+        (BROKERS, "", ("min.insync.replicas", DELETE, None), ErrorCode.INVALID_CONFIG),
         (BROKERS, "1", ("plugin.setting", SET, "1"), 0),
-        (LOGGERS, "1", ("root", SET, "INFO"), 40),
-        (METRICS, "", ("interval.ms", SET, "1000"), 42),
-        (GROUPS, "", ("a", SET, "4"), 42),
-        (GROUPS, "g", ("a", SET, "4"), 40),
-        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "1"), 40),
-        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "60001"), 40),
-        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "x"), 40),
+        (LOGGERS, "1", ("root", SET, "INFO"), ErrorCode.INVALID_CONFIG),
+        (METRICS, "", ("interval.ms", SET, "1000"), ErrorCode.INVALID_REQUEST),
+        (GROUPS, "", ("a", SET, "4"), ErrorCode.INVALID_REQUEST),
+        (GROUPS, "g", ("a", SET, "4"), ErrorCode.INVALID_CONFIG),
+        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "1"), ErrorCode.INVALID_CONFIG),
+        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "60001"), ErrorCode.INVALID_CONFIG),
+        (GROUPS, "g", ("consumer.session.timeout.ms", SET, "x"), ErrorCode.INVALID_CONFIG),
         (GROUPS, "g", ("consumer.session.timeout.ms", SET, "50000"), 0),
-        (7, "x", ("a", SET, "4"), 42),
+        (7, "x", ("a", SET, "4"), ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_resources(ask: Ask, cluster: Cluster, kind: int, name: str, entry: Entry, expected: int) -> None:
@@ -171,13 +173,13 @@ def test_resources(ask: Ask, cluster: Cluster, kind: int, name: str, entry: Entr
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        (("interval.ms", SET, "99"), 42),
+        (("interval.ms", SET, "99"), ErrorCode.INVALID_REQUEST),
         (("interval.ms", SET, "100"), 0),
-        (("interval.ms", SET, "3600001"), 42),
-        (("no", SET, "1"), 42),
+        (("interval.ms", SET, "3600001"), ErrorCode.INVALID_REQUEST),
+        (("no", SET, "1"), ErrorCode.INVALID_REQUEST),
         (("metrics", SET, "org.apache.kafka.consumer."), 0),
-        (("match", SET, "x"), 40),
-        (("match", SET, "rack=a"), 40),
+        (("match", SET, "x"), ErrorCode.INVALID_CONFIG),
+        (("match", SET, "rack=a"), ErrorCode.INVALID_CONFIG),
         (("match", SET, "client_id=a.*,client_source_port=1.*"), 0),
     ],
 )
@@ -190,7 +192,11 @@ def test_client_metrics(ask: Ask, cluster: Cluster, entry: Entry, expected: int)
 def test_a_resource_that_comes_twice(ask: Ask, cluster: Cluster) -> None:
     """Both entries are refused with 42, others go through."""
     one, two = request(TOPICS, "t", ("retention.ms", SET, "1")), request(TOPICS, "t", ("segment.ms", SET, "1"))
-    assert alter(ask, cluster, one, request(TOPICS, "u", ("retention.ms", SET, "5")), two) == [42, 0, 42]
+    assert alter(ask, cluster, one, request(TOPICS, "u", ("retention.ms", SET, "5")), two) == [
+        ErrorCode.INVALID_REQUEST,
+        0,
+        ErrorCode.INVALID_REQUEST,
+    ]
     assert own(cluster) == {"retention.ms": "1111"}
 
 

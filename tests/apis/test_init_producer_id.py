@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis
 from tests.support.transactional import elsewhere
 
@@ -37,12 +38,16 @@ def test_what_no_coordinator_is_needed_for(make_call: Make) -> None:
     lab = GroupApis(make_call, node_ids=(1, 2))
     name = elsewhere(lab)
 
-    assert initialize(lab, producer_id=3) == initialize(lab, producer_epoch=3) == (42, -1, -1)
-    assert initialize(lab, name=name, producer_id=3, transaction_timeout_ms=0) == (42, -1, -1)
-    assert initialize(lab, name="", transaction_timeout_ms=0) == (42, -1, -1)
+    assert initialize(lab, producer_id=3) == initialize(lab, producer_epoch=3) == (ErrorCode.INVALID_REQUEST, -1, -1)
+    assert initialize(lab, name=name, producer_id=3, transaction_timeout_ms=0) == (ErrorCode.INVALID_REQUEST, -1, -1)
+    assert initialize(lab, name="", transaction_timeout_ms=0) == (ErrorCode.INVALID_REQUEST, -1, -1)
     for timeout_ms in (0, -1, 900_001):
-        assert initialize(lab, name=name, transaction_timeout_ms=timeout_ms) == (50, -1, -1)
-    assert initialize(lab, name=name) == (16, -1, -1)
+        assert initialize(lab, name=name, transaction_timeout_ms=timeout_ms) == (
+            ErrorCode.INVALID_TRANSACTION_TIMEOUT,
+            -1,
+            -1,
+        )
+    assert initialize(lab, name=name) == (ErrorCode.NOT_COORDINATOR, -1, -1)
 
 
 @pytest.mark.rules("PI-7")
@@ -58,7 +63,10 @@ def test_a_transactional_id_keeps_its_producer_id(make_call: Make, version: int)
 
 
 @pytest.mark.rules("PI-8", "PI-9")
-@pytest.mark.parametrize(("version", "fenced"), [(3, 47), (4, 90), (5, 90)])
+@pytest.mark.parametrize(
+    ("version", "fenced"),
+    [(3, ErrorCode.INVALID_PRODUCER_EPOCH), (4, ErrorCode.PRODUCER_FENCED), (5, ErrorCode.PRODUCER_FENCED)],
+)
 def test_the_own_producer_is_compared(make_call: Make, version: int, fenced: int) -> None:
     """The current epoch is raised, the last one is a retry, others are fenced, which v3 calls another name."""
     lab = GroupApis(make_call)

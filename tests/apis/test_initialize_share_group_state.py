@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from tests.support.share_state_apis import (
     MakeCall,
     ShareStateApis,
@@ -20,8 +21,8 @@ def lab(make_call: MakeCall) -> ShareStateApis:
 def test_a_state_begins(lab: ShareStateApis) -> None:
     """With the given epoch and offset; an earlier epoch is 124 after that, a partition that is not there 3."""
     assert lab.initialize(0, state_epoch=2).error_code == 0
-    assert lab.initialize(0, state_epoch=1).error_code == 124
-    assert lab.initialize(2).error_code == 3
+    assert lab.initialize(0, state_epoch=1).error_code == ErrorCode.FENCED_STATE_EPOCH
+    assert lab.initialize(2).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_each_partition_on_its_own(lab: ShareStateApis) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from tests.support.group_apis import GroupApis
 
@@ -29,11 +30,23 @@ def test_codes(make_call: MakeCall, version: int) -> None:
     ]
 
     if version < 3:
-        assert [answer.error_code for answer in answers] == [24, 25, 25, 0, 25]
+        assert [answer.error_code for answer in answers] == [
+            ErrorCode.INVALID_GROUP_ID,
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            0,
+            ErrorCode.UNKNOWN_MEMBER_ID,
+        ]
     else:
-        assert [answer.error_code for answer in answers] == [24, 0, 0, 0, 0]
+        assert [answer.error_code for answer in answers] == [ErrorCode.INVALID_GROUP_ID, 0, 0, 0, 0]
         entries = [[(entry.member_id, entry.error_code) for entry in answer.members] for answer in answers]
-        assert entries == [[], [("m", 25)], [("m", 25)], [(me, 0)], [(me, 25)]]
+        assert entries == [
+            [],
+            [("m", ErrorCode.UNKNOWN_MEMBER_ID)],
+            [("m", ErrorCode.UNKNOWN_MEMBER_ID)],
+            [(me, 0)],
+            [(me, ErrorCode.UNKNOWN_MEMBER_ID)],
+        ]
 
 
 @pytest.mark.rules("LG-9", "LG-3")
@@ -46,8 +59,8 @@ def test_entries_echo_what_was_sent(make_call: MakeCall) -> None:
     answer = lab.ask("LeaveGroup", 5, group_id="g", members=members)
 
     assert [(entry.member_id, entry.group_instance_id, entry.error_code) for entry in answer.members] == [
-        ("", "i", 25),
-        ("m", None, 25),
+        ("", "i", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("m", None, ErrorCode.UNKNOWN_MEMBER_ID),
     ]
 
 
@@ -58,7 +71,7 @@ def test_while_loading(make_call: MakeCall) -> None:
     lab.load_slowly("g")
     answer = lab.ask("LeaveGroup", 5, **leave(5, "g", "m"))
 
-    assert (answer.error_code, answer.members) == (14, [])
+    assert (answer.error_code, answer.members) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])
 
 
 @pytest.mark.rules("LG-1")
@@ -67,7 +80,7 @@ def test_not_the_owner(make_call: MakeCall) -> None:
     lab = GroupApis(make_call, node_ids=(1, 2))
     answer = lab.ask("LeaveGroup", 5, **leave(5, lab.elsewhere(), "m"))
 
-    assert (answer.error_code, answer.members) == (16, [])
+    assert (answer.error_code, answer.members) == (ErrorCode.NOT_COORDINATOR, [])
 
 
 @pytest.mark.rules("LG-8")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.list_config_resources import ListConfigResourcesRequest
@@ -37,4 +38,4 @@ def test_config_resources(ask: Ask, cluster: Cluster) -> None:
     assert set(listed(1)) == {("g", 32), ("m", 16), ("1", 8), ("2", 8), ("1", 4), ("2", 4), ("t", 2)}
     assert set(listed(1, 2, 32, 2)) == {("t", 2), ("g", 32)}
     refused = ask(cluster, ListConfigResourcesRequest(resource_types=[2, 7]), 1)
-    assert (refused.error_code, refused.config_resources) == (35, [])
+    assert (refused.error_code, refused.config_resources) == (ErrorCode.UNSUPPORTED_VERSION, [])

@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.apis import list_offsets
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
 from tests.support.log_apis import NOW, LogApis
@@ -68,8 +69,10 @@ def test_special_timestamps_by_version(make_call: Make, version: int) -> None:
     answers = {-3: (0, T0 + 5, 1, 0), -4: (0, -1, 0, 0), -5: NOT_FOUND, -6: NOT_FOUND}
     since = {-3: 7, -4: 8, -5: 9, -6: 11}
     for target, answer in answers.items():
-        assert ask(lab, version, asked(target)) == [answer if version >= since[target] else (35, -1, -1, -1)]
-    assert ask(lab, version, asked(-7)) == [(35, -1, -1, -1)]
+        assert ask(lab, version, asked(target)) == [
+            answer if version >= since[target] else (ErrorCode.UNSUPPORTED_VERSION, -1, -1, -1)
+        ]
+    assert ask(lab, version, asked(-7)) == [(ErrorCode.UNSUPPORTED_VERSION, -1, -1, -1)]
 
 
 @pytest.mark.rules("LO-1", "LO-2", "LO-4", "LO-5")
@@ -84,16 +87,16 @@ def test_checks_and_their_order(make_call: Make) -> None:
         assert answer[1:] == (-1, -1, -1)
         return answer[0]
 
-    assert code(asked(-9, 9), asked(-9, 9)) == 42
-    assert code(asked(-9, 9)) == 35
-    assert code(asked(-1, 9)) == code(asked(-1), name="nope") == 3
-    assert code(asked(-1, epoch=epoch - 1)) == code(asked(-1, epoch=-5)) == 74
-    assert code(asked(-1, epoch=epoch + 1)) == 75
-    assert code(asked(-1, epoch=epoch)) == code(asked(-1)) == 6
+    assert code(asked(-9, 9), asked(-9, 9)) == ErrorCode.INVALID_REQUEST
+    assert code(asked(-9, 9)) == ErrorCode.UNSUPPORTED_VERSION
+    assert code(asked(-1, 9)) == code(asked(-1), name="nope") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert code(asked(-1, epoch=epoch - 1)) == code(asked(-1, epoch=-5)) == ErrorCode.FENCED_LEADER_EPOCH
+    assert code(asked(-1, epoch=epoch + 1)) == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert code(asked(-1, epoch=epoch)) == code(asked(-1)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     lab.partition.replicas = [2]
-    assert code(asked(-1, epoch=epoch - 1)) == 6
+    assert code(asked(-1, epoch=epoch - 1)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     lab.partition.lead(-1, NOW)
-    assert code(asked(-1), node_id=2) == 6
+    assert code(asked(-1), node_id=2) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 @pytest.mark.rules("LO-6")
@@ -107,10 +110,12 @@ def test_a_partition_asked_twice(make_call: Make) -> None:
     response = lab.ask(list_offsets, ListOffsetsRequest(replica_id=-1, topics=topics), 5)
 
     assert [topic.name for topic in response.topics] == ["t"]
-    assert sorted((row[0], row[1]) for row in response.topics[0].partitions) == [(0, 42), (1, 0)]
+    assert sorted((row[0], row[1]) for row in response.topics[0].partitions) == [(0, ErrorCode.INVALID_REQUEST), (1, 0)]
     older = LogApis(make_call, "3.9").ask(list_offsets, ListOffsetsRequest(replica_id=-1, topics=topics), 5)
     rows = [[row[:2] for row in topic.partitions] for topic in older.topics]
-    assert rows == [[(0, 42), (1, 0)], [(0, 42)]], "3.9.1 answers each occurrence"
+    assert rows == [[(0, ErrorCode.INVALID_REQUEST), (1, 0)], [(0, ErrorCode.INVALID_REQUEST)]], (
+        "3.9.1 answers each occurrence"
+    )
 
 
 @pytest.mark.rules("LO-8", "LO-10", "LO-13", "LO-23")
@@ -133,7 +138,7 @@ def test_who_sees_what(make_call: Make) -> None:
     assert ask(lab, 7, asked(-3)) == [NOT_FOUND]
     lab.partition.leader = 2
     assert ask(lab, 7, asked(-1), replica_id=-2) == [(0, -1, 3, 0)]
-    assert ask(lab, 7, asked(-1), replica_id=2) == [(6, -1, -1, -1)]
+    assert ask(lab, 7, asked(-1), replica_id=2) == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1, -1)]
 
 
 @pytest.mark.rules("LO-28")
@@ -149,7 +154,15 @@ def test_records_of_transactions_are_found_by_time(make_call: Make) -> None:
 
 
 @pytest.mark.rules("LO-14")
-@pytest.mark.parametrize(("version", "code"), [(1, 5), (4, 5), (5, 78), (11, 78)])
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [
+        (1, ErrorCode.LEADER_NOT_AVAILABLE),
+        (4, ErrorCode.LEADER_NOT_AVAILABLE),
+        (5, ErrorCode.OFFSET_NOT_AVAILABLE),
+        (11, ErrorCode.OFFSET_NOT_AVAILABLE),
+    ],
+)
 def test_while_the_high_watermark_is_behind_the_epoch(make_call: Make, version: int, code: int) -> None:
     """Latest, and whatever would not be found, is not available yet; earliest and what is found still work."""
     lab = LogApis(make_call)
@@ -231,9 +244,18 @@ def test_v0_errors_and_doubles(make_call: Make) -> None:
     rows = [asked(-3), asked(-1, 9), asked(-1), asked(-1, epoch=7)]
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=rows)])
     answers = lab.ask(list_offsets, request, 0).topics[0].partitions
-    assert [(row[1], row[2]) for row in answers] == [(35, []), (3, []), (0, [0]), (0, [0])]
+    assert [(row[1], row[2]) for row in answers] == [
+        (ErrorCode.UNSUPPORTED_VERSION, []),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
+        (0, [0]),
+        (0, [0]),
+    ]
     lab.partition.lead(2, NOW)
-    assert [row[1] for row in lab.ask(list_offsets, request, 0).topics[0].partitions] == [35, 3, 6, 6]
+    assert [row[1] for row in lab.ask(list_offsets, request, 0).topics[0].partitions] == [
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        *[ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2,
+    ]
 
 
 @pytest.mark.rules("LO-22")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis
 from tests.support.transactional import add, elsewhere, load_slowly, producer
 
@@ -91,7 +92,11 @@ def test_what_is_no_pattern(lab: GroupApis, pattern: str) -> None:
     """128, and nothing else in the answer."""
     answer = lab.ask("ListTransactions", 2, transactional_id_pattern=pattern, state_filters=["Nope"])
 
-    assert (answer.error_code, answer.transaction_states, answer.unknown_state_filters) == (128, [], [])
+    assert (answer.error_code, answer.transaction_states, answer.unknown_state_filters) == (
+        ErrorCode.INVALID_REGULAR_EXPRESSION,
+        [],
+        [],
+    )
 
 
 @pytest.mark.rules("DX-4", "CLU-12")
@@ -106,4 +111,4 @@ def test_only_what_this_broker_coordinates(make_call: Make) -> None:
 
     load_slowly(lab, own)
     answer = lab.ask("ListTransactions", 0)
-    assert (answer.error_code, answer.transaction_states) == (14, [])
+    assert (answer.error_code, answer.transaction_states) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])

@@ -7,15 +7,25 @@ import pytest
 from fakebroker.apis.call import Call
 from fakebroker.apis.offset_commit import handle
 from fakebroker.core.groups.classic.states import State
-from fakebroker.errors import WireError
+from fakebroker.errors import ErrorCode, WireError
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from tests.support.frames import OffsetRow
 from tests.support.offsets import NO_ID, OffsetsCluster
 from tests.support.time import MINUTE, START
 
-OK, NO_PARTITION, TOO_LARGE, LOADING, NOT_HERE = 0, 3, 12, 14, 16
-GENERATION, UNKNOWN_MEMBER, REBALANCING, OLD_VERSION, NO_GROUP = 22, 25, 27, 35, 69
-FENCED, NO_TOPIC = 82, 100
+OK = ErrorCode.NONE
+NO_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+NOT_HERE = ErrorCode.NOT_COORDINATOR
+GENERATION = ErrorCode.ILLEGAL_GENERATION
+UNKNOWN_MEMBER = ErrorCode.UNKNOWN_MEMBER_ID
+REBALANCING = ErrorCode.REBALANCE_IN_PROGRESS
+OLD_VERSION = ErrorCode.UNSUPPORTED_VERSION
+NO_GROUP = ErrorCode.GROUP_ID_NOT_FOUND
+FENCED = ErrorCode.FENCED_INSTANCE_ID
+NO_TOPIC = ErrorCode.UNKNOWN_TOPIC_ID
 VERSIONS = range(1, 11)
 BY_NAME = range(1, 10)
 
@@ -232,7 +242,7 @@ def test_metadata_too_large(text: str) -> None:
     """Metadata is measured in UTF-16 units; what is too large is 12 for its partition alone."""
     lab = OffsetsCluster(settings={"offset.metadata.max.bytes": 10})
     fits = text[: -1 if len(text) > 10 else 5]
-    rows = [(0, 1, -1, -1, text), (1, 2, -1, -1, fits)]
+    rows: list[OffsetRow] = [(0, 1, -1, -1, text), (1, 2, -1, -1, fits)]
     answer = lab.ask("OffsetCommit", 9, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
 
     assert answer.topics[0].partitions == [(0, TOO_LARGE), (1, OK)]
@@ -354,12 +364,12 @@ def test_as_many_as_a_batch_holds() -> None:
     lab = OffsetsCluster()
 
     def commit(count: int) -> set[int]:
-        rows = [(n % 4, n, -1, -1, "") for n in range(count)]
+        rows: list[OffsetRow] = [(n % 4, n, -1, -1, "") for n in range(count)]
         topic = OffsetCommitRequestTopic(name="t", partitions=[*rows, (9, 0, -1, -1, "")])
         answer = lab.ask("OffsetCommit", 9, group_id="g", topics=[topic])
         return {code for _, code in answer.topics[0].partitions}
 
-    assert commit(16_775) == {-1, NO_PARTITION}
+    assert commit(16_775) == {ErrorCode.UNKNOWN_SERVER_ERROR, NO_PARTITION}
     assert lab.offsets() == {}
     assert commit(16_774) == {OK, NO_PARTITION}
     assert lab.offsets() == {("t", n % 4): n for n in range(16_770, 16_774)}
@@ -371,18 +381,20 @@ def test_more_than_a_batch_holds_in_3_9() -> None:
     lab = OffsetsCluster("3.9")
     lab.cluster.topics.create("wide", 300, 1)
 
-    assert set(lab.commit_codes({("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {28}
+    assert set(lab.commit_codes({("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {
+        ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+    }
     assert set(lab.commit_codes({("wide", n): n for n in range(250)}, metadata="x" * 4096)) == {OK}
 
 
 def test_a_hundred_thousand_partitions() -> None:
     """A request of 100,000 entries is answered entry by entry, though together they are too large to be stored."""
     lab = OffsetsCluster()
-    rows = [(n % 5, n, -1, -1, "") for n in range(100_000)]
+    rows: list[OffsetRow] = [(n % 5, n, -1, -1, "") for n in range(100_000)]
     answer = lab.ask("OffsetCommit", 9, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
 
     codes = [code for _, code in answer.topics[0].partitions]
-    assert (codes.count(NO_PARTITION), codes.count(-1)) == (20_000, 80_000)
+    assert (codes.count(NO_PARTITION), codes.count(ErrorCode.UNKNOWN_SERVER_ERROR)) == (20_000, 80_000)
     assert lab.offsets() == {}
 
 

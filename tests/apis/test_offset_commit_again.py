@@ -7,10 +7,11 @@ import pytest
 
 from fakebroker.apis import offset_commit
 from fakebroker.core.topics import CONSUMER_OFFSETS
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.create_topics import CreatableTopic
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import Client, SimEngine
-from tests.support.frames import JOIN
+from tests.support.frames import JOIN, OffsetRow
 
 NEWEST = 10
 
@@ -52,7 +53,7 @@ class Committing:
     ) -> list[int]:
         """Commit both partitions; the codes."""
         topic = self.sim.cluster.topics.get("t")
-        rows = [(index, offset + index, -1, commit_ms, "m") for index in range(2)]
+        rows: list[OffsetRow] = [(index, offset + index, -1, commit_ms, "m") for index in range(2)]
         asked = OffsetCommitRequestTopic(name="t", topic_id=topic.id if topic else bytes(16), partitions=rows)
         answer = (client or self.client).ask("OffsetCommit", version, topics=[asked], **self.member, **fields)
         return [code for topic in answer.topics for _, code in topic.partitions]
@@ -150,14 +151,14 @@ def _delete_the_log(each: Committing) -> None:
 @pytest.mark.parametrize(
     ("happen", "codes"),
     [
-        (_delete_topic, [3, 3]),
-        (_make_topic_smaller, [3, 0]),
+        (_delete_topic, [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2),
+        (_make_topic_smaller, [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0]),
         (_begin_rebalance, [0, 0]),
-        (_let_sessions_time_out, [25, 25]),
-        (_move_the_coordinator, [16, 16]),
-        (_load_slowly, [14, 14]),
+        (_let_sessions_time_out, [ErrorCode.UNKNOWN_MEMBER_ID] * 2),
+        (_move_the_coordinator, [ErrorCode.NOT_COORDINATOR] * 2),
+        (_load_slowly, [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 2),
         (_forget_the_groups, [0, 0]),
-        (_delete_the_log, [22, 22]),
+        (_delete_the_log, [ErrorCode.ILLEGAL_GENERATION] * 2),
     ],
 )
 def test_what_happens_meanwhile_counts(
@@ -187,7 +188,7 @@ def test_only_what_was_stored_as_a_whole_is_repeated(committing: Committing) -> 
     """A commit with an error in it is judged anew each time."""
     committing.make_topic("u")
     for number in range(20):
-        rows = [(index, number, -1, -1, "") for index in (0, 9)]
+        rows: list[OffsetRow] = [(index, number, -1, -1, "") for index in (0, 9)]
         asked = OffsetCommitRequestTopic(name="u", partitions=rows)
         (topic,) = committing.client.ask("OffsetCommit", 7, group_id="g", topics=[asked]).topics
         assert sorted(topic.partitions) == [(0, 0), (9, 3)]
@@ -200,7 +201,7 @@ def test_a_partition_twice_is_stored_as_ever(monkeypatch: pytest.MonkeyPatch, as
     """The last offset of a repetition counts, whichever release answers."""
     committing = Committing(monkeypatch, as_release=as_release)
     for number in range(10):
-        rows = [(0, number, -1, -1, "a"), (0, number + 100, -1, -1, "b")]
+        rows: list[OffsetRow] = [(0, number, -1, -1, "a"), (0, number + 100, -1, -1, "b")]
         committing.client.ask(
             "OffsetCommit", 7, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)]
         )

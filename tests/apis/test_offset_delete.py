@@ -5,11 +5,18 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from fakebroker.core.groups.classic.states import State
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.offset_delete import OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
 from tests.support.offsets import PASS, OffsetsCluster
 
-OK, NO_PARTITION, LOADING, NOT_HERE = 0, 3, 14, 16
-NO_GROUP_ID, NON_EMPTY, NO_GROUP, SUBSCRIBED = 24, 68, 69, 86
+OK = ErrorCode.NONE
+NO_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+NOT_HERE = ErrorCode.NOT_COORDINATOR
+NO_GROUP_ID = ErrorCode.INVALID_GROUP_ID
+NON_EMPTY = ErrorCode.NON_EMPTY_GROUP
+NO_GROUP = ErrorCode.GROUP_ID_NOT_FOUND
+SUBSCRIBED = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
 
 Answer = tuple[int, list[tuple[str, int, int]]]
 

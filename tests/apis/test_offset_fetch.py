@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.errors import WireError
+from fakebroker.errors import ErrorCode, WireError
 from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -15,7 +15,12 @@ from fakebroker.wire.messages.offset_fetch import (
 from tests.support.offsets import OffsetsCluster
 from tests.support.time import MINUTE
 
-OK, LOADING, NOT_HERE, OLD_VERSION, UNSTABLE, NO_TOPIC = 0, 14, 16, 35, 88, 100
+OK = ErrorCode.NONE
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+NOT_HERE = ErrorCode.NOT_COORDINATOR
+OLD_VERSION = ErrorCode.UNSUPPORTED_VERSION
+UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT
+NO_TOPIC = ErrorCode.UNKNOWN_TOPIC_ID
 ONE_GROUP, MANY_GROUPS = range(1, 8), range(8, 11)
 NOTHING = -1
 

@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.apis import offset_for_leader_epoch
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -52,10 +53,10 @@ def test_epoch_refusals(make_call: Make) -> None:
     lab.partition.lead(2, NOW)
     epoch = lab.partition.leader_epoch
 
-    assert end_of(lab, 0, index=9, current=7) == (3, -1, -1)
-    assert end_of(lab, 0, current=epoch - 1) == end_of(lab, 0, current=-2) == (74, -1, -1)
-    assert end_of(lab, 0, current=epoch + 1) == (75, -1, -1)
-    assert end_of(lab, 0) == (6, -1, -1)
+    assert end_of(lab, 0, index=9, current=7) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
+    assert end_of(lab, 0, current=epoch - 1) == end_of(lab, 0, current=-2) == (ErrorCode.FENCED_LEADER_EPOCH, -1, -1)
+    assert end_of(lab, 0, current=epoch + 1) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)
+    assert end_of(lab, 0) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1)
     twice = [OffsetForLeaderPartition(partition=0, leader_epoch=0)] * 2
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="t", partitions=twice)])
     assert len(lab.ask(offset_for_leader_epoch, request, 4, 2).topics[0].partitions) == 2

@@ -1,5 +1,6 @@
 """Any request about offsets, in any state and version: it is answered, row by row, and the log says the same."""
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
@@ -40,7 +41,7 @@ STEPS = st.one_of(
 
 def who(lab: OffsetsCluster, kind: str, version: int) -> dict[str, Any]:
     """The fields by which a commit says who it comes from."""
-    group = lab.shard().group("g")
+    group = lab.found()
     member = next(iter(group.members), "m") if group else "m"
     generation = group.generation if group else 0
     fields = {
@@ -109,7 +110,11 @@ def fetch(lab: OffsetsCluster, version: int, group_id: str, rows: list[Any] | No
         rows = []
     asked = None if rows is None else [(name, [index]) for name, index, *_ in rows]
     if version < 8:
-        topics = asked and [OffsetFetchRequestTopic(name=name, partition_indexes=indexes) for name, indexes in asked]
+        topics = (
+            [OffsetFetchRequestTopic(name=name, partition_indexes=indexes) for name, indexes in asked]
+            if asked is not None
+            else None
+        )
         answer = lab.ask("OffsetFetch", version, group_id=group_id, topics=topics, **options)
         found = answer.topics
     else:
@@ -139,9 +144,9 @@ def delete(lab: OffsetsCluster, group_id: str, rows: list[Any]) -> None:
 
 def take(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
     kind, *args = step
-    group = lab.shard().group("g")
+    group = lab.found()
     member = next(iter(group.members), None) if group else None
-    requests = {"commit": commit, "txn": txn, "fetch": fetch, "delete": delete}
+    requests: dict[str, Callable[..., None]] = {"commit": commit, "txn": txn, "fetch": fetch, "delete": delete}
     if kind in requests:
         requests[kind](lab, *args)
     elif kind == "join":

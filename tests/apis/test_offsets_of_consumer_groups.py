@@ -6,14 +6,23 @@ import pytest
 
 from fakebroker.core.groups.consumer.heartbeat import heartbeat
 from fakebroker.core.groups.consumer.messages import HeartbeatRequest
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.offset_delete import OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
 from fakebroker.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from fakebroker.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
 from tests.support.offsets import OffsetsCluster
 from tests.support.time import MINUTE
 
-OK, NO_PARTITION, TOO_LARGE, FAILED = 0, 3, 12, -1
-GENERATION, UNKNOWN_MEMBER, OLD_VERSION, NO_GROUP, SUBSCRIBED, STALE = 22, 25, 35, 69, 86, 113
+OK = ErrorCode.NONE
+NO_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
+FAILED = ErrorCode.UNKNOWN_SERVER_ERROR
+GENERATION = ErrorCode.ILLEGAL_GENERATION
+UNKNOWN_MEMBER = ErrorCode.UNKNOWN_MEMBER_ID
+OLD_VERSION = ErrorCode.UNSUPPORTED_VERSION
+NO_GROUP = ErrorCode.GROUP_ID_NOT_FOUND
+SUBSCRIBED = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+STALE = ErrorCode.STALE_MEMBER_EPOCH
 
 
 class Lab(OffsetsCluster):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -83,7 +83,7 @@ def test_acks_must_be_legal(make_call: Make, acks: int) -> None:
     """Anything but -1, 0 and 1 is 21, and nothing is appended."""
     lab = LogApis(make_call)
 
-    assert outcome(send(lab, batch(T0), acks=acks)) == (21, -1, -1)
+    assert outcome(send(lab, batch(T0), acks=acks)) == (ErrorCode.INVALID_REQUIRED_ACKS, -1, -1)
     assert lab.log.log_end_offset == 0
 
 
@@ -93,7 +93,7 @@ def test_acks_0(make_call: Make) -> None:
     lab = LogApis(make_call)
     call, response = lab.call(produce, request_of((0, batch(T0)), acks=0), 9)
     assert response is None
-    assert call.connection.replies == [None]
+    assert cast(Any, call.connection).replies == [None]
 
     with pytest.raises(CloseConnection, match="UNKNOWN_TOPIC_OR_PARTITION"):
         lab.call(produce, request_of((9, batch(T0)), (0, batch(T0)), acks=0), 9)
@@ -104,12 +104,12 @@ def test_acks_0(make_call: Make) -> None:
 def test_unknown_places(make_call: Make) -> None:
     """Unknown topic or partition 3; an unknown id 100, also the zero id; a known id's unknown partition 3."""
     lab = LogApis(make_call)
-    assert outcome(send(lab, batch(T0), name="nope")) == (3, -1, -1)
+    assert outcome(send(lab, batch(T0), name="nope")) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
     for index in (2, -1):
-        assert outcome(send(lab, batch(T0), index=index)) == (3, -1, -1)
-        assert send(lab, batch(T0), 13, index).error_code == 3
+        assert outcome(send(lab, batch(T0), index=index)) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
+        assert send(lab, batch(T0), 13, index).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for topic_id in (bytes(16), b"x" * 16):
-        assert outcome(send(lab, batch(T0), 13, topic_id=topic_id)) == (100, -1, -1)
+        assert outcome(send(lab, batch(T0), 13, topic_id=topic_id)) == (ErrorCode.UNKNOWN_TOPIC_ID, -1, -1)
 
 
 @pytest.mark.rules("PD-7")
@@ -120,7 +120,7 @@ def test_internal_topics(make_call: Make, name: str) -> None:
         lab = LogApis(partial(make_call, client_id=client_id))
         lab.cluster.topics.internal(name)
 
-        assert outcome(send(lab, batch(T0), name=name)) == (17, -1, -1)
+        assert outcome(send(lab, batch(T0), name=name)) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1, -1)
 
 
 @pytest.mark.rules("PD-8")
@@ -135,7 +135,7 @@ def test_not_the_leader(make_call: Make, version: int) -> None:
     response = lab.ask(produce, request_of((0, batch(T0)), (1, batch(T0)), topic_id=topic_id), version)
     answers = response.responses[0].partition_responses
 
-    assert [outcome(answer) for answer in answers] == [(6, -1, -1)] * 2
+    assert [outcome(answer) for answer in answers] == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1)] * 2
     expected = (2, lab.partition.leader_epoch) if version >= 10 else (-1, -1)
     assert [(a.current_leader.leader_id, a.current_leader.leader_epoch) for a in answers] == [expected] * 2
     endpoints = [(each.node_id, each.host, each.port, each.rack) for each in response.node_endpoints]
@@ -150,13 +150,13 @@ def test_the_order_of_checks(make_call: Make) -> None:
     bad = batch(T0, base_offset=1)
     lab.partition.lead(2, NOW)
     lab.partition.isr = [2]
-    assert send(lab, bad * 2, index=9, acks=7).error_code == 3
-    assert send(lab, bad * 2, acks=7).error_code == 87
-    assert send(lab, bad, acks=7, name="__consumer_offsets").error_code == 21
-    assert send(lab, bad, name="__consumer_offsets", node_id=2).error_code == 17
-    assert send(lab, bad).error_code == 6
-    assert send(lab, bad, node_id=2).error_code == 19
-    assert send(lab, bad, node_id=2, acks=1).error_code == 87
+    assert send(lab, bad * 2, index=9, acks=7).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert send(lab, bad * 2, acks=7).error_code == ErrorCode.INVALID_RECORD
+    assert send(lab, bad, acks=7, name="__consumer_offsets").error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert send(lab, bad, name="__consumer_offsets", node_id=2).error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert send(lab, bad).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert send(lab, bad, node_id=2).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert send(lab, bad, node_id=2, acks=1).error_code == ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.rules("PD-23", "CLU-60")
@@ -166,7 +166,7 @@ def test_in_sync_replicas(make_call: Make) -> None:
     lab.append(T0, T0)
     lab.log.advance_log_start(1, NOW)
     lab.partition.isr = [1]
-    assert outcome(send(lab, batch(T0))) == (19, -1, 1)
+    assert outcome(send(lab, batch(T0))) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1, 1)
     assert lab.log.log_end_offset == 2
     assert send(lab, batch(T0), acks=1).error_code == 0
     lab.partition.isr = [1, 3]
@@ -182,19 +182,31 @@ def test_the_log_start_of_refusals(make_call: Make) -> None:
     lab.log.advance_log_start(1, NOW)
     corrupt = batch(T0)[:-1] + b"\1"
 
-    assert outcome(send(lab, batch(T0), acks=7)) == (21, -1, -1)
-    assert outcome(send(lab, b"")) == (87, -1, -1)
-    assert outcome(send(lab, batch(T0, codec=4), 6)) == (76, -1, -1)
-    assert outcome(send(lab, corrupt)) == (2, -1, -1)
-    assert outcome(send(lab, batch(*[T0] * 200_000))) == (10, -1, -1)
-    assert outcome(send(lab, batch(T0, base_offset=1))) == (87, -1, 1)
-    assert outcome(send(lab, batch(T0 + 9_000_000))) == (32, -1, 1)
+    assert outcome(send(lab, batch(T0), acks=7)) == (ErrorCode.INVALID_REQUIRED_ACKS, -1, -1)
+    assert outcome(send(lab, b"")) == (ErrorCode.INVALID_RECORD, -1, -1)
+    assert outcome(send(lab, batch(T0, codec=4), 6)) == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1, -1)
+    assert outcome(send(lab, corrupt)) == (ErrorCode.CORRUPT_MESSAGE, -1, -1)
+    assert outcome(send(lab, batch(*[T0] * 200_000))) == (ErrorCode.MESSAGE_TOO_LARGE, -1, -1)
+    assert outcome(send(lab, batch(T0, base_offset=1))) == (ErrorCode.INVALID_RECORD, -1, 1)
+    assert outcome(send(lab, batch(T0 + 9_000_000))) == (ErrorCode.INVALID_TIMESTAMP, -1, 1)
     send(lab, batch(T0, producer_id=1, producer_epoch=1, base_sequence=0))
-    assert outcome(send(lab, with_codec(batch(T0), 5))) == (-1, -1, 1)
-    assert outcome(send(lab, batch(T0, producer_id=1, producer_epoch=1, base_sequence=5))) == (45, -1, 1)
-    assert outcome(send(lab, batch(T0, producer_id=1, producer_epoch=0, base_sequence=5))) == (47, -1, 1)
+    assert outcome(send(lab, with_codec(batch(T0), 5))) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, 1)
+    assert outcome(send(lab, batch(T0, producer_id=1, producer_epoch=1, base_sequence=5))) == (
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        -1,
+        1,
+    )
+    assert outcome(send(lab, batch(T0, producer_id=1, producer_epoch=0, base_sequence=5))) == (
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        -1,
+        1,
+    )
     lab.append(T0, producer_id=2, producer_epoch=0, base_sequence=0, transactional=True)
-    assert outcome(send(lab, batch(T0, producer_id=2, producer_epoch=0, base_sequence=1))) == (48, -1, 1)
+    assert outcome(send(lab, batch(T0, producer_id=2, producer_epoch=0, base_sequence=1))) == (
+        ErrorCode.INVALID_TXN_STATE,
+        -1,
+        1,
+    )
 
 
 @pytest.mark.rules("PD-16", "PD-17")
@@ -204,7 +216,7 @@ def test_bad_records_are_named(make_call: Make, version: int) -> None:
     lab = LogApis(make_call, cleanup_policy="compact")
     answer = send(lab, batch(T0, T0, key=None), version)
 
-    assert answer.error_code == 87
+    assert answer.error_code == ErrorCode.INVALID_RECORD
     assert [e.batch_index for e in answer.record_errors] == ([0, 1] if version >= 8 else [])
     assert (answer.error_message is not None) == (version >= 8)
 
@@ -227,11 +239,15 @@ def test_what_fails_a_whole_request(make_call: Make) -> None:
     strange, short = bytearray(batch(T0)), bytearray(batch(T0)[:50])
     strange[16] = 3
     short[8:12] = (38).to_bytes(4, "big")
-    for bad, code in ((strange, 2), (b"\0" * 20, 2), (short, -1)):
+    for bad, code in (
+        (strange, ErrorCode.CORRUPT_MESSAGE),
+        (b"\0" * 20, ErrorCode.CORRUPT_MESSAGE),
+        (short, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ):
         request = request_of((7, batch(T0)), (0, batch(T0)), (1, bytes(bad)))
         answers = lab.ask(produce, request, 9).responses[0].partition_responses
         assert [outcome(a) for a in answers] == [(code, -1, -1)] * 3
-        assert all((a.error_message is not None) == (code == 2) for a in answers)
+        assert all((a.error_message is not None) == (code == ErrorCode.CORRUPT_MESSAGE) for a in answers)
     assert lab.log.log_end_offset == 0
 
 
@@ -242,7 +258,9 @@ def test_transactional_batches_need_a_transactional_id(make_call: Make) -> None:
     transactional = batch(T0, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
     response = lab.ask(produce, request_of((0, batch(T0)), (1, transactional)), 9)
 
-    assert [outcome(a) for a in response.responses[0].partition_responses] == [(53, -1, -1)] * 2
+    assert [outcome(a) for a in response.responses[0].partition_responses] == [
+        (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)
+    ] * 2
     assert lab.log.log_end_offset == 0
 
 
@@ -250,7 +268,7 @@ def test_transactional_batches_need_a_transactional_id(make_call: Make) -> None:
 def test_null_records_and_doubles(make_call: Make) -> None:
     """Null records are 87; of a partition that comes twice, also in two entries, only the last batch is appended."""
     lab = LogApis(make_call)
-    assert send(lab, None).error_code == 87
+    assert send(lab, None).error_code == ErrorCode.INVALID_RECORD
     request = request_of((0, batch(T0)), (0, batch(T0, T0)))
     request.topic_data.append(
         TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch(T0, T0, T0))])
@@ -269,7 +287,11 @@ def test_nothing_and_many(make_call: Make) -> None:
     request.topic_data.insert(0, TopicProduceData(name="nope", partition_data=request.topic_data[0].partition_data))
     response = lab.ask(produce, request, 9)
     assert [topic.name for topic in response.responses] == ["nope", "t"]
-    assert [a.error_code for a in response.responses[1].partition_responses] == [0, 87, 3]
+    assert [a.error_code for a in response.responses[1].partition_responses] == [
+        0,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
 
 
 @pytest.mark.rules("PD-30", "LO-29")

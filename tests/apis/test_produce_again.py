@@ -1,7 +1,7 @@
 """Produce like the one before: the same answers and the same log as on the general way."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -69,7 +69,7 @@ class Producer:
         request = one_batch(self.lab, self.version, self.acks, records)
         response = produce.handle(call, request)
         if response is None:
-            return repr(call.connection.replies)
+            return repr(cast(Any, call.connection).replies)
         if self.by_layout:
             self.answer = produce.again(call, request, response)
         return response.encode(self.version).hex()
@@ -151,7 +151,7 @@ def test_batches_of_changing_size_are_not_decoded(
     assert topic is not None
     offsets = []
     for number, size in enumerate((1, 100, 20_000, 64, 300_000, 5)):
-        sequence = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": number}
+        sequence: dict[str, Any] = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": number}
         batch = build_batch([Record(0, T0, None, bytes(size))], **(sequence if producer_id >= 0 else {}))
         data = [PartitionProduceData(index=0, records=batch)]
         named: dict[str, Any] = {"topic_id": topic.id} if version >= 13 else {"name": "t"}

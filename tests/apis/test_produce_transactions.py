@@ -91,7 +91,10 @@ class Transactions(LogApis):
 
 
 @pytest.mark.rules("TX-6")
-@pytest.mark.parametrize(("version", "code"), [(3, 48), (10, 48), (11, 120)])
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(3, ErrorCode.INVALID_TXN_STATE), (10, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)],
+)
 def test_a_partition_that_was_not_added(make_call: Make, version: int, code: int) -> None:
     """Before v12 it is refused, with a text beside 48; plain batches pass beside a transactional id."""
     lab = Transactions(make_call)
@@ -100,7 +103,7 @@ def test_a_partition_that_was_not_added(make_call: Make, version: int, code: int
 
     assert answers is not None
     assert (answers[0].error_code, answers[0].base_offset) == (code, -1)
-    assert (answers[0].error_message is not None) == (code == 48 and version >= 8)
+    assert (answers[0].error_message is not None) == (code == ErrorCode.INVALID_TXN_STATE and version >= 8)
     assert lab.send(batch(T0), version=version) == [(0, 0, 0 if version >= 5 else -1)]
 
 
@@ -127,11 +130,13 @@ def test_wrong_producers(make_call: Make, version: int) -> None:
     lab = Transactions(make_call)
     lab.add(HERE)
     for wrong, code in (
-        (lab.producer._replace(epoch=1), 47),
-        (lab.producer._replace(id=lab.producer.id + 1), 49),
+        (lab.producer._replace(epoch=1), ErrorCode.INVALID_PRODUCER_EPOCH),
+        (lab.producer._replace(id=lab.producer.id + 1), ErrorCode.INVALID_PRODUCER_ID_MAPPING),
     ):
         assert lab.send(lab.batch(producer=wrong), version=version) == [(code, -1, -1)]
-    assert lab.send(lab.batch(), version=version, transactional_id="y") == [(49, -1, -1)]
+    assert lab.send(lab.batch(), version=version, transactional_id="y") == [
+        (ErrorCode.INVALID_PRODUCER_ID_MAPPING, -1, -1)
+    ]
     assert lab.log.log_end_offset == 0
 
 
@@ -147,12 +152,14 @@ def test_tv2_adds_the_partition(make_call: Make) -> None:
     lab.wait()
 
     assert (lab.producer.epoch, lab.log.last_stable_offset) == (1, 2)
-    assert lab.send(lab.batch(1), version=12) == [(45, -1, 0)]
+    assert lab.send(lab.batch(1), version=12) == [(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, 0)]
     assert lab.send(lab.batch(0), version=12) == [(0, 2, 0)]
 
 
 @pytest.mark.rules("ID-7")
-@pytest.mark.parametrize(("version", "outcome"), [(11, (0, 0, 0)), (12, (45, -1, 0))])
+@pytest.mark.parametrize(
+    ("version", "outcome"), [(11, (0, 0, 0)), (12, (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, 0))]
+)
 def test_the_first_sequence(make_call: Make, version: int, outcome: tuple[int, int, int]) -> None:
     """An unknown producer may begin with any sequence, but under TV2 with 0 only."""
     lab = Transactions(make_call)
@@ -169,10 +176,10 @@ def test_the_next_transaction_of_tv1_continues_the_sequence(make_call: Make) -> 
     lab.send(lab.batch(0))
     lab.end()
     lab.wait()
-    assert lab.send(lab.batch(1)) == [(120, -1, -1)]
+    assert lab.send(lab.batch(1)) == [(ErrorCode.TRANSACTION_ABORTABLE, -1, -1)]
     lab.add(HERE)
 
-    assert lab.send(lab.batch(2)) == [(45, -1, 0)]
+    assert lab.send(lab.batch(2)) == [(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, 0)]
     assert lab.send(lab.batch(1)) == [(0, 2, 0)]
 
 
@@ -187,7 +194,7 @@ def test_no_batch_overtakes_another_that_was_asked_for(make_call: Make) -> None:
     lab.add(HERE)
 
     assert lab.send(lab.batch(0)) == [(0, 0, 0)], "a repetition"
-    assert lab.send(lab.batch(1)) == [(45, -1, 0)]
+    assert lab.send(lab.batch(1)) == [(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, 0)]
     lab.end()
     lab.wait()
     lab.add(HERE)
@@ -195,7 +202,9 @@ def test_no_batch_overtakes_another_that_was_asked_for(make_call: Make) -> None:
 
 
 @pytest.mark.rules("TX-13", "TX-6")
-@pytest.mark.parametrize(("version", "code"), [(11, 19), (12, 51)])
+@pytest.mark.parametrize(
+    ("version", "code"), [(11, ErrorCode.NOT_ENOUGH_REPLICAS), (12, ErrorCode.CONCURRENT_TRANSACTIONS)]
+)
 def test_a_transaction_that_is_completing(make_call: Make, version: int, code: int) -> None:
     """v11 is answered 19 at once; for v12 the broker tries again for 100 ms, then it is 51."""
     lab = Transactions(make_call, settings={"fakebroker.transaction.markers.delay.ms": 1000})
@@ -256,7 +265,9 @@ def test_verification_can_be_switched_off(make_call: Make) -> None:
     lab = Transactions(make_call, settings={"transaction.partition.verification.enable": "false"})
 
     assert lab.send(lab.batch()) == [(0, 0, 0)]
-    assert lab.send(lab.batch(producer=lab.producer._replace(epoch=7)), version=12) == [(47, -1, -1)]
+    assert lab.send(lab.batch(producer=lab.producer._replace(epoch=7)), version=12) == [
+        (ErrorCode.INVALID_PRODUCER_EPOCH, -1, -1)
+    ]
 
 
 def test_two_producers_in_one_request(make_call: Make) -> None:
@@ -265,7 +276,7 @@ def test_two_producers_in_one_request(make_call: Make) -> None:
     lab.add(HERE, OTHER)
 
     other = lab.producer._replace(epoch=1)
-    assert lab.send(lab.batch(), lab.batch(producer=other)) == [(49, -1, -1)] * 2
+    assert lab.send(lab.batch(), lab.batch(producer=other)) == [(ErrorCode.INVALID_PRODUCER_ID_MAPPING, -1, -1)] * 2
 
 
 @pytest.mark.rules("PD-15")
@@ -278,7 +289,10 @@ def test_a_transactional_batch_without_a_producer(make_call: Make) -> None:
 
 
 @pytest.mark.rules("TX-6", "TX-7")
-@pytest.mark.parametrize(("as_release", "told"), [("4.3", (47, -1, -1)), ("3.9", (120, -1, -1))])
+@pytest.mark.parametrize(
+    ("as_release", "told"),
+    [("4.3", (ErrorCode.INVALID_PRODUCER_EPOCH, -1, -1)), ("3.9", (ErrorCode.TRANSACTION_ABORTABLE, -1, -1))],
+)
 def test_a_producer_that_wrote_with_a_higher_epoch(make_call: Make, as_release: str, told: tuple[int, ...]) -> None:
     """4.3 refuses the older epoch without asking, and adds nothing; 3.9 asks first."""
     lab = Transactions(make_call, as_release=as_release)
@@ -300,7 +314,7 @@ def test_a_plain_batch_inside_the_transaction(make_call: Make) -> None:
     lab.add(HERE)
     lab.send(lab.batch())
 
-    assert lab.send(lab.batch(1, transactional=False)) == [(48, -1, 0)]
+    assert lab.send(lab.batch(1, transactional=False)) == [(ErrorCode.INVALID_TXN_STATE, -1, 0)]
     assert lab.send(lab.batch(1)) == [(0, 1, 0)]
 
 

@@ -63,13 +63,17 @@ def test_who_asks_too_early_is_refused() -> None:
     lab = Lab()
     got = lab.get()
     refused = lab.get(got.client_instance_id)
-    assert (refused.error_code, refused.client_instance_id, refused.requested_metrics) == (89, ZERO_UUID, [])
+    assert (refused.error_code, refused.client_instance_id, refused.requested_metrics) == (
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        ZERO_UUID,
+        [],
+    )
 
     lab.configure("other", metrics="org.")
     assert lab.get(got.client_instance_id).error_code == 0
     assert lab.push(got, subscription_id=got.subscription_id + 1) == ErrorCode.UNKNOWN_SUBSCRIPTION_ID
     assert lab.get(got.client_instance_id).error_code == 0
-    assert lab.get(got.client_instance_id).error_code == 89
+    assert lab.get(got.client_instance_id).error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 @pytest.mark.rules("TE-4")
@@ -82,7 +86,7 @@ def test_the_first_push_is_free_and_the_next_has_to_wait() -> None:
     codes.append(lab.push(got))
     lab.wait(1)
 
-    assert [*codes, lab.push(got)] == [0, 89, 89, 0]
+    assert [*codes, lab.push(got)] == [0, ErrorCode.THROTTLING_QUOTA_EXCEEDED, ErrorCode.THROTTLING_QUOTA_EXCEEDED, 0]
     assert len(list(lab.cluster.telemetry)) == 2
 
 
@@ -90,13 +94,13 @@ def test_the_first_push_is_free_and_the_next_has_to_wait() -> None:
 @pytest.mark.parametrize(
     ("code", "fields"),
     [
-        (42, {"client_instance_id": ZERO_UUID}),
-        (117, {"subscription_id": 1}),
-        (76, {"compression_type": 9}),
-        (118, {"metrics": bytes(1001)}),
-        (87, {"metrics": b"not gzip", "compression_type": 2}),
-        (117, {"compression_type": 9, "subscription_id": 1}),
-        (76, {"compression_type": 9, "metrics": bytes(1001)}),
+        (ErrorCode.INVALID_REQUEST, {"client_instance_id": ZERO_UUID}),
+        (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, {"subscription_id": 1}),
+        (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, {"compression_type": 9}),
+        (ErrorCode.TELEMETRY_TOO_LARGE, {"metrics": bytes(1001)}),
+        (ErrorCode.INVALID_RECORD, {"metrics": b"not gzip", "compression_type": 2}),
+        (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, {"compression_type": 9, "subscription_id": 1}),
+        (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, {"compression_type": 9, "metrics": bytes(1001)}),
     ],
 )
 def test_what_is_refused(code: int, fields: dict[str, Any]) -> None:
@@ -113,7 +117,7 @@ def test_the_last_push_need_not_wait_and_there_is_none_after_it() -> None:
     got = lab.get()
     codes = [lab.push(got), lab.push(got, terminating=True), lab.push(got, terminating=True)]
 
-    assert codes == [0, 0, 42]
+    assert codes == [0, 0, ErrorCode.INVALID_REQUEST]
     assert [push.is_terminating for push in lab.cluster.telemetry] == [False, True]
 
 

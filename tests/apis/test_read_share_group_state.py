@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from tests.support.share_state_apis import (
     MakeCall,
     ShareStateApis,
@@ -25,8 +26,8 @@ def test_a_state_is_read(lab: ShareStateApis) -> None:
     [fenced] = lab.outcomes("ReadShareGroupState", {"partition": 0, "leader_epoch": 0})
 
     assert (found.state_epoch, found.start_offset, found.state_batches) == (2, 3, [])
-    assert (missing.error_code, missing.state_epoch, missing.start_offset) == (42, 0, 0)
-    assert (fenced.error_code, bool(fenced.error_message)) == (74, True)
+    assert (missing.error_code, missing.state_epoch, missing.start_offset) == (ErrorCode.INVALID_REQUEST, 0, 0)
+    assert (fenced.error_code, bool(fenced.error_message)) == (ErrorCode.FENCED_LEADER_EPOCH, True)
 
 
 def test_each_partition_on_its_own(lab: ShareStateApis) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.release import KRAFT_VERSION
 from fakebroker.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 
@@ -28,11 +29,11 @@ def code(ask: Callable[..., Any], cluster: Cluster) -> Callable[..., int]:
 def test_cluster_and_voter_are_checked_before_the_version(code: Callable[..., int]) -> None:
     """Another cluster is 104, no voter 42; then kraft.version 0 is 35."""
     assert [code(cluster_id="other", voter_id=-1), code(voter_id=-1), code(voter_directory_id=bytes(16))] == [
-        104,
-        42,
-        42,
+        ErrorCode.INCONSISTENT_CLUSTER_ID,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
     ]
-    assert code() == 35
+    assert code() == ErrorCode.UNSUPPORTED_VERSION
 
 
 @pytest.mark.rules("RV-4")
@@ -40,4 +41,4 @@ def test_in_kraft_version_1_nobody_can_be_removed(code: Callable[..., int], clus
     """Neither the only voter nor what is none."""
     cluster.features.change({KRAFT_VERSION: 1})
 
-    assert [code(), code(voter_id=9)] == [127, 127]
+    assert [code(), code(voter_id=9)] == [ErrorCode.VOTER_NOT_FOUND] * 2

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.support.logins import lab_with_tokens, logged_in
 
@@ -18,14 +19,17 @@ def test_nobody_has_tokens_without_a_login(ask: Callable[..., Any], cluster: Clu
     """DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, and nothing else in the answer."""
     answer = ask(cluster, RenewDelegationTokenRequest(**ASKED), version)
 
-    assert answer.error_code == 64
+    assert answer.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     assert answer.expiry_timestamp_ms == -1
 
 
 @pytest.mark.rules("TK-1")
 def test_without_a_secret_key_there_are_no_tokens() -> None:
     """DELEGATION_TOKEN_AUTH_DISABLED."""
-    assert logged_in(lab_with_tokens(key=None)).ask("RenewDelegationToken", 2, **ASKED).error_code == 61
+    assert (
+        logged_in(lab_with_tokens(key=None)).ask("RenewDelegationToken", 2, **ASKED).error_code
+        == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    )
 
 
 @pytest.mark.rules("TK-3")
@@ -38,4 +42,4 @@ def test_a_token_lives_on() -> None:
     renewed = client.ask("RenewDelegationToken", 2, hmac=token.hmac, renew_period_ms=1000)
     assert (renewed.error_code, renewed.expiry_timestamp_ms) == (0, lab.engine.now.wall_ms + 1000)
     unknown = client.ask("RenewDelegationToken", 2, **ASKED)
-    assert (unknown.error_code, unknown.expiry_timestamp_ms) == (62, 0)
+    assert (unknown.error_code, unknown.expiry_timestamp_ms) == (ErrorCode.DELEGATION_TOKEN_NOT_FOUND, 0)

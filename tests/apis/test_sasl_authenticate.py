@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 
 
@@ -15,5 +16,5 @@ def test_it_is_refused(ask: Callable[..., Any], cluster: Cluster, version: int) 
     """ILLEGAL_SASL_STATE with a text, and no bytes."""
     answer = ask(cluster, SaslAuthenticateRequest(auth_bytes=b"\0alice\0pa"), version)
 
-    assert (answer.error_code, answer.auth_bytes) == (34, b"")
+    assert (answer.error_code, answer.auth_bytes) == (ErrorCode.ILLEGAL_SASL_STATE, b"")
     assert "alice" not in answer.error_message

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest
 
 
@@ -15,4 +16,4 @@ def test_it_is_refused(ask: Callable[..., Any], cluster: Cluster, version: int) 
     """ILLEGAL_SASL_STATE, and no mechanism."""
     answer = ask(cluster, SaslHandshakeRequest(mechanism="PLAIN"), version)
 
-    assert (answer.error_code, answer.mechanisms) == (34, [])
+    assert (answer.error_code, answer.mechanisms) == (ErrorCode.ILLEGAL_SASL_STATE, [])

@@ -1,5 +1,7 @@
 """Acknowledgements of share groups (KIP-932), by ShareAcknowledge and inside ShareFetch."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.errors import ErrorCode
@@ -207,7 +209,7 @@ def test_session_epochs(lab: ShareGroupLab, member: ShareMember) -> None:
 @pytest.mark.parametrize(
     "fields", [{"group_id": None}, {"member_id": None}, {"member_id": ""}, {"member_id": "x" * 37}]
 )
-def test_ids_are_checked(member: ShareMember, fields: dict[str, str | None]) -> None:
+def test_ids_are_checked(member: ShareMember, fields: dict[str, Any]) -> None:
     """As for ShareFetch."""
     assert member.acknowledge((0, 0, ACCEPT), **fields) == ErrorCode.INVALID_REQUEST
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
@@ -59,7 +60,11 @@ def test_what_is_no_share_group(lab: GroupApis) -> None:
 
     groups = lab.ask("ShareGroupDescribe", 1, group_ids=["", "none", "classic"]).groups
 
-    assert [(group.error_code, bool(group.error_message)) for group in groups] == [(24, False), (69, True), (69, True)]
+    assert [(group.error_code, bool(group.error_message)) for group in groups] == [
+        (ErrorCode.INVALID_GROUP_ID, False),
+        (ErrorCode.GROUP_ID_NOT_FOUND, True),
+        (ErrorCode.GROUP_ID_NOT_FOUND, True),
+    ]
 
 
 def test_another_broker_coordinates_the_group(make_call: MakeCall) -> None:
@@ -68,4 +73,4 @@ def test_another_broker_coordinates_the_group(make_call: MakeCall) -> None:
 
     [group] = lab.ask("ShareGroupDescribe", 1, group_ids=[lab.elsewhere()]).groups
 
-    assert group.error_code == 16
+    assert group.error_code == ErrorCode.NOT_COORDINATOR

@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.apis.call import Again, Call
 from fakebroker.apis.share_group_heartbeat import again, handle
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from tests.support.group_apis import GroupApis
 
@@ -48,7 +49,7 @@ def test_member_ids_that_cannot_be(lab: GroupApis, member_id: str) -> None:
     """Empty or too long: INVALID_REQUEST without a text, and without a look at the rest."""
     answer = beat(lab, member_id=member_id, group_id="")
 
-    assert (answer.error_code, answer.error_message, answer.member_id) == (42, None, None)
+    assert (answer.error_code, answer.error_message, answer.member_id) == (ErrorCode.INVALID_REQUEST, None, None)
 
 
 @pytest.mark.rules("SGH-1")
@@ -68,7 +69,7 @@ def test_malformed_requests(lab: GroupApis, fields: dict[str, Any]) -> None:
     """INVALID_REQUEST with a text; no group is made."""
     answer = beat(lab, **fields)
 
-    assert answer.error_code == 42
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
     assert answer.error_message
     assert lab.coordinator.all_shards(lab.now) == []
 
@@ -86,7 +87,11 @@ def test_errors_carry_a_text(lab: GroupApis) -> None:
     beat(lab)
     answers = [unknown_group, beat(lab, member_id="m2", member_epoch=1), beat(lab, member_epoch=7)]
 
-    assert [answer.error_code for answer in answers] == [69, 25, 110]
+    assert [answer.error_code for answer in answers] == [
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.FENCED_MEMBER_EPOCH,
+    ]
     assert all(answer.error_message and answer.member_id is None and not answer.member_epoch for answer in answers)
 
 
@@ -96,14 +101,14 @@ def test_another_broker_coordinates_the_group(make_call: MakeCall) -> None:
 
     answer = beat(lab, group_id=lab.elsewhere())
 
-    assert (answer.error_code, answer.error_message) == (16, None)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.NOT_COORDINATOR, None)
 
 
 def test_a_group_that_is_being_loaded(lab: GroupApis) -> None:
     """COORDINATOR_LOAD_IN_PROGRESS."""
     lab.load_slowly("g")
 
-    assert beat(lab).error_code == 14
+    assert beat(lab).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def repeated(lab: GroupApis, make_call: MakeCall, epoch: int) -> Again | None:
@@ -135,6 +140,7 @@ def test_repeated_heartbeats(lab: GroupApis, make_call: MakeCall) -> None:
     same, _ = ShareGroupHeartbeatResponse.decode(steady, 1)
     other, _ = ShareGroupHeartbeatResponse.decode(changed, 1)
     assert (same.error_code, same.member_epoch, same.assignment) == (0, 3, None)
+    assert other.assignment is not None
     assert (other.error_code, other.member_epoch, len(other.assignment.topic_partitions[0].partitions)) == (0, 4, 1)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.streams_group_heartbeat import Endpoint, KeyValue, Subtopology, TopicInfo, Topology
@@ -53,7 +54,11 @@ def test_groups_that_are_not_shown(make_call: MakeCall) -> None:
     lab.stable("classic")
     described = describe(lab, "none", "classic", "", include_authorized_operations=True)
 
-    assert [(group.group_id, group.error_code) for group in described] == [("", 24), ("none", 69), ("classic", 69)]
+    assert [(group.group_id, group.error_code) for group in described] == [
+        ("", ErrorCode.INVALID_GROUP_ID),
+        ("none", ErrorCode.GROUP_ID_NOT_FOUND),
+        ("classic", ErrorCode.GROUP_ID_NOT_FOUND),
+    ]
     assert [bool(group.error_message) for group in described] == [False, True, True]
     assert {group.authorized_operations for group in described} == {NOT_ASKED}
     assert describe(GroupApis(make_call, node_ids=(1, 2)), "g", "h")  # whoever coordinates them
@@ -109,9 +114,9 @@ def test_groups_are_deleted(make_call: MakeCall) -> None:
     beat(lab, group_id="g", member_id="m", member_epoch=-1)
     codes.append(lab.ask("DeleteGroups", 2, groups_names=["g"]).results[0].error_code)
 
-    assert codes == [68, 0]
+    assert codes == [ErrorCode.NON_EMPTY_GROUP, 0]
     assert "c" in lab.cluster.topics
-    assert describe(lab, "g")[0].error_code == 69
+    assert describe(lab, "g")[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
 
 @pytest.mark.rules("STL-1", "STL-3")
@@ -120,11 +125,13 @@ def test_members_of_the_classic_protocol(make_call: MakeCall) -> None:
     lab = lab_of(make_call)
     beat(lab, **joining())
 
-    assert lab.ask("JoinGroup", 3, **join("g")).error_code == 23
-    assert lab.ask("Heartbeat", 3, group_id="g", member_id="m", generation_id=2).error_code == 25
+    assert lab.ask("JoinGroup", 3, **join("g")).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert (
+        lab.ask("Heartbeat", 3, group_id="g", member_id="m", generation_id=2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    )
     left = lab.ask("LeaveGroup", 3, group_id="g", members=[MemberIdentity(member_id="m")])
-    assert [member.error_code for member in left.members] == [25]
-    assert lab.ask("DescribeGroups", 6, groups=["g"]).groups[0].error_code == 69
+    assert [member.error_code for member in left.members] == [ErrorCode.UNKNOWN_MEMBER_ID]
+    assert lab.ask("DescribeGroups", 6, groups=["g"]).groups[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
 
 @pytest.mark.rules("STL-1", "STH-10")
@@ -144,8 +151,8 @@ def test_a_classic_member_of_an_empty_group(make_call: MakeCall) -> None:
     again = beat(lab, **joining())
     group = lab.coordinator.shard("g", lab.now).group("g")
 
-    assert (stranger.error_code, still) == (25, "Empty")
+    assert (stranger.error_code, still) == (ErrorCode.UNKNOWN_MEMBER_ID, "Empty")
     assert (sent.error_code, sent.generation_id) == (0, 1)
-    assert (while_joined.error_code, again.error_code, again.member_epoch) == (69, 0, 2)
+    assert (while_joined.error_code, again.error_code, again.member_epoch) == (ErrorCode.GROUP_ID_NOT_FOUND, 0, 2)
     assert group is not None
     assert [topic for topic, _ in group.offsets.partitions()] == ["t"]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.schema.jsonable import to_json
 from fakebroker.wire.messages.streams_group_heartbeat import (
     CopartitionGroup,
@@ -106,7 +107,12 @@ def test_requests_that_are_invalid(make_call: MakeCall, fields: dict[str, Any]) 
     lab = lab_of(make_call)
     answer = beat(lab, **fields)
 
-    assert (answer.error_code, answer.member_id, answer.member_epoch, answer.status) == (42, "", 0, [])
+    assert (answer.error_code, answer.member_id, answer.member_epoch, answer.status) == (
+        ErrorCode.INVALID_REQUEST,
+        "",
+        0,
+        [],
+    )
     assert answer.error_message
     assert answer.active_tasks is None
     assert list(lab.coordinator.shard("g", lab.now)) == []
@@ -127,7 +133,7 @@ def test_requests_that_are_invalid(make_call: MakeCall, fields: dict[str, Any]) 
 )
 def test_topologies_that_cannot_be(make_call: MakeCall, topology: Topology) -> None:
     """Internal and malformed names, a changelog with a count, a repartition topic of nobody, nothing to read."""
-    assert beat(lab_of(make_call), **joining(topology=topology)).error_code == 130
+    assert beat(lab_of(make_call), **joining(topology=topology)).error_code == ErrorCode.STREAMS_INVALID_TOPOLOGY
 
 
 @pytest.mark.rules("STH-1", "STH-2")
@@ -135,7 +141,10 @@ def test_names_are_checked_first(make_call: MakeCall) -> None:
     """A topology that cannot be is told before anything else that is wrong, and what is unsupported before the rest."""
     lab = lab_of(make_call)
 
-    assert beat(lab, **joining(topology=reads("__consumer_offsets"), member_id="")).error_code == 130
+    assert (
+        beat(lab, **joining(topology=reads("__consumer_offsets"), member_id="")).error_code
+        == ErrorCode.STREAMS_INVALID_TOPOLOGY
+    )
     assert "static" in beat(lab, **joining(instance_id="i", group_id="")).error_message
 
 
@@ -144,7 +153,7 @@ def test_a_broker_without_streams_groups(make_call: MakeCall) -> None:
     """One that does not speak their protocol answers that it does not support the request."""
     lab = lab_of(make_call, **{"group.coordinator.rebalance.protocols": "classic,consumer"})
 
-    assert beat(lab, **joining()).error_code == 35
+    assert beat(lab, **joining()).error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 @pytest.mark.rules("STT-5")
@@ -233,6 +242,6 @@ def test_errors_of_the_group(make_call: MakeCall) -> None:
     lab = GroupApis(make_call, node_ids=(1, 2))
     here, elsewhere = lab.elsewhere(leader=1), lab.elsewhere()
 
-    for group_id, code in ((here, 69), (elsewhere, 16)):
+    for group_id, code in ((here, ErrorCode.GROUP_ID_NOT_FOUND), (elsewhere, ErrorCode.NOT_COORDINATOR)):
         answer = beat(lab, group_id=group_id, member_id="m", member_epoch=1)
         assert (answer.error_code, answer.member_id, answer.member_epoch) == (code, "", 0)

@@ -1,21 +1,22 @@
 """SyncGroup (SG)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
 from fakebroker.errors import ErrorCode
-from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
+from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
 from fakebroker.wire.registry import api
 from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
 
 
-def sync(group_id: str, member_id: str = "m", **changes: object) -> dict[str, object]:
-    fields: dict[str, object] = {"group_id": group_id, "generation_id": 1, "member_id": member_id}
+def sync(group_id: str, member_id: str = "m", **changes: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = {"group_id": group_id, "generation_id": 1, "member_id": member_id}
     return fields | {"protocol_type": "consumer", "protocol_name": "range"} | changes
 
 
@@ -23,11 +24,17 @@ def sync(group_id: str, member_id: str = "m", **changes: object) -> dict[str, ob
 @pytest.mark.parametrize("missing", ["protocol_type", "protocol_name"])
 def test_v5_needs_type_and_name(make_call: MakeCall, missing: str) -> None:
     """Null is 23, before even the group id is looked at; v4 knows neither."""
-    answer = GroupApis(make_call).ask("SyncGroup", 5, **sync("", **{missing: None}))
+    answer = GroupApis(make_call).ask("SyncGroup", 5, **sync("") | {missing: None})
 
-    assert (answer.error_code, answer.protocol_type, answer.protocol_name) == (23, None, None)
+    assert (answer.error_code, answer.protocol_type, answer.protocol_name) == (
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+        None,
+        None,
+    )
     assert answer.assignment == b""
-    assert GroupApis(make_call).ask("SyncGroup", 4, group_id="g", member_id="m").error_code == 25
+    assert (
+        GroupApis(make_call).ask("SyncGroup", 4, group_id="g", member_id="m").error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    )
 
 
 @pytest.mark.rules("SG-2", "SG-3")
@@ -36,12 +43,14 @@ def test_before_a_group_is_reached(make_call: MakeCall, version: int) -> None:
     """The empty group id is 24, an unknown group 25, in every version."""
     lab = GroupApis(make_call)
 
-    assert lab.ask("SyncGroup", version, **sync("")).error_code == 24
-    assert lab.ask("SyncGroup", version, **sync("g")).error_code == 25
+    assert lab.ask("SyncGroup", version, **sync("")).error_code == ErrorCode.INVALID_GROUP_ID
+    assert lab.ask("SyncGroup", version, **sync("g")).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.rules("SG-2", "LD-6")
-@pytest.mark.parametrize(("release", "code"), [("4.3", 14), ("3.9", 27)])
+@pytest.mark.parametrize(
+    ("release", "code"), [("4.3", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), ("3.9", ErrorCode.REBALANCE_IN_PROGRESS)]
+)
 def test_while_loading(make_call: MakeCall, release: str, code: int) -> None:
     """4.3.1 says 14, 3.9.1 sent the members to join again."""
     lab = GroupApis(make_call, release)
@@ -55,7 +64,7 @@ def test_not_the_owner(make_call: MakeCall) -> None:
     """16 from a broker that does not coordinate the group."""
     lab = GroupApis(make_call, node_ids=(1, 2))
 
-    assert lab.ask("SyncGroup", 5, **sync(lab.elsewhere())).error_code == 16
+    assert lab.ask("SyncGroup", 5, **sync(lab.elsewhere())).error_code == ErrorCode.NOT_COORDINATOR
 
 
 @pytest.mark.rules("SG-6", "SG-8")
@@ -95,6 +104,11 @@ def test_the_error_layout(make_call: MakeCall) -> None:
     """A handler that fails is answered with nulls, not with what the request named."""
     wire = api("SyncGroup")
     failed = handler(wire.key).error_response(wire.request(**sync("g")), 5, ErrorCode.UNKNOWN_SERVER_ERROR)
-    answer, _ = wire.response.decode(failed.encode(5), 5)
+    answer, _ = SyncGroupResponse.decode(failed.encode(5), 5)
 
-    assert (answer.error_code, answer.protocol_type, answer.protocol_name, answer.assignment) == (-1, None, None, b"")
+    assert (answer.error_code, answer.protocol_type, answer.protocol_name, answer.assignment) == (
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        None,
+        None,
+        b"",
+    )

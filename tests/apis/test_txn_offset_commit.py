@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.apis.call import Call
 from fakebroker.core.groups.classic.states import State
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import OffsetEntry
@@ -14,8 +15,16 @@ from fakebroker.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPar
 from tests.support.group_apis import GroupApis
 from tests.support.offsets import NO_ID, OffsetsCluster
 
-OK, NO_PARTITION, TOO_LARGE, LOADING, NOT_AVAILABLE, NOT_HERE = 0, 3, 12, 14, 15, 16
-GENERATION, NO_GROUP_ID, UNKNOWN_MEMBER, FENCED = 22, 24, 25, 82
+OK = ErrorCode.NONE
+NO_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+NOT_AVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
+NOT_HERE = ErrorCode.NOT_COORDINATOR
+GENERATION = ErrorCode.ILLEGAL_GENERATION
+NO_GROUP_ID = ErrorCode.INVALID_GROUP_ID
+UNKNOWN_MEMBER = ErrorCode.UNKNOWN_MEMBER_ID
+FENCED = ErrorCode.FENCED_INSTANCE_ID
 PLACE = {("t", 0): 5}
 
 
@@ -218,7 +227,9 @@ def test_more_than_a_batch_holds() -> None:
     lab = unverified()
     lab.cluster.topics.create("wide", 300, 1)
 
-    assert set(commit(lab, {("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {-1}
+    assert set(commit(lab, {("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {
+        ErrorCode.UNKNOWN_SERVER_ERROR
+    }
     assert not lab.group().offsets.pending
 
 
@@ -252,5 +263,5 @@ def test_what_was_verified_before_a_marker_is_not_stored_after_it(
     states.limit_high_watermark(None, lab.now)
 
     assert was_parked
-    assert sent.topics[0].partitions[0].error_code == (48 if is_ended else OK)
+    assert sent.topics[0].partitions[0].error_code == (ErrorCode.INVALID_TXN_STATE if is_ended else OK)
     assert offsets.producers.is_in_transaction(*producer) is not is_ended

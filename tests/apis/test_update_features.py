@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.cluster_state import build_cluster, cluster_state
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -41,7 +42,7 @@ def test_one_bad_entry_refuses_all(ask: Ask, cluster: Cluster, version: int) -> 
     before = cluster.features.state()
     for bad in (("nothing", 1, 1), ("group.version", 9, 1), ("group.version", 0, 1), ("group.version", 1, 0)):
         answer = ask(cluster, update(("share.version", 0, 2), bad), version)
-        assert (answer.error_code, answer.results) == (95, [])
+        assert (answer.error_code, answer.results) == (ErrorCode.INVALID_UPDATE_VERSION, [])
         assert bad[0] in answer.error_message
     assert cluster.features.state() == before
 
@@ -60,14 +61,17 @@ def test_validate_only(ask: Ask, cluster: Cluster) -> None:
     """A dry run answers what the change would, and changes nothing."""
     before = cluster.features.state()
     assert ask(cluster, update(("share.version", 0, 2), validate_only=True), 1).error_code == 0
-    assert ask(cluster, update(("share.version", 0, 1), validate_only=True), 1).error_code == 95
+    assert (
+        ask(cluster, update(("share.version", 0, 1), validate_only=True), 1).error_code
+        == ErrorCode.INVALID_UPDATE_VERSION
+    )
     assert cluster.features.state() == before
 
 
 @pytest.mark.rules("UF-5")
 def test_v0_never_lowers(ask: Ask, cluster: Cluster) -> None:
     """It is an upgrade, even with allow_downgrade; the same level is fine."""
-    for level, code in ((0, 95), (1, 0)):
+    for level, code in ((0, ErrorCode.INVALID_UPDATE_VERSION), (1, 0)):
         entry = FeatureUpdateKey(feature="share.version", max_version_level=level, allow_downgrade=True)
         assert ask(cluster, UpdateFeaturesRequest(feature_updates=[entry]), 0).error_code == code
 
@@ -93,4 +97,4 @@ def test_levels_are_durable(ask: Ask, cluster: Cluster) -> None:
 def test_before_4_0_there_are_none(ask: Ask) -> None:
     """An older release knows no feature here."""
     cluster = Cluster(Settings(), release("3.9"))
-    assert ask(cluster, update(("metadata.version", 21, 1)), 1).error_code == 95
+    assert ask(cluster, update(("metadata.version", 21, 1)), 1).error_code == ErrorCode.INVALID_UPDATE_VERSION

@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.apis import write_txn_markers
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import parse_header
 from fakebroker.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -60,7 +61,7 @@ def test_each_partition_gets_its_marker(make_call: Make, version: int) -> None:
     assert write(lab, version=version) == {}
     codes = write(lab, marker(0, 5), marker(1, 1), marker(0, producer_id=8, epoch=3), version=version)
 
-    assert codes == {7: {0: 0, 5: 3, 1: 0}, 8: {0: 0}}
+    assert codes == {7: {0: 0, 5: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 1: 0}, 8: {0: 0}}
     assert [each.log.log_end_offset for each in lab.topic.partitions] == [3, 1]
     assert lab.log.last_stable_offset == 3
 
@@ -70,10 +71,10 @@ def test_markers_that_come_too_late(make_call: Make) -> None:
     """An epoch below the producer's is 47, a coordinator epoch below the last one 52, and nothing is written."""
     lab = LogApis(make_call)
     open_transaction(lab, epoch=3)
-    assert write(lab, marker(0, epoch=2)) == {7: {0: 47}}
+    assert write(lab, marker(0, epoch=2)) == {7: {0: ErrorCode.INVALID_PRODUCER_EPOCH}}
     assert write(lab, marker(0, epoch=3, coordinator=5)) == {7: {0: 0}}
-    assert write(lab, marker(0, epoch=3, coordinator=4)) == {7: {0: 52}}
-    assert write(lab, marker(0, epoch=2, coordinator=4)) == {7: {0: 47}}
+    assert write(lab, marker(0, epoch=3, coordinator=4)) == {7: {0: ErrorCode.TRANSACTION_COORDINATOR_FENCED}}
+    assert write(lab, marker(0, epoch=2, coordinator=4)) == {7: {0: ErrorCode.INVALID_PRODUCER_EPOCH}}
     assert lab.log.log_end_offset == 2
 
 
@@ -82,11 +83,11 @@ def test_markers_of_tv2(make_call: Make) -> None:
     """They are above the data; the same once more is a retry, which is written if no transaction is open."""
     lab = LogApis(make_call)
     open_transaction(lab)
-    assert write(lab, marker(0, version=2)) == {7: {0: 47}}
+    assert write(lab, marker(0, version=2)) == {7: {0: ErrorCode.INVALID_PRODUCER_EPOCH}}
     assert write(lab, marker(0, epoch=1, version=2, commit=False)) == {7: {0: 0}}
     assert write(lab, marker(0, epoch=1, version=2, commit=False)) == {7: {0: 0}}
     open_transaction(lab, epoch=1)
-    assert write(lab, marker(0, epoch=1, version=2)) == {7: {0: 47}}
+    assert write(lab, marker(0, epoch=1, version=2)) == {7: {0: ErrorCode.INVALID_PRODUCER_EPOCH}}
     assert write(lab, marker(0, epoch=1)) == {7: {0: 0}}
 
     assert [parse_header(each).producer_epoch for each in lab.log.batches()] == [0, 1, 1, 1, 1]
@@ -96,10 +97,10 @@ def test_markers_of_tv2(make_call: Make) -> None:
 def test_only_the_leader_writes(make_call: Make) -> None:
     """Another broker answers 6, too few replicas in sync are 19."""
     lab = LogApis(make_call, nodes=2, min_insync_replicas=2)
-    assert write(lab, marker(0), node_id=2) == {7: {0: 6}}
+    assert write(lab, marker(0), node_id=2) == {7: {0: ErrorCode.NOT_LEADER_OR_FOLLOWER}}
     lab.partition.isr = [1]
 
-    assert write(lab, marker(0)) == {7: {0: 19}}
+    assert write(lab, marker(0)) == {7: {0: ErrorCode.NOT_ENOUGH_REPLICAS}}
     assert lab.log.log_end_offset == 0
 
 

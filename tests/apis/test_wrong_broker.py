@@ -7,7 +7,7 @@ import pytest
 
 from fakebroker.apis import delete_records, list_offsets, offset_for_leader_epoch, produce
 from fakebroker.apis.call import Call
-from fakebroker.errors import CloseConnection
+from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
@@ -19,6 +19,7 @@ from fakebroker.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.frames import OffsetRow
 from tests.support.group_apis import GroupApis, join
 from tests.support.log_apis import NOW, LogApis, batch
 from tests.support.time import T0
@@ -44,22 +45,24 @@ def test_group_requests(make_call: Make, name: str, version: int, fields: Callab
     answer = lab.ask(name, version, **fields(lab.elsewhere()))
     of_groups = getattr(answer, "groups", None) or getattr(answer, "results", None)
 
-    assert [each.error_code for each in of_groups or [answer]] == [16]
+    assert [each.error_code for each in of_groups or [answer]] == [ErrorCode.NOT_COORDINATOR]
 
 
 @pytest.mark.rules("CLU-11")
 def test_what_is_checked_first(make_call: Make) -> None:
     """A session timeout that cannot be, an empty group id, a missing protocol; not the protocols of a join."""
-    lab = GroupApis(make_call, node_ids=(1, 2), **{"group.min.session.timeout.ms": 6000})
+    lab = GroupApis(make_call, node_ids=(1, 2), group_min_session_timeout_ms=6000)
     elsewhere = lab.elsewhere()
 
-    assert lab.ask("JoinGroup", 9, **join(elsewhere, session_timeout_ms=1)).error_code == 26
-    assert lab.ask("JoinGroup", 9, **join("")).error_code == 24
+    assert (
+        lab.ask("JoinGroup", 9, **join(elsewhere, session_timeout_ms=1)).error_code == ErrorCode.INVALID_SESSION_TIMEOUT
+    )
+    assert lab.ask("JoinGroup", 9, **join("")).error_code == ErrorCode.INVALID_GROUP_ID
     answer = lab.ask("JoinGroup", 9, **join(elsewhere, "m", protocols=[]))
-    assert (answer.error_code, answer.member_id) == (16, "")
+    assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "")
     asked: dict[str, Any] = {"group_id": elsewhere, "generation_id": 1, "member_id": "m"}
-    assert lab.ask("SyncGroup", 5, **asked).error_code == 23
-    assert lab.ask("Heartbeat", 4, **{**asked, "group_id": ""}).error_code == 24
+    assert lab.ask("SyncGroup", 5, **asked).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert lab.ask("Heartbeat", 4, **{**asked, "group_id": ""}).error_code == ErrorCode.INVALID_GROUP_ID
 
 
 @pytest.mark.rules("CLU-10")
@@ -67,11 +70,11 @@ def test_a_commit(make_call: Make) -> None:
     """16 on every partition."""
     lab = GroupApis(make_call, node_ids=(1, 2))
     lab.cluster.topics.create("t", 2)
-    rows = [(0, 5, -1, -1, ""), (1, 5, -1, -1, "")]
+    rows: list[OffsetRow] = [(0, 5, -1, -1, ""), (1, 5, -1, -1, "")]
     topics = [OffsetCommitRequestTopic(name="t", partitions=rows)]
     answer = lab.ask("OffsetCommit", 8, group_id=lab.elsewhere(), topics=topics)
 
-    assert answer.topics[0].partitions == [(0, 16), (1, 16)]
+    assert answer.topics[0].partitions == [(0, ErrorCode.NOT_COORDINATOR), (1, ErrorCode.NOT_COORDINATOR)]
 
 
 @pytest.fixture
@@ -107,10 +110,14 @@ def test_requests_about_records(lab: LogApis, leader: int) -> None:
         (offsets,) = lab.ask(list_offsets, ListOffsetsRequest(topics=asked), 7, node_id).topics
         assert offsets.partitions == [(0, 6, [], -1, -1, -1)]
         (ends,) = lab.ask(offset_for_leader_epoch, OffsetForLeaderEpochRequest(topics=epochs), 4, node_id).topics
-        assert [(each.error_code, each.end_offset) for each in ends.partitions] == [(6, -1)]
+        assert [(each.error_code, each.end_offset) for each in ends.partitions] == [
+            (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+        ]
         (deleted,) = lab.ask(delete_records, DeleteRecordsRequest(topics=deletions), 2, node_id).topics
-        assert [(each.error_code, each.low_watermark) for each in deleted.partitions] == [(6, -1)]
-        assert produced(lab, node_id) == (6, -1)
+        assert [(each.error_code, each.low_watermark) for each in deleted.partitions] == [
+            (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+        ]
+        assert produced(lab, node_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
         with pytest.raises(CloseConnection, match="NOT_LEADER_OR_FOLLOWER"):
             lab.call(produce, produce_request(acks=0), 9, node_id)
 
@@ -124,5 +131,5 @@ def test_producers_move_with_the_leader(lab: LogApis) -> None:
     lab.partition.lead(2, NOW)
 
     assert produced(lab, 2, **first) == (0, 1)
-    assert produced(lab, 2, **first | {"base_sequence": 5}) == (45, -1)
+    assert produced(lab, 2, **first | {"base_sequence": 5}) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
     assert produced(lab, 2, **first | {"base_sequence": 1}) == (0, 2)

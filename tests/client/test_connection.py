@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.client.connection import ClientConnection, ConnectionLost
-from fakebroker.errors import WireError
+from fakebroker.errors import ErrorCode, WireError
 from fakebroker.schema import Message
 from fakebroker.wire.frame import decode_request_header
 from fakebroker.wire.framing import with_length
@@ -15,7 +15,11 @@ HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 
 
 def answer(correlation_id: int, message: Message | None = None, version: int = 4) -> bytes:
-    return with_length(encode_response(message or HeartbeatResponse(error_code=27), version, correlation_id))
+    return with_length(
+        encode_response(
+            message or HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), version, correlation_id
+        )
+    )
 
 
 def test_requests_are_numbered_and_framed() -> None:
@@ -37,7 +41,7 @@ def test_answers_find_their_requests() -> None:
     client.receive(answer(2))
 
     assert not first.is_done
-    assert second.result() == HeartbeatResponse(error_code=27)
+    assert second.result() == HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def test_answers_may_come_in_pieces() -> None:

@@ -8,7 +8,7 @@ import pytest
 from fakebroker import FakeBroker
 from fakebroker.client.connection import ConnectionLost
 from fakebroker.client.login import Credentials, LoginRefused
-from fakebroker.errors import InvalidArgument, UnknownThing
+from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing
 from fakebroker.virtual_broker import VirtualBroker
 from tests.support.bearer import unsecured
 
@@ -67,11 +67,14 @@ def test_a_delegation_token_logs_in(broker: VirtualBroker) -> None:
 
 def test_a_step_returns_the_last_answer(broker: VirtualBroker) -> None:
     """Also that of a mechanism which is not enabled, and of a listener where nobody logs in."""
-    assert broker.client("a").login("alice", "px").error_code == 58
-    assert broker.client("a").login("nobody", "px", mechanism="SCRAM-SHA-256").error_code == 58
-    assert VirtualBroker().client("a").login("alice", SECRET).error_code == 34
+    assert broker.client("a").login("alice", "px").error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert (
+        broker.client("a").login("nobody", "px", mechanism="SCRAM-SHA-256").error_code
+        == ErrorCode.SASL_AUTHENTICATION_FAILED
+    )
+    assert VirtualBroker().client("a").login("alice", SECRET).error_code == ErrorCode.ILLEGAL_SASL_STATE
     limited = VirtualBroker(users={"alice": SECRET}, config={"sasl.enabled.mechanisms": "SCRAM-SHA-512"})
-    assert limited.client("a").login("alice", SECRET).error_code == 33
+    assert limited.client("a").login("alice", SECRET).error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
     with pytest.raises(ConnectionLost):
         broker.client("a").metadata()
 
@@ -94,7 +97,9 @@ def test_a_client_over_tcp_logs_in() -> None:
         ({"user": "a", "password": "secret", "mechanism": "OAUTHBEARER"}, InvalidArgument, "OAUTHBEARER"),
     ],
 )
-def test_what_is_no_login_is_told_without_secrets(arguments: dict[str, Any], error: type, words: str) -> None:
+def test_what_is_no_login_is_told_without_secrets(
+    arguments: dict[str, Any], error: type[InvalidArgument], words: str
+) -> None:
     """Neither in the text nor in the value."""
     with pytest.raises(error, match=words) as wrong:
         VirtualBroker(users={"a": "b"}).client("a", **arguments)

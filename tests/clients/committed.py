@@ -1,6 +1,7 @@
 """What a reader of committed records finds in a topic, by librdkafka; and a choice of brokers to ask."""
 
 import importlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pytest
@@ -23,7 +24,7 @@ class Found(NamedTuple):
 EITHER_BROKER = ["fakebroker", pytest.param("kafka", marks=[*needs_real_kafka, pytest.mark.slow, pytest.mark.long])]
 
 
-def bootstrap_of(request: pytest.FixtureRequest, settings: dict[str, object]) -> str:
+def bootstrap_of(request: pytest.FixtureRequest, settings: Mapping[str, object]) -> str:
     """Where the broker of a fixture's parameter (EITHER_BROKER) listens, with these settings."""
     settings = {"group.initial.rebalance.delay.ms": 0, **settings}
     if request.param == "fakebroker":

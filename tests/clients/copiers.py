@@ -2,7 +2,7 @@
 
 import asyncio
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
@@ -50,7 +50,7 @@ class Copier(Protocol):
 class ConfluentCopier:
     """confluent-kafka, on librdkafka."""
 
-    options = {name.replace("_", "."): value for name, value in QUICK.items()}  # of its consumer
+    options: Mapping[str, object] = {name.replace("_", "."): value for name, value in QUICK.items()}  # of its consumer
 
     def __init__(self, copy: Copy) -> None:
         self.copy, self.kafka = copy, importlib.import_module("confluent_kafka")
@@ -95,7 +95,7 @@ class ConfluentCopier:
 class ConfluentServerSideCopier(ConfluentCopier):
     """The same in a group whose partitions the broker assigns."""
 
-    options = {"group.protocol": "consumer"}
+    options: Mapping[str, object] = {"group.protocol": "consumer"}
 
 
 class KafkaPythonCopier:
@@ -207,7 +207,7 @@ class AiokafkaCopier:
         self._runner.close()
 
 
-COPIERS = {
+COPIERS: dict[str, Callable[[Copy], Copier]] = {
     "confluent": ConfluentCopier,
     "confluent-server-side": ConfluentServerSideCopier,
     "kafka-python": KafkaPythonCopier,

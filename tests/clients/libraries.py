@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from tests.clients.story import Polled, Sent
+from tests.clients.story import Adapter, Polled, Sent
 from tests.support.librdkafka import close
 
 # A rebalance overtook the commit: the records come again to whoever gets the partition.
@@ -208,4 +208,4 @@ class AiokafkaConsumer:
         self._runner.close()
 
 
-LIBRARIES = {"confluent": Confluent(), "kafka-python": KafkaPython(), "aiokafka": Aiokafka()}
+LIBRARIES: dict[str, Adapter] = {"confluent": Confluent(), "kafka-python": KafkaPython(), "aiokafka": Aiokafka()}

@@ -90,10 +90,10 @@ class ConfluentClient:
         except self._kafka.KafkaException as error:  # it knows what it was told of the topic
             self._producer.poll(0.05)
             return str(error.args[0].name())
-        if error := self._told(lambda: self._producer.poll(0.05) and None, delivered):
+        if told := self._told(lambda: self._producer.poll(0.05) and None, delivered):
             self._producer.purge()
             self._producer.poll(0.1)
-        return error
+        return told
 
     def read(self, topic: str, group: str) -> str:
         if self._consumer is None:

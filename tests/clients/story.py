@@ -3,7 +3,7 @@
 import threading
 import traceback
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
@@ -51,10 +51,11 @@ class Polled(Protocol):
 class Adapter(Protocol):
     """What the story needs of a client library."""
 
-    codecs: tuple[str, ...]
+    @property
+    def codecs(self) -> tuple[str, ...]: ...
 
     def produce(self, bootstrap: str, topic: str, records: list[Sent], codec: str) -> None: ...
-    def consumer(self, bootstrap: str, topic: str, group: str, **options: str) -> Polled: ...
+    def consumer(self, bootstrap: str, topic: str, group: str, **options: Any) -> Polled: ...
     def offsets_for_time(
         self, bootstrap: str, topic: str, partitions: int, timestamp_ms: int
     ) -> dict[int, int | None]: ...

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -22,6 +23,8 @@ from tests.clients.console import (
     transcript,
 )
 
+MakeBroker = Callable[..., FakeBroker]
+
 pytestmark = [
     pytest.mark.clients,
     pytest.mark.java,
@@ -35,7 +38,9 @@ pytestmark = [
 
 
 @pytest.mark.parametrize(("name", "steps"), [("groups", GROUP_STEPS), ("topics", TOPIC_STEPS)])
-def test_the_tools_print_what_they_print_against_kafka(fakebroker_factory, name: str, steps: list[Step]) -> None:
+def test_the_tools_print_what_they_print_against_kafka(
+    fakebroker_factory: MakeBroker, name: str, steps: list[Step]
+) -> None:
     """Listing, describing, resetting and deleting, topics, configs, offsets and records: the same words."""
     broker: FakeBroker = fakebroker_factory()
     expected = (ROOT / "tests" / "data" / "console" / f"{name}.txt").read_text()
@@ -44,7 +49,9 @@ def test_the_tools_print_what_they_print_against_kafka(fakebroker_factory, name:
 
 
 @pytest.mark.rules("DX-1", "DX-2", "DX-3", "DP-1", "WM-4")
-def test_the_tool_for_transactions_prints_what_it_prints_against_kafka(fakebroker_factory) -> None:
+def test_the_tool_for_transactions_prints_what_it_prints_against_kafka(
+    fakebroker_factory: MakeBroker,
+) -> None:
     """Listing, describing, producers, hanging ones, aborting by marker and by the coordinator: the same words."""
     broker: FakeBroker = fakebroker_factory()
     begin_transactions(broker.bootstrap)
@@ -68,7 +75,9 @@ def test_kafkas_formatter_reads_our_offsets_topic(fakebroker: FakeBroker) -> Non
         }
     )
     consumer.subscribe(["orders"])
-    assert consumer.poll(10).value() == b"x"
+    message = consumer.poll(10)
+    assert message is not None
+    assert message.value() == b"x"
     consumer.commit(
         offsets=[kafka.TopicPartition("orders", p, 10 + p, metadata=f"note {p}") for p in range(3)], asynchronous=False
     )

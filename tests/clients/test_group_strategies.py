@@ -34,9 +34,13 @@ def aiokafka(module: str, name: str) -> Callable[[], Options]:
     return options
 
 
+def confluent(name: str) -> Callable[[], Options]:
+    return lambda: {"partition_assignment_strategy": name}
+
+
 STRATEGIES: dict[str, tuple[str, str, Callable[[], Options]]] = {
     **{
-        f"confluent-{name}": ("confluent", name, lambda name=name: {"partition_assignment_strategy": name})
+        f"confluent-{name}": ("confluent", name, confluent(name))
         for name in ("range", "roundrobin", "cooperative-sticky")
     },
     "kafka-python-range": ("kafka-python", "range", kafka_python("range", "RangePartitionAssignor")),

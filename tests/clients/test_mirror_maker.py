@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ STORES = ("offset.storage.", "status.storage.", "config.storage.")
 def both(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     """Where the brokers listen between which MirrorMaker copies, east to west."""
     with ExitStack() as stack:
-        brokers = [
+        brokers: list[Any] = [
             stack.enter_context(FakeBroker() if kind == "fakebroker" else running_kafka()) for kind in request.param
         ]
         yield brokers[0].bootstrap, brokers[1].bootstrap

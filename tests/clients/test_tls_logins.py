@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from tests.clients.every_client import EVERY_CLIENT, SILENCE_S, WORDS
 from tests.clients.logins import Client, Login
 from tests.clients.secured import BOTH_SERVERS, PASSWORDS, SCRAM, SERVERS, SETTINGS, SecuredServer, unsecured_token
+
+if TYPE_CHECKING:
+    from fakebroker.tls import Certificate, CertificateAuthority
 
 tls = pytest.importorskip("fakebroker.tls", reason="TLS IS NOT TESTED: needs the extra `tls`")
 
@@ -29,8 +32,8 @@ class Secured(NamedTuple):
     """A broker, the authority that signed its certificates, and one that it does not know."""
 
     server: SecuredServer
-    authority: "tls.CertificateAuthority"
-    stranger: "tls.CertificateAuthority"
+    authority: "CertificateAuthority"
+    stranger: "CertificateAuthority"
 
     def login(self, listener: str, **more: str | float) -> Login:
         """How a client that trusts the authority connects to a listener."""
@@ -130,6 +133,6 @@ def test_a_certificate_that_is_revoked_counts_from_the_next_connection_on(
     assert there.send("orders") == ""
 
 
-def showing(secured: Secured, certificate: "tls.Certificate") -> Login:
+def showing(secured: Secured, certificate: "Certificate") -> Login:
     """How a client with a certificate connects where one is wanted."""
     return secured.login("SSL", certificate=str(certificate.file), key=str(certificate.key_file))

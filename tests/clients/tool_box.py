@@ -92,7 +92,8 @@ def without_ids(text: str) -> str:
 
 def sorted_tables(text: str) -> str:
     """With the rows of each table in an order that does not depend on ids: those below a line of headings."""
-    lines, table = [], []
+    lines: list[str] = []
+    table: list[str] = []
     for line in text.splitlines():
         if table and re.fullmatch(r"[A-Z#()\- ]+", line):  # the headings of the next table
             lines += [table[0], *sorted(table[1:])]

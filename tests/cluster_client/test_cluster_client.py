@@ -1,7 +1,8 @@
 """The client of a cluster: metadata, offsets and records, whoever leads, and clear errors."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,6 @@ from fakebroker.cluster_client.cluster_client import (
     ClusterClient,
     Fetch,
     Fetched,
-    TopicPartition,
 )
 from fakebroker.cluster_client.errors import (
     AnsweredError,
@@ -26,10 +26,12 @@ from fakebroker.cluster_client.links import FIRST_ANSWER_MS
 from fakebroker.cluster_client.offset_ranges import EndsEarly, committed_entries, entries_of, read_range
 from fakebroker.cluster_client.topics import View
 from fakebroker.errors import InvalidArgument
+from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import records_of
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.records.compression import CODEC_NAMES
 from fakebroker.records.markers import build_marker
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest
 from fakebroker.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
@@ -45,7 +47,7 @@ def broker() -> Iterator[FakeBroker]:
         yield broker
 
 
-def client_of(broker: FakeBroker, **options: int) -> ClusterClient:
+def client_of(broker: FakeBroker, **options: Any) -> ClusterClient:
     return ClusterClient(broker.bootstrap, **{"retry_pause_ms": 1, **options})
 
 
@@ -118,11 +120,12 @@ def test_a_leader_that_moves_is_followed(broker: FakeBroker) -> None:
     partition = broker.topic("orders").partition(0)
     with client_of(broker) as cluster:
         cluster.produce(FIRST, batch_of([b"a"]))
-        for value, ask in (
+        questions: tuple[tuple[bytes, Callable[[], bool]], ...] = (
             (b"b", lambda: cluster.offsets({FIRST: LATEST})[FIRST].offset == 1),
             (b"c", lambda: values_in(cluster.fetch(Fetch(FIRST, 0))) == [b"a", b"b"]),
             (b"d", lambda: cluster.topics(["orders"])["orders"].leaders[0] is not None),
-        ):
+        )
+        for value, ask in questions:
             partition.move_leader(partition.leader % 3 + 1)
             assert ask()
             partition.move_leader(partition.leader % 3 + 1)
@@ -240,7 +243,7 @@ def test_a_topic_that_gets_its_leader_late_is_awaited(broker: FakeBroker, monkey
 
 def test_a_topic_that_is_just_being_created_is_awaited() -> None:
     """Kafka answers LEADER_NOT_AVAILABLE and no partition: that is no topic without partitions."""
-    answer = MetadataResponse(topics=[MetadataResponseTopic(name="new", error_code=5)])
+    answer = MetadataResponse(topics=[MetadataResponseTopic(name="new", error_code=ErrorCode.LEADER_NOT_AVAILABLE)])
     with pytest.raises(AnsweredError, match="topic 'new': LEADER_NOT_AVAILABLE") as error:
         View().take(answer, all_topics=False)
     assert error.value.may_pass

@@ -2,12 +2,13 @@
 
 import pytest
 
-from fakebroker.cluster_client.cluster_client import LATEST, READ_COMMITTED, ClusterClient, Fetch, TopicPartition
+from fakebroker.cluster_client.cluster_client import LATEST, READ_COMMITTED, ClusterClient, Fetch
 from fakebroker.cluster_client.errors import OffsetOutOfRange
 from fakebroker.cluster_client.offset_ranges import read_range
 from fakebroker.meaning.records import records_of
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.records.compression import CODEC_NAMES
+from fakebroker.records.offsets_topic import TopicPartition
 from tests.support.real_kafka import needs_real_kafka, running_kafka
 
 pytestmark = [*needs_real_kafka, pytest.mark.slow]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -201,7 +202,7 @@ def test_a_wait_ends_when_its_caller_hangs_up() -> None:
 
     async def wait_and_hang_up() -> None:
         body = json.dumps({"state": "Stable", "timeout_s": 1e9}).encode()
-        said = iter([{"type": "http.request", "body": body}, {"type": "http.disconnect"}])
+        said: Iterator[dict[str, Any]] = iter([{"type": "http.request", "body": body}, {"type": "http.disconnect"}])
         async with AsyncFakeBroker() as broker:
             app = ControlApp(broker)
             scope = {

@@ -70,10 +70,13 @@ def test_every_row_is_a_command(ctl: Ctl) -> None:
     rows = (*OPERATIONS, *EXTRAS)
     assert tree().words.keys() == {word_of(row.path.split("/")[1]) for row in rows}
     for row in rows:
-        node, words = tree(), []
+        node = tree()
+        words: list[str] = []
         for part in row.path.strip("/").split("/"):
             words.append("7" if part[0] == "{" else word_of(part))
-            node = node.beyond if part[0] == "{" else node.words[word_of(part)]
+            below = node.beyond if part[0] == "{" else node.words[word_of(part)]
+            assert below is not None
+            node = below
         if not node.only:
             words.append(next(word for word, each in node.commands.items() if each == row))
         shown = ctl(*words, "--help")

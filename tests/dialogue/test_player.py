@@ -101,6 +101,12 @@ class BusyMachine:
     def close(self, client: ClientConnection) -> None:
         pass
 
+    def close_all(self) -> None:
+        pass
+
+    def control(self, operation: str, node_id: int) -> None:
+        pass
+
     def tolerance_ms(self, waited_ms: int) -> int:  # noqa: ARG002 - as the protocol has it
         return 10_000
 
@@ -125,7 +131,7 @@ def test_a_play_is_late_only_if_time_was_lost_before_it_differed() -> None:
 
 def test_an_answer_where_kafka_is_silent_is_noticed() -> None:
     """A request that must stay unanswered may not be answered."""
-    steps = [
+    steps: list[Step] = [
         Ready(None, {}, False, None),
         Send(1, "a", "ApiVersions", 0, {}, {}, False),
         Silent(1, 100),
@@ -137,7 +143,7 @@ def test_an_answer_where_kafka_is_silent_is_noticed() -> None:
 
 def test_an_answer_where_kafka_closes_is_noticed() -> None:
     """A request that must cost the connection may not be answered."""
-    steps = [Send(1, "a", "ApiVersions", 0, {}, {}, False), Closed(1)]
+    steps: list[Step] = [Send(1, "a", "ApiVersions", 0, {}, {}, False), Closed(1)]
     (problem,) = play_in_sim(Dialogue("n", "", "Kafka 4.3.1", {}, tuple(steps))).problems
 
     assert problem.startswith("line 3 closed 1 ApiVersions v0: Kafka closes the connection, but it was answered: {")
@@ -147,7 +153,7 @@ def test_an_answer_that_never_comes_ends_the_dialogue() -> None:
     """The player gives up ten seconds after the recorded wait, in virtual time."""
     request = {"GroupId": "g", "SessionTimeoutMs": 30000, "RebalanceTimeoutMs": 30000, "ProtocolType": "consumer",
                "Protocols": [{"Name": "range", "Metadata": {"hex": "00"}}]}  # fmt: skip
-    steps = [
+    steps: list[Step] = [
         Ready("g", {}, False, None),
         Send(1, "a", "JoinGroup", 3, request, {}, False),
         Receive(1, {}, 0),

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker.core.events import ClockMoved, Transition
-from fakebroker.engine.journal import Recorded
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.engine.journal import Event, Recorded
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import Client, SimEngine
 from tests.support.time import DAY, HOUR, MINUTE, START
@@ -121,7 +122,7 @@ def test_timers_of_live_clients_do_not_notice(lab: SimEngine) -> None:
     client = lab.client()
     client.join()
     group = lab.cluster.nodes[1].coordinator.shard("g", lab.network.now).group("g")
-    assert group is not None
+    assert isinstance(group, ClassicGroup)
     (member,) = group.members.values()
     due_ms = member.session.due_ms
     assert due_ms is not None
@@ -138,7 +139,7 @@ def test_a_move_is_in_the_journal_before_what_it_causes(lab: SimEngine, by_ms: i
     member = lab.client().join().member_id
     lab.client().ask("LeaveGroup", 1, group_id="g", member_id=member)
     lab.network.move_wall(by_ms)
-    events: list[Recorded] = [r for r in lab.journal.events() if isinstance(r.event, ClockMoved | Transition)]
+    events: list[Recorded[Event]] = [r for r in lab.journal.events() if isinstance(r.event, ClockMoved | Transition)]
     moves = [r for r in events if isinstance(r.event, ClockMoved)]
 
     assert [(r.at, r.event) for r in moves] == [(START, ClockMoved(START.wall_ms, START.wall_ms + by_ms, how))]

@@ -9,7 +9,7 @@ from fakebroker.engine.connection import REQUESTS_PER_TURN, Connection
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import SimEngine
-from tests.support.frames import JOIN, correlation_ids, framed, frames, long_poll, request
+from tests.support.frames import JOIN, OffsetRow, correlation_ids, framed, frames, long_poll, request
 from tests.support.time import START
 
 KAFKA_DELAY_MS = 3000
@@ -112,7 +112,7 @@ def test_large_answers_end_the_turn() -> None:
     """A megabyte of answers has to leave before more is made, so a slow reader costs little memory."""
     lab = SimEngine({"offset.metadata.max.bytes": 30_000})
     lab.cluster.topics.create("t", 10)
-    rows = [(partition, 5, -1, -1, "x" * 30_000) for partition in range(10)]
+    rows: list[OffsetRow] = [(partition, 5, -1, -1, "x" * 30_000) for partition in range(10)]
     topic = OffsetCommitRequestTopic(name="t", partitions=rows)
     lab.client().ask("OffsetCommit", 8, group_id="g", member_id="", topics=[topic])
     connection = lab.bare_connection()

@@ -111,7 +111,7 @@ def named(entries: list[Any]) -> list[tuple[str, int]]:
 def test_a_list_of_bare_names_becomes_entries_with_codes() -> None:
     """DescribeGroups asks by name only."""
     answer = error_response(DescribeGroupsResponse, DescribeGroupsRequest(groups=["a", "b"]), 5, CODE)
-    assert named(answer.groups) == [("a", -1), ("b", -1)]
+    assert named(answer.groups) == [("a", ErrorCode.UNKNOWN_SERVER_ERROR), ("b", ErrorCode.UNKNOWN_SERVER_ERROR)]
 
 
 @pytest.mark.rules("AV-10")
@@ -123,7 +123,7 @@ def test_nested_lists_of_bare_numbers_become_entries_with_codes() -> None:
     assert [(topic.name, [(row[0], row[-1]) for row in topic.partitions]) for topic in old.topics] == [
         ("t", [(4, -1), (6, -1)])
     ]
-    assert (new.error_code, new.topics) == (-1, [])
+    assert (new.error_code, new.topics) == (ErrorCode.UNKNOWN_SERVER_ERROR, [])
 
 
 @pytest.mark.rules("AV-10")
@@ -139,6 +139,5 @@ def test_lists_by_other_names_are_found() -> None:
 def topic_data(name: str, partition: int) -> Any:
     from fakebroker.wire.messages import produce
 
-    rows = ProduceRequest.fields[-1].type.element.fields[-1].type.element  # type: ignore[union-attr]
-    data: Any = (partition, None) if rows.is_row else rows(index=partition, records=None)
+    data = produce.PartitionProduceData(index=partition, records=None)
     return produce.TopicProduceData(name=name, partition_data=[data])

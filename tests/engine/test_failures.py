@@ -37,8 +37,8 @@ def test_a_bug_is_answered_with_minus_one_and_kept(answer_with: Any) -> None:
     answer_with(broken)
     lab = SimEngine()
     client = lab.client()
-    assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == -1
-    assert client.ask("Heartbeat", 0, **HEARTBEAT).error_code == -1
+    assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert client.ask("Heartbeat", 0, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     (error,) = lab.engine.errors
     assert (repr(error), error.__notes__[1:]) == ("ZeroDivisionError('a bug')", ["and 1 more of this kind"])
     assert not client.socket.is_closed
@@ -92,7 +92,7 @@ def test_an_answer_that_has_no_encoding_is_a_bug(answer_with: Any) -> None:
     """What the handler returned cannot be written: -1 for the client, the reason for the test."""
     answer_with(lambda _call, _request: HeartbeatResponse(throttle_time_ms=2**40))
     lab = SimEngine()
-    assert lab.client().ask("Heartbeat", 4, **HEARTBEAT).error_code == -1
+    assert lab.client().ask("Heartbeat", 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert len(lab.engine.errors) == 1
 
 
@@ -161,7 +161,7 @@ def test_a_late_answer_that_has_no_encoding_harms_nobody_else(answer_with: Any) 
     assert client.ask("Heartbeat", 4, **HEARTBEAT) is None
     parked[0].reply(HeartbeatResponse(throttle_time_ms=2**40))
     lab.network.flush()
-    assert client.answer("Heartbeat", 4).error_code == -1
+    assert client.answer("Heartbeat", 4).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert len(lab.engine.errors) == 1
 
 
@@ -188,7 +188,7 @@ def test_a_call_that_its_handler_left_behind_when_it_raised_is_void(answer_with:
 
     answer_with(handle)
     client = SimEngine().client()
-    assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == -1
+    assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     with pytest.raises(RuntimeError, match="answered twice"):
         kept[0].reply(HeartbeatResponse())
 
@@ -252,7 +252,7 @@ def test_the_journal_has_a_failed_request_too(answer_with: Any) -> None:
     lab = SimEngine()
     lab.client().ask("Heartbeat", 4, **HEARTBEAT)
     (exchange,) = lab.journal.requests("Heartbeat")
-    assert exchange.errors == (-1,)
+    assert exchange.errors == (ErrorCode.UNKNOWN_SERVER_ERROR,)
 
 
 def test_a_real_produce_without_acks_gets_no_answer() -> None:

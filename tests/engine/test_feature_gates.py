@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequestGroup
 from fakebroker.wire.messages.update_features import FeatureUpdateKey
 from tests.support.engine import Client, SimEngine
@@ -51,10 +52,10 @@ def test_off(feature: str, api: str, version: int, fields: dict[str, Any]) -> No
     """35 before anything of the request is looked at; with the feature on it is."""
     client = SimEngine().client()
     set_level(client, feature, 0)
-    assert client.ask(api, version, **fields).error_code == 35
+    assert client.ask(api, version, **fields).error_code == ErrorCode.UNSUPPORTED_VERSION
 
     set_level(client, feature, 1)
-    assert client.ask(api, version, **fields).error_code != 35
+    assert client.ask(api, version, **fields).error_code != ErrorCode.UNSUPPORTED_VERSION
 
 
 @pytest.mark.rules("UF-3")
@@ -66,7 +67,10 @@ def test_off_in_each_group(feature: str, api: str, version: int, fields: dict[st
 
     answer = client.ask(api, version, **fields)
 
-    assert [(each.group_id, each.error_code) for each in answer.groups] == [("g", 35), ("", 35)]
+    assert [(each.group_id, each.error_code) for each in answer.groups] == [
+        ("g", ErrorCode.UNSUPPORTED_VERSION),
+        ("", ErrorCode.UNSUPPORTED_VERSION),
+    ]
 
 
 @pytest.mark.rules("UF-3")
@@ -85,7 +89,7 @@ def test_members_are_refused_from_then_on(feature: str, api: str) -> None:
 
     assert codes() == [0] * 4
     set_level(client, feature, 0)
-    assert codes() == [35] * 4
+    assert codes() == [ErrorCode.UNSUPPORTED_VERSION] * 4
     set_level(client, feature, 1)
     assert codes() == [0] * 4
 
@@ -98,4 +102,4 @@ def test_classic_groups_do_not_mind() -> None:
     """JoinGroup asks for no feature."""
     client = SimEngine().client()
     set_level(client, "group.version", 0)
-    assert client.join().error_code != 35
+    assert client.join().error_code != ErrorCode.UNSUPPORTED_VERSION

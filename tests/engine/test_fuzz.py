@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.handlers import MODULES
+from fakebroker.errors import ErrorCode
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS
 from tests.support.chance import IS_FUZZING, IS_SEEDED, SEED
@@ -102,7 +103,10 @@ def test_mutated_frames_are_answered_or_close_their_connection(shard: int, caplo
             if client.socket.is_closed or client.socket.connection.is_parked:
                 client.socket.close()
                 client = lab.client()
-        assert bystander.ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
+        assert (
+            bystander.ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code
+            == ErrorCode.UNKNOWN_MEMBER_ID
+        )
 
 
 @pytest.mark.random

@@ -37,8 +37,8 @@ def test_an_exchange_is_decoded_when_looked_at() -> None:
     (exchange,) = journal.requests()
     assert (exchange.api, exchange.version, exchange.client_id, exchange.waited_ms) == ("Heartbeat", 4, "c", 5)
     assert exchange.request == HeartbeatRequest(group_id="g", generation_id=3, member_id="m")
-    assert exchange.response == HeartbeatResponse(error_code=27)
-    assert exchange.errors == (27,)
+    assert exchange.response == HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+    assert exchange.errors == (ErrorCode.REBALANCE_IN_PROGRESS,)
     assert repr(exchange) == "#0 c: Heartbeat v4 -> errors [27] after 5 ms"
 
 
@@ -51,7 +51,7 @@ def test_errors_are_found_in_rows() -> None:
     answer = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=[(0, 0), (1, 3)])])
     journal.exchange(PEER, encode_request(request, 8, 1, "c"), encode_response(answer, 8, 1), SENT, ANSWERED)
 
-    assert journal.requests()[0].errors == (3,)
+    assert journal.requests()[0].errors == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 
 
 def test_requests_are_found_by_api_and_client() -> None:

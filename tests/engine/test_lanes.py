@@ -3,6 +3,7 @@
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -10,13 +11,15 @@ import pytest
 
 from fakebroker.apis import heartbeat, offset_commit
 from fakebroker.apis.call import Again, Call
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.engine.lanes import FIRST_PAUSE, LONGEST_PAUSE, MOST_LANES, MOST_LAYOUT_BYTES, MOST_MISSES
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
+from fakebroker.instant import Instant
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import Client, SimEngine
-from tests.support.frames import JOIN, correlation_ids, request
+from tests.support.frames import JOIN, OffsetRow, correlation_ids, request
 
 MADE_OF = 2  # the request of a row that a layout is made of
 
@@ -64,6 +67,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
 def fields_of_member(lab: Lab) -> dict[str, Any]:
     """The only member of group g, as its requests name it."""
     group = lab.sim.cluster.nodes[1].coordinator.shard("g", lab.sim.engine.now).groups["g"]
+    assert isinstance(group, ClassicGroup)
     return {"group_id": "g", "generation_id": group.generation, "member_id": next(iter(group.members))}
 
 
@@ -135,8 +139,12 @@ def test_the_group_is_asked_each_time(lab: Lab) -> None:
     assert beat() == ErrorCode.UNKNOWN_MEMBER_ID
     assert len(lab.general) == MADE_OF
     coordinator = lab.sim.cluster.nodes[1].coordinator
+
+    def load(index: int, now: Instant) -> None:
+        coordinator.load(index, now, 1000)
+
     for index in list(coordinator.shards):
-        lab.sim.engine.run(lambda now, index=index: coordinator.load(index, now, 1000), lab.sim.engine.now)
+        lab.sim.engine.run(partial(load, index), lab.sim.engine.now)
     assert beat() == 0  # HB-1
     assert len(lab.general) == MADE_OF + 1
 
@@ -252,7 +260,10 @@ def raising(error: Exception) -> Callable[..., Again]:
 @pytest.mark.rules("AV-10")
 @pytest.mark.parametrize(
     ("error", "code", "errors"),
-    [(ZeroDivisionError(), ErrorCode.UNKNOWN_SERVER_ERROR, 1), (KafkaError(ErrorCode.NOT_COORDINATOR), 16, 0)],
+    [
+        (ZeroDivisionError(), ErrorCode.UNKNOWN_SERVER_ERROR, 1),
+        (KafkaError(ErrorCode.NOT_COORDINATOR), ErrorCode.NOT_COORDINATOR, 0),
+    ],
     ids=["a bug", "an error of Kafka"],
 )
 def test_an_answer_raises(monkeypatch: pytest.MonkeyPatch, lab: Lab, error: Exception, code: int, errors: int) -> None:
@@ -279,7 +290,7 @@ def test_an_answer_closes(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
 
 
 def commit(client: Client, partitions: int, version: int = 7, metadata: str = "") -> None:
-    rows = [(index, 5, -1, -1, metadata) for index in range(partitions)]
+    rows: list[OffsetRow] = [(index, 5, -1, -1, metadata) for index in range(partitions)]
     client.ask("OffsetCommit", version, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
 
 

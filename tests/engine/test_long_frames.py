@@ -4,6 +4,7 @@ import pytest
 
 from fakebroker.apis import create_topics
 from fakebroker.engine.connection import LONG_FRAME_BYTES
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.create_topics import CreatableTopic
@@ -102,7 +103,7 @@ def test_a_handler_that_fails_for_a_long_frame(lab: SimEngine, monkeypatch: pyte
     topics = [CreatableTopic(name=f"{number:0200}", num_partitions=1, replication_factor=1) for number in range(6_000)]
     client = lab.client()
     answer = client.ask("CreateTopics", 7, topics=topics)
-    assert {topic.error_code for topic in answer.topics} == {-1}
+    assert {topic.error_code for topic in answer.topics} == {ErrorCode.UNKNOWN_SERVER_ERROR}
     assert len(answer.topics) == 6_000
     assert client.ask("ApiVersions", 0).error_code == 0
     assert [type(error) for error in lab.engine.errors] == [ZeroDivisionError]

@@ -101,7 +101,13 @@ def test_what_kafka_answers_to_long_names() -> None:
 
     assert made.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert gone.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert described == [-1, -1, -1, 0, 0]
+    assert described == [
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        0,
+        0,
+    ]
 
 
 @pytest.mark.rules("JG-14", "AV-10")
@@ -110,9 +116,9 @@ def test_a_member_id_that_cannot_be_written() -> None:
     lab = SimEngine()
     client = lab.client()
     client.socket.send(request("JoinGroup", 5, **{**JOIN, "group_instance_id": X}))
-    assert client.answer("JoinGroup", 5).error_code == -1
+    assert client.answer("JoinGroup", 5).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     client.socket.send(request("JoinGroup", 3, client_id=X, **{**JOIN, "group_id": "other"}))
-    assert client.answer("JoinGroup", 3).error_code == -1
+    assert client.answer("JoinGroup", 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert lab.engine.errors == []
 
 
@@ -122,6 +128,6 @@ def test_an_answer_that_is_too_long_for_a_frame(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("fakebroker.engine.connection.MOST_FRAME_BYTES", 700)
     client = lab.client()
     assert client.join("g").error_code == 0
-    big = {**JOIN, "group_id": "h", "protocols": [type(JOIN["protocols"][0])(name="range", metadata=b"m" * 600)]}  # type: ignore[index]
-    assert client.ask("JoinGroup", 3, **big).error_code == -1
+    big = {**JOIN, "group_id": "h", "protocols": [type(JOIN["protocols"][0])(name="range", metadata=b"m" * 600)]}
+    assert client.ask("JoinGroup", 3, **big).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert lab.engine.errors == []

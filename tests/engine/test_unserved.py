@@ -100,7 +100,7 @@ def test_a_consumer_of_the_new_protocol_is_told_when_it_has_fallen_silent(caplog
 @pytest.mark.parametrize("name", ["JoinGroup", "OffsetFetch", "Fetch"])
 def test_a_consumer_that_goes_on_is_not_warned(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Parked or answered: whoever asks more than for the coordinator is served."""
-    fields = {
+    fields: dict[str, dict[str, Any]] = {
         "JoinGroup": {"group_id": "g", "protocol_type": "consumer", "session_timeout_ms": 30_000},
         "OffsetFetch": {"group_id": "g", "topics": []},
         "Fetch": {"max_wait_ms": 60_000, "min_bytes": 1, "topics": []},

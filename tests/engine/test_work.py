@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.apis import create_topics, metadata
 from fakebroker.core.logs.request_scans import UNPACKED_PER_REQUEST_BYTES
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.create_topics import CreatableTopic
@@ -54,7 +55,10 @@ def test_others_are_served_between_the_steps(lab: SimEngine) -> None:
     for index in range(count):
         lab.cluster.topics.create(f"t{index}")
     client = begun(lab, request("Metadata", 9, topics=None))
-    assert lab.client().ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
+    assert (
+        lab.client().ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code
+        == ErrorCode.UNKNOWN_MEMBER_ID
+    )
     lab.network.flush()
     assert len(client.answer("Metadata", 9).topics) == count
     assert lab.engine.errors == []
@@ -105,7 +109,7 @@ def test_what_one_produce_unpacks_is_bounded(lab: SimEngine) -> None:
     steps = steps_to_the_end(lab)
     lab.network.flush()
     codes = [part.error_code for part in client.answer("Produce", 7).responses[0].partition_responses]
-    assert codes == [0] * (UNPACKED_PER_REQUEST_BYTES // (100 << 20)) + [10] * 48
+    assert codes == [0] * (UNPACKED_PER_REQUEST_BYTES // (100 << 20)) + [ErrorCode.MESSAGE_TOO_LARGE] * 48
     assert 10 < steps < 150
     assert lab.engine.errors == []
 
@@ -116,7 +120,10 @@ def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: SimEngine) -> None:
     client = begun(lab, produce(zeros(20 << 20)))
     lab.cluster.topics.delete("t", lab.network.now)
     lab.network.flush()
-    assert client.answer("Produce", 7).responses[0].partition_responses[0].error_code == 3
+    assert (
+        client.answer("Produce", 7).responses[0].partition_responses[0].error_code
+        == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
 
 
 def creation(*names: str, **fields: Any) -> bytes:
@@ -145,7 +152,7 @@ def test_a_topic_that_another_client_makes_meanwhile(lab: SimEngine) -> None:
     others = lab.cluster.topics.create("t0", 3)
     lab.network.flush()
     codes = [topic.error_code for topic in client.answer("CreateTopics", 7).topics]
-    assert codes == [36] + [0] * (len(NAMES) - 1)
+    assert codes == [ErrorCode.TOPIC_ALREADY_EXISTS] + [0] * (len(NAMES) - 1)
     assert lab.cluster.topics.get("t0") is others
     assert lab.cluster.topics.by_id(others.id) is others
 
@@ -154,7 +161,7 @@ def test_a_refused_creation_leaves_nothing(lab: SimEngine) -> None:
     """Too large a change is found out when all is planned: no topic exists, and each is answered."""
     client = begun(lab, creation(*[f"t{number}" for number in range(5_001)]))
     lab.network.flush()
-    assert {topic.error_code for topic in client.answer("CreateTopics", 7).topics} == {44}
+    assert {topic.error_code for topic in client.answer("CreateTopics", 7).topics} == {ErrorCode.POLICY_VIOLATION}
     assert len(lab.cluster.topics) == 0
 
 

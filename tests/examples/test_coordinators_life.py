@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
+from fakebroker.errors import ErrorCode
 from tests.examples.consumers import consumer, read
 
 pytestmark = pytest.mark.clients
@@ -67,7 +68,7 @@ def test_a_zombie_answers_from_old_state(fakebroker: FakeBroker) -> None:
     assert fakebroker.coordinator("billing").node_id != old
     assert client.heartbeat().error_code == 0
     fakebroker.clock.advance(seconds=3, timers=True)
-    assert client.heartbeat().error_code == 16
+    assert client.heartbeat().error_code == ErrorCode.NOT_COORDINATOR
 
 
 def test_stepping_a_rebalance(fakebroker: FakeBroker) -> None:

@@ -266,7 +266,7 @@ class ConsumerHistory(OffsetSteps):
             for topics in (value.assigned_partitions, value.partitions_pending_revocation):
                 topics.sort(key=lambda topic: topic.topic_id)
                 for topic in topics:
-                    rows = sorted(zip(topic.partitions, topic.assignment_epochs, strict=True))
+                    rows = sorted(zip(topic.partitions, topic.assignment_epochs or [], strict=True))
                     topic.partitions = [partition for partition, _ in rows]
                     topic.assignment_epochs = [epoch for _, epoch in rows]
         return value

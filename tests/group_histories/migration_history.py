@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
+from fakebroker.errors import ErrorCode
 from fakebroker.records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -16,10 +17,10 @@ from fakebroker.records.consumer_protocol import (
     encode_subscription,
 )
 from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient
-from tests.group_histories.consumer_history import ConsumerHistory, Owned
+from tests.group_histories.consumer_history import ConsumerHistory, Member, Owned
 from tests.group_histories.history import LONG_MS, Told
 
-MEMBER_ID_REQUIRED = 79
+MEMBER_ID_REQUIRED = ErrorCode.MEMBER_ID_REQUIRED
 
 
 class ClassicMember:
@@ -97,7 +98,7 @@ class MigrationHistory(ConsumerHistory):
                 break
 
     def _go_on(self, member: ClassicMember) -> None:
-        if self._beat(member) == 27 and self._join_classic(member) == 0:
+        if self._beat(member) == ErrorCode.REBALANCE_IN_PROGRESS and self._join_classic(member) == 0:
             self._sync(member)
 
     def classic_beats(self) -> None:
@@ -121,7 +122,8 @@ class MigrationHistory(ConsumerHistory):
 
     def classic_takes_a_place(self) -> None:
         """With an instance id that somebody has, of either protocol, but no member id."""
-        holders = [each for each in [*self.members, *self.gone, *self.classics] if each.instance_id]
+        everybody: list[Member | ClassicMember] = [*self.members, *self.gone, *self.classics]
+        holders = [each for each in everybody if each.instance_id]
         if not holders or not self._is_consumer_group():
             return
         holder = self.chance.choice(holders)
@@ -264,7 +266,9 @@ class MigrationHistory(ConsumerHistory):
         member.generation = answer.generation_id
         if answer.error_code == 0:
             member.member_id = answer.member_id
-        elif answer.error_code in (25, 82) and member in self.classics:
+        elif (
+            answer.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID) and member in self.classics
+        ):
             self.classics.remove(member)
 
     def _sync(
@@ -287,7 +291,7 @@ class MigrationHistory(ConsumerHistory):
             member_id=member.member_id, group_instance_id=member.instance_id,
         )  # fmt: skip
         self.tell(f"Heartbeat of classic {member.member_id} {member.generation + other}", answer.error_code)
-        if answer.error_code in (25, 82) and not other:
+        if answer.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID) and not other:
             self.classics.remove(member)
         return int(answer.error_code)
 
@@ -331,9 +335,10 @@ class MigrationHistory(ConsumerHistory):
         return self.chance.choice(self.classics) if self.classics else None
 
     def _forget_holder(self, holder: Any) -> None:
-        for known in (self.members, self.gone, self.classics):
+        holders: tuple[list[Any], ...] = (self.members, self.gone, self.classics)
+        for known in holders:
             if holder in known:
-                known.remove(holder)  # type: ignore[attr-defined]
+                known.remove(holder)
 
 
 def _assignment(owned: Owned) -> ConsumerProtocolAssignment:

@@ -8,6 +8,7 @@ One session stays open, so that the share partition stays in the leader's memory
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.testclient.scripted_client import ScriptedClient
@@ -163,7 +164,8 @@ class ShareFetchHistory(ShareHistory):
 
     def _acknowledge(self, consumer: Consumer, offsets: list[int]) -> None:
         """Ranges of some of the offsets, with types for all or for each."""
-        batches, above = [], -1
+        batches: list[dict[str, Any]] = []
+        above = -1
         for _ in range(self.chance.choice([1, 1, 2, 3])):
             left = [offset for offset in offsets if offset > above]
             if not left:
@@ -177,7 +179,7 @@ class ShareFetchHistory(ShareHistory):
             above = last
         answer = self._say(consumer, batches, is_renew_ack=True)
         codes = [each.error_code for topic in answer.responses for each in topic.partitions]
-        consumer.epoch = consumer.epoch + 1 if answer.error_code in (0, -1) else 0
+        consumer.epoch = consumer.epoch + 1 if answer.error_code in (0, ErrorCode.UNKNOWN_SERVER_ERROR) else 0
         said = [(each["first_offset"], each["last_offset"], *each["acknowledge_types"]) for each in batches]
         self.tell(f"{consumer.name} says {said}", (answer.error_code, codes))
 

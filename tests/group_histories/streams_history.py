@@ -243,16 +243,16 @@ class StreamsHistory(OffsetSteps):
                 for each in tasks:
                     each.partitions.sort()
         if isinstance(value, StreamsGroupCurrentMemberAssignmentValue):
-            for tasks in (
+            for assigned in (
                 value.active_tasks, value.standby_tasks, value.active_tasks_pending_revocation,
                 value.standby_tasks_pending_revocation,
             ):  # fmt: skip
-                tasks.sort(key=lambda each: each.subtopology_id)
-                for each in tasks:
-                    rows = sorted(zip(each.partitions, each.assignment_epochs or each.partitions, strict=True))
-                    each.partitions = [partition for partition, _ in rows]
-                    if each.assignment_epochs:
-                        each.assignment_epochs = [epoch for _, epoch in rows]
+                assigned.sort(key=lambda one: one.subtopology_id)
+                for one in assigned:
+                    rows = sorted(zip(one.partitions, one.assignment_epochs or one.partitions, strict=True))
+                    one.partitions = [partition for partition, _ in rows]
+                    if one.assignment_epochs:
+                        one.assignment_epochs = [epoch for _, epoch in rows]
         return value
 
     # -- how it is asked -----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from fakebroker import FakeBroker
 from fakebroker.history.log_record import LogRecord
 from fakebroker.history.reading import files_of, read_file, read_history
 from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
@@ -25,6 +26,8 @@ from tests.history.samples import AT_MS, segment
 from tests.schema.strategies import messages
 from tests.support.dump_log_segments import Told, as_dumped, dump
 from tests.support.real_kafka import JARS, RealKafka, needs_real_kafka, start_kafka, why_no_kafka
+
+MakeBroker = Callable[..., FakeBroker]
 
 __all__ = ["start_kafka"]
 
@@ -112,7 +115,7 @@ class TestARunningKafka:
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of kafka-python, when it is imported
 @pytest.mark.rules("CGB-1", "CGB-2", "CGB-3", "CGB-5", "CGB-6", "CGB-7", "SGB-1", "STB-1", "STB-2", "STB-3")
-def test_what_our_broker_writes(fakebroker_factory, tmp_path: Path) -> None:
+def test_what_our_broker_writes(fakebroker_factory: MakeBroker, tmp_path: Path) -> None:
     """The traffic that Kafka gets above: records of the same types, each of which Kafka's tool reads as we do."""
     from tests.support.offsets_traffic import SETTINGS, make_traffic
 

@@ -44,7 +44,13 @@ def test_files_patterns_and_folders(tmp_path: Path) -> None:
     lines.write_text(line())
     (lines.parent / "_SUCCESS").write_text("")
 
-    paths = [path, path.parent, str(tmp_path / "*offsets*" / "*.log"), lines.parent, str(tmp_path / "**" / "*.jsonl")]
+    paths: list[str | Path] = [
+        path,
+        path.parent,
+        str(tmp_path / "*offsets*" / "*.log"),
+        lines.parent,
+        str(tmp_path / "**" / "*.jsonl"),
+    ]
 
     assert [file.path for file in files_of(paths)] == [path, lines]
 
@@ -161,7 +167,7 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
 
 def test_no_file_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an error before anything begins: no table without rows takes the place of one that has some."""
-    paths = [segment(tmp_path / "data", batch(0, 1), partition=n) for n in (1, 2)]
+    paths: list[str | Path] = [segment(tmp_path / "data", batch(0, 1), partition=n) for n in (1, 2)]
     closed = set(paths)
     opened = Path.open
 

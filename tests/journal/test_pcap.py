@@ -49,8 +49,8 @@ def parsed(time_ms: int, packet: bytes, size: int) -> Packet:
         source, target, tcp = packet[8:24], packet[24:40], packet[40:]
     ports = struct.unpack_from(">HH", tcp)
     seq, ack = struct.unpack_from(">II", tcp, 4)
-    ends = [f"{ip_address(host)}|{port}" for host, port in zip((source, target), ports, strict=True)]
-    return Packet(time_ms, *ends, tcp[13], seq, ack, tcp[20:], size - len(packet))
+    sender, receiver = (f"{ip_address(host)}|{port}" for host, port in zip((source, target), ports, strict=True))
+    return Packet(time_ms, sender, receiver, tcp[13], seq, ack, tcp[20:], size - len(packet))
 
 
 def captured(journal: Journal, tmp_path: Path) -> list[Packet]:

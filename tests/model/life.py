@@ -11,7 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-import fakebroker.net.thread
+import pytest
+
 from fakebroker import AsyncFakeBroker, FakeBroker
 from fakebroker.core.deadlines import NEVER_MS
 from fakebroker.net.server import LONGEST_TIMER_S, Server
@@ -174,8 +175,8 @@ class ThreadDoor(Door):
     def __init__(self) -> None:
         super().__init__()
         self._is_idle = threading.Event()
-        self._make_loop = fakebroker.net.thread.new_event_loop
-        fakebroker.net.thread.new_event_loop = self._new_loop
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setattr("fakebroker.net.thread.new_event_loop", self._new_loop)
         self.take(FakeBroker())
         self.broker: FakeBroker
 
@@ -221,7 +222,7 @@ class ThreadDoor(Door):
         """It always is."""
 
     def close(self) -> None:
-        fakebroker.net.thread.new_event_loop = self._make_loop
+        self._patch.undo()
 
     def _new_loop(self) -> asyncio.AbstractEventLoop:
         self.loop = DrivenLoop(self.machine, self._idle)
@@ -283,9 +284,9 @@ def check_timer(server: Server) -> None:
         assert timer.when() <= loop.time() + min(wait_s, LONGEST_TIMER_S) + 1e-6, "the timer comes too late"
 
 
-def descriptors() -> int | None:
-    """How many this process has, None where nobody can tell."""
+def descriptors() -> int:
+    """How many this process has, 0 where nobody can tell."""
     for directory in ("/proc/self/fd", "/dev/fd"):
         if os.path.isdir(directory):
             return len(os.listdir(directory))
-    return None
+    return 0

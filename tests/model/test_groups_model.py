@@ -23,10 +23,13 @@ from fakebroker.core.groups.classic import holds
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.members import Member
 from fakebroker.core.groups.classic.states import State
+from fakebroker.errors import ErrorCode
 from tests.model.world import GROUP, TOPIC, Request, World
 from tests.support.chance import MINUTES, model_settings, run_model
 
-OK, UNKNOWN, MEMBER_ID_REQUIRED = 0, 25, 79
+OK = ErrorCode.NONE
+UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
+MEMBER_ID_REQUIRED = ErrorCode.MEMBER_ID_REQUIRED
 LONGEST_WAIT_MS = 400_000  # beyond every timer of a group
 RETENTION_MINUTES = 30
 DEAD_BY_MS = (RETENTION_MINUTES + 2 * 10) * 60_000
@@ -390,7 +393,8 @@ class GroupMachine(RuleBasedStateMachine):
         for deadline in self.world.cluster.timers.mono.armed():
             owner = deadline.owner
             if isinstance(owner, Member):
-                assert any(group.members.get(owner.member_id) is owner for group in groups), f"{owner} is gone"
+                classic = [group for group in groups if isinstance(group, ClassicGroup)]
+                assert any(group.members.get(owner.member_id) is owner for group in classic), f"{owner} is gone"
             elif isinstance(owner, ClassicGroup):
                 assert owner in groups, f"{owner} is gone"
             else:

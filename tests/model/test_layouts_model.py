@@ -100,10 +100,11 @@ def batch(kind: str, number: int) -> bytes | None:
     if kind == "null":
         return None
     size = number * 37 % 300
+    producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": number % 5}
     made = build_batch(
         [Record(n, T0 + number + n, b"k", b"v" * (0 if kind == "alike" else size)) for n in range(1 + number % 3)],
         codec=4 if kind == "compressed" else 0,
-        **({"producer_id": 7, "producer_epoch": 0, "base_sequence": number % 5} if kind == "idempotent" else {}),
+        **(producer if kind == "idempotent" else {}),
     )
     if kind == "broken":
         return made[:-1] + b"!" if number % 4 == 3 else made
@@ -129,7 +130,7 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
         unread_bytes: int,
         markers_delay_ms: int,
     ) -> None:
-        settings = {
+        settings: dict[str, object] = {
             "offsets.topic.num.partitions": 3,
             "transaction.state.log.num.partitions": 3,
             "fakebroker.unread.writes.max.bytes": unread_bytes,
@@ -415,9 +416,10 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
         self.twins.do(reload)
 
     def fault(self, name: str, times: int, action: dict[str, Any]) -> None:
-        self.twins.do(
-            lambda broker, _now: broker.engine.faults.add(FaultSpec(api=name, times=times, **action)) and None
-        )
+        def add(broker: SimEngine, _now: Instant) -> None:
+            broker.engine.faults.add(FaultSpec(api=name, times=times, **action))
+
+        self.twins.do(add)
 
     def no_faults(self) -> None:
         self.twins.do(lambda broker, _now: broker.engine.faults.clear())

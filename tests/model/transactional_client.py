@@ -8,6 +8,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from tests.model.transactions_world import TOPIC, Partition, World
@@ -17,7 +18,19 @@ RETRY_MS = 120
 TRIES = 6
 NONE = 0
 # Try again: the coordinator or leader loads, moves or is not there, replicas lag, the last transaction is completing.
-RETRIABLE = {3, 5, 6, 7, 13, 14, 15, 16, 19, 20, 51}
+RETRIABLE = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+}
 GROUPS, TRANSACTIONS = 0, 1  # of FindCoordinator
 
 

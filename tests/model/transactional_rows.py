@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from fakebroker.core.topics import TRANSACTION_STATE
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
@@ -196,7 +197,11 @@ class TransactionalRows:
         for name, answer in self.twins.answers.values():
             if name == api and not answer.error_code:
                 self.producers[transactional_id] = answer.producer_id, answer.producer_epoch
-            elif name == api and answer.error_code in (47, 49, 90):  # fenced or forgotten: it has to start anew
+            elif name == api and answer.error_code in (
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+                ErrorCode.PRODUCER_FENCED,
+            ):  # fenced or forgotten: it has to start anew
                 self.producers.pop(transactional_id, None)
 
     def _next_sequence(self, topic: str, index: int, producer_id: int, epoch: int) -> int:

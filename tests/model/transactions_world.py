@@ -136,7 +136,8 @@ class World:
 
     def _become_zombie(self, topic: str, index: int, to: int, for_ms: int) -> None:
         engine = self.broker.engine
-        partition = engine.cluster.topics.get(topic).partitions[index]
+        partition = engine.cluster.topics.partition(topic, index)
+        assert partition is not None
         now = self.broker.broker_clock.now()
         become_zombie(engine.cluster, engine.cluster.nodes[partition.leader], partition, to, for_ms, now)
 
@@ -187,7 +188,11 @@ class World:
 
     def dialogue(self) -> str:
         """All that happened, one JSON object a line."""
-        head = {"name": "model", "about": "A failing run of the model of transactions.", "config": self.config}
+        head: dict[str, Any] = {
+            "name": "model",
+            "about": "A failing run of the model of transactions.",
+            "config": self.config,
+        }
         head |= {"broker": f"Kafka {self.as_release}", "nodes": len(NODES)}
         return "\n".join(json.dumps(step, default=repr) for step in [head, *self._steps])
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fakebroker.core.topics import Topic
-from fakebroker.engine.journal import Exchange, Frame, Recorded
+from fakebroker.engine.journal import Event, Exchange, Frame, Recorded
 from fakebroker.instant import Instant
 from fakebroker.wire.frame import decode_response
 from fakebroker.wire.registry import api
@@ -130,7 +130,7 @@ def _logs(topic: Topic) -> Any:
     ]
 
 
-def _told(entry: Exchange | Recorded) -> Any:
+def _told(entry: Exchange | Recorded[Event]) -> Any:
     if isinstance(entry, Recorded):
         return entry
     sides = [(x.kept, x.size_bytes) if isinstance(x, Frame) else x for x in (entry.request_frame, entry.response_frame)]

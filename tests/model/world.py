@@ -164,7 +164,9 @@ class World:
     @property
     def group(self) -> ClassicGroup | None:
         shard = self.shard
-        return shard.group(GROUP) if shard is not None else None
+        group = None if shard is None else shard.group(GROUP)
+        assert group is None or isinstance(group, ClassicGroup)
+        return group
 
     def dialogue(self) -> str:
         """All that happened, as a dialogue that can be played against any broker."""

@@ -15,6 +15,7 @@ from fakebroker.net.server import Server
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.fetch import FetchTopic
+from tests.support.cluster import partition
 from tests.support.engine import SimEngine
 from tests.support.frames import JOIN, correlation_ids, framed, long_poll, request
 
@@ -310,7 +311,7 @@ def read_all(desk: Desk, wire: Wire) -> None:
 def test_a_slow_reader_costs_no_copy(desk: Desk) -> None:
     """What a large answer has unsent are the batches as they are stored; in the end all has come."""
     client, wire, stored = ask_for_all(desk)
-    log = desk.lab.cluster.topics.get("t").partitions[0].log
+    log = partition(desk.lab.cluster).log
     assert len(b"".join(wire.writes)) == SHARE_BYTES
     assert not desk.is_read(wire)
     assert client._unsent is not None

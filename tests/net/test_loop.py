@@ -249,14 +249,15 @@ def test_a_new_client_is_served_before_a_later_request_of_another() -> None:
             old.sendall(frame)
             read_answer(old)
 
+            new = socket.socket()
+            new.close()
+
             def ask_both() -> None:  # on the broker's own thread, so that it cannot look before both have asked
                 nonlocal new
                 new = socket.create_connection((host, int(port)))
                 new.sendall(frame)
                 old.sendall(frame)
 
-            new = socket.socket()
-            new.close()
             broker.call(ask_both)
             with new:
                 read_answer(new)

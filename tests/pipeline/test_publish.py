@@ -127,14 +127,14 @@ def test_a_publication_that_was_killed_between_its_renames_is_undone(
 ) -> None:
     """Killed when the old folder had gone and the new one had not come, the next reader finds the old one again."""
     put(PythonEngine(), tmp_path / "out", [expiry(1)])
-    rename = publish_module.os.rename
+    rename = os.rename
 
     def killed(source: Any, target: Any) -> None:
         if target == tmp_path / "out":
             raise KeyboardInterrupt
         rename(source, target)
 
-    monkeypatch.setattr(publish_module.os, "rename", killed)
+    monkeypatch.setattr(os, "rename", killed)
     with pytest.raises(KeyboardInterrupt):
         put(PythonEngine(), tmp_path / "out", [expiry(1), expiry(2)])
     monkeypatch.undo()
@@ -209,7 +209,7 @@ def test_who_reads_between_the_renames_of_a_living_writer_waits_for_the_second(
 ) -> None:
     """A reader does not undo a publication whose writer is alive: it looks again, and finds what was published."""
     put(PythonEngine(), tmp_path / "out", [expiry(1)])
-    rename = publish_module.os.rename
+    rename = os.rename
     found: list[int] = []
     reader = threading.Thread(target=lambda: found.append(Published(tmp_path / "out").tables["expiries"]["rows"]))
     looked = threading.Event()
@@ -220,7 +220,7 @@ def test_who_reads_between_the_renames_of_a_living_writer_waits_for_the_second(
             assert looked.wait(10)
         rename(source, target)
 
-    monkeypatch.setattr(publish_module.os, "rename", read_in_between)
+    monkeypatch.setattr(os, "rename", read_in_between)
     monkeypatch.setattr(publish_module, "sleep", lambda _: looked.set())
     put(PythonEngine(), tmp_path / "out", [expiry(1), expiry(2)])
     reader.join(10)

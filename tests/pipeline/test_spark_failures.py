@@ -57,7 +57,7 @@ def test_what_our_own_code_raised_in_a_worker_is_what_is_told(spark: "SparkSessi
             frame.count()
 
     with pytest.raises(SparkFailure, match=r"^ValueError: a.log, byte 7: no batch$"):
-        run(spark.range(1).mapInArrow(broken, "id LONG"))  # type: ignore[arg-type]
+        run(spark.range(1).mapInArrow(broken, "id LONG"))
 
     def select() -> None:
         with told_in_a_line():

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import struct
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def head_of(frame: bytes) -> tuple[int, int, int]:
     return key, version, correlation_id
 
 
-def answering(answers: dict[int, Message | bytes | None]) -> Any:
+def answering(answers: Mapping[int, Message | bytes | None]) -> Callable[[bytes], bytes | None]:
     """An upstream that answers some APIs, and closes the connection at all others."""
 
     def answer(frame: bytes) -> bytes | None:
@@ -115,7 +116,7 @@ def use_confluent(bootstrap: str) -> None:
         {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest", "enable.auto.commit": False}
     )
     consumer.subscribe(["orders"])
-    values = set()
+    values: set[bytes] = set()
     while len(values) < 3:
         message = consumer.poll(20)
         assert message is not None
@@ -417,7 +418,7 @@ def test_api_versions_of_an_unknown_version_is_refused_as_brokers_refuse_it(tmp_
             frame = asked(sock, struct.pack(">hhih", 18, 9, 5, 1) + b"c\0\x02a\x02b\0new")
         refusal: Any = ApiVersionsResponse.decode(frame, 0, 4)[0]
 
-    assert refusal.error_code == 35
+    assert refusal.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert [(one.api_key, one.max_version) for one in refusal.api_keys] == [(18, 4)]
     assert [line["version"] for line in run.lines("request", "answer")] == [9, 0]
 

@@ -66,7 +66,7 @@ def test_what_confluent_kafka_did_here_is_answered_alike(tmp_path: Path) -> None
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of kafka-python
 def test_what_kafka_python_did_here_is_answered_alike(tmp_path: Path) -> None:
     """The same with another client: it produces, consumes in a group, commits and leaves."""
-    from kafka import KafkaConsumer, KafkaProducer  # type: ignore[import-untyped]
+    from kafka import KafkaConsumer, KafkaProducer
 
     path = tmp_path / "s.jsonl"
     with _broker_with_records() as broker, recorder(broker.bootstrap, path) as bootstrap:

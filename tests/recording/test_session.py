@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.errors import InvalidArgument
+from fakebroker.errors import ErrorCode, InvalidArgument
 from fakebroker.recording.session import (
     SessionError,
     SessionWriter,
@@ -115,7 +115,7 @@ def test_messages_come_back(tmp_path: Path) -> None:
     assert answer is not None
     assert produced is not None
     assert request.generation_id == 3  # type: ignore[attr-defined]
-    assert answer.error_code == 27  # type: ignore[attr-defined]
+    assert answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS  # type: ignore[attr-defined]
     assert produced.topic_data[0].partition_data[0].records == b"\x00\xff"  # type: ignore[attr-defined]
 
 
@@ -124,7 +124,7 @@ def test_long_frames_become_messages_when_they_are_asked_for(tmp_path: Path) -> 
     writer = SessionWriter(tmp_path / "s")
     writer.write(HEAD)
     sent = HeartbeatRequest(group_id="g" * 5000, generation_id=1, member_id="m")
-    got = HeartbeatResponse(error_code=27)
+    got = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
     writer.write_long(exchanged(), encode_request(sent, 4, 7, "svc"))
     writer.write_long(exchanged("answer"), b"\0\0\0\x07\0" + got.encode(4))
     writer.close()

@@ -1,5 +1,8 @@
 """Records for property tests."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from hypothesis import strategies as st
 
 from fakebroker.records.record_codec import Record
@@ -10,11 +13,11 @@ headers = st.lists(st.tuples(st.binary(max_size=5), st.one_of(st.none(), st.bina
 contents = st.lists(st.tuples(times_ms, blobs, blobs, headers), min_size=1, max_size=80)
 
 
-def as_records(content: list[tuple], base_offset: int = 0) -> list[Record]:
+def as_records(content: list[tuple[Any, ...]], base_offset: int = 0) -> list[Record]:
     """(time, key, value, headers) as records with rising offsets."""
     return [Record(base_offset + n, *fields) for n, fields in enumerate(content)]
 
 
-def tidy(records: object) -> list[Record]:
+def tidy(records: Iterable[Record]) -> list[Record]:
     """Records with their headers as tuples, to compare."""
     return [record._replace(headers=tuple(record.headers)) for record in records]

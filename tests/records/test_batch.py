@@ -1,5 +1,7 @@
 """Record batches: header, checksum, patching, building and reading; vectors come from aiokafka and kafka-python."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,7 +79,7 @@ def test_others_read_what_is_written(reader_class: type, codec: int) -> None:
 
 @pytest.mark.rules("RB-1", "RB-4")
 @given(contents, st.integers(0, 2**40), st.sampled_from(CODECS))
-def test_round_trip(content: list, base_offset: int, codec: int) -> None:
+def test_round_trip(content: list[tuple[Any, ...]], base_offset: int, codec: int) -> None:
     """What is built is read, whatever is in the records."""
     records = as_records(content, base_offset)
     assert tidy(read_records(build_batch(records, codec=codec))) == records

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.errors import ErrorCode
 from fakebroker.records import compression
 from fakebroker.records.compression import GZIP, LZ4, SNAPPY, ZSTD, compress, decompress
 from fakebroker.records.faults import BadCompression, InvalidRecord
@@ -97,7 +98,7 @@ def test_codecs_that_do_not_exist(codec: int) -> None:
     """Ids 5 to 7 are answered -1, as Kafka does."""
     with pytest.raises(BadCompression, match=f"codec {codec} does not exist") as caught:
         decompress(codec, b"")
-    assert caught.value.code == -1
+    assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_gzip_members_and_what_follows_them() -> None:

@@ -38,9 +38,9 @@ def test_sets_that_are_refused() -> None:
     with pytest.raises(CorruptBatch) as caught:
         batch_from_message_set(RECORDED[:34] + b"z")
     assert caught.value.code == ErrorCode.CORRUPT_MESSAGE
-    with pytest.raises(InvalidRecord, match="formats 0 and 1") as caught:
+    with pytest.raises(InvalidRecord, match="formats 0 and 1") as refused:
         batch_from_message_set(RECORDED + build_message_set(RECORDS, 0))
-    assert caught.value.code == ErrorCode.INVALID_RECORD
+    assert refused.value.code == ErrorCode.INVALID_RECORD
     with pytest.raises(InvalidRecord, match="not alone"):
         batch_from_message_set(RECORDED + build_message_set(RECORDS, 1, codec=1))
 

@@ -20,13 +20,13 @@ RECORDED = bytes.fromhex(  # produced by tests of Kafka 3.9.1 (reference dialogu
 )
 
 
-def plain(data: bytes) -> list[tuple]:
+def plain(data: bytes) -> list[tuple[int, int, bytes | None, bytes | None]]:
     """(offset, timestamp, key, value) of every message, wrappers opened."""
     opened = [inner for message in read_message_set(data) for inner in unwrap(message)]
     return [(m.offset, m.timestamp_ms, m.key, m.value) for m in opened]
 
 
-def expected(magic: int, shift: int = 0) -> list[tuple]:
+def expected(magic: int, shift: int = 0) -> list[tuple[int, int, bytes | None, bytes | None]]:
     """What `plain` must say of RECORDS in a format."""
     return [(r.offset + shift, r.timestamp_ms if magic else -1, r.key, r.value) for r in RECORDS]
 

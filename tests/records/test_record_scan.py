@@ -1,9 +1,12 @@
 """The loop that looks at every record of a produced batch."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import (
     BatchHeader,
     assemble,
@@ -23,7 +26,7 @@ from tests.records.strategies import as_records, contents
 
 @pytest.mark.rules("PD-14", "PD-16", "PD-21", "RB-5")
 @given(contents, st.sampled_from([0, 1, 2, 3, 4]))
-def test_sees_what_reading_sees(content: list, codec: int) -> None:
+def test_sees_what_reading_sees(content: list[tuple[Any, ...]], codec: int) -> None:
     """Times and missing keys are those of the records, headers and large values or not."""
     records = as_records(content)
     seen = scan(build_batch(records, codec=codec))
@@ -129,7 +132,7 @@ VALUES = st.sampled_from([None, b"", b"value", b"v" * 70])
 
 
 @given(st.lists(st.tuples(st.integers(1, 90), KEYS, VALUES, st.integers(-3, 20)), min_size=1, max_size=4), st.data())
-def test_runs_of_records_alike_are_seen_as_one_by_one(runs: list[tuple], data: st.DataObject) -> None:
+def test_runs_of_records_alike_are_seen_as_one_by_one(runs: list[tuple[Any, ...]], data: st.DataObject) -> None:
     """Records laid out alike are looked at all at once; whole or with any byte damaged nothing else comes of it."""
     records: list[Record] = []
     for count, key, value, step_ms in runs:
@@ -155,7 +158,7 @@ def test_bad_compression_is_minus_one() -> None:
     for codec in range(1, 8):
         with pytest.raises(BadCompression) as caught:
             scan(assemble(parse_header(batch)._replace(attributes=codec), batch[61:]))
-        assert caught.value.code == -1
+        assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def scanned_in_steps(batch: bytes) -> tuple[Scan, int]:

@@ -66,7 +66,7 @@ def test_cut_and_changed_bytes_raise_nothing_but_wire_errors(data: st.DataObject
         cls.decode(cut, version)
 
 
-GOLDEN = {
+GOLDEN: dict[int, tuple[str, dict[str, Any]]] = {
     # number, version: (bytes of the value, some of its fields)
     3: ("0000" + "00000005" + "01" + "0008" + "00000000000000ff", {"epoch": 5, "metadata_hash": 255}),
     6: (

@@ -37,7 +37,7 @@ def scan_all(data: bytes, count: int) -> tuple[int, int, int, bool]:
 @example([(None, None, 0)])
 @example([(b"k", bytes(n), n) for n in range(140)])
 @example([(bytes(n), None, 3) for n in range(140)])
-def test_right_records_are_usual(rows: list[tuple]) -> None:
+def test_right_records_are_usual(rows: list[tuple[bytes | None, bytes | None, int]]) -> None:
     """Whatever widths their fields have, up to two bytes each; the last may be as short as a record can be."""
     rows = [(None, None, 0), *rows] if rows[0][2] else rows  # times count from the first record's
     records = [Record(n, 1000 + delta, key, value) for n, (key, value, delta) in enumerate(rows)]

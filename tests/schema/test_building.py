@@ -4,6 +4,7 @@ import pytest
 
 from fakebroker.errors import InvalidArgument
 from fakebroker.schema.building import built
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequest
 from fakebroker.wire.registry import api
 
 
@@ -16,7 +17,7 @@ def test_mappings_become_structs_and_rows() -> None:
     )
 
     assert request.topics[0].partition_indexes == [0]
-    assert api("OffsetCommit").request.decode(commit.encode(2), 2)[0].group_id == "g"
+    assert OffsetCommitRequest.decode(commit.encode(2), 2)[0].group_id == "g"
 
 
 def test_a_field_that_does_not_exist_is_named_with_its_place() -> None:

@@ -1,6 +1,7 @@
 """What the generated codecs do, rule by rule, on declarations made for it."""
 
 import tracemalloc
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -45,7 +46,8 @@ def written_in_steps(message: OffsetFetchResponse, version: int) -> list[bytes]:
         try:
             next(steps)
         except StopIteration as end:
-            return end.value
+            encoded: list[bytes] = end.value
+            return encoded
 
 
 @pytest.mark.rules("GEN-1", "GEN-2")
@@ -257,7 +259,7 @@ def test_a_length_beyond_the_input_is_refused_before_allocation(version: int, ol
 def start_of(name: str, version: int) -> int:
     """Where a field begins in an empty message: there its length is, so one entry more changes bytes from there on."""
     empty = Everything().encode(version)
-    one = {"text": "\x01", "data": b"\x01", "numbers": [0], "names": [""], "inners": [Inner()]}
+    one: dict[str, Any] = {"text": "\x01", "data": b"\x01", "numbers": [0], "names": [""], "inners": [Inner()]}
     one["lines"] = [(0, -1, -1, [], None, 7)]
     other = Everything(**{name: one[name]}).encode(version)
     width = 1 if version == 2 else 2 if name == "text" else 4

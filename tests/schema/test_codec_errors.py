@@ -3,6 +3,7 @@
 import pytest
 
 from fakebroker.errors import WireError
+from fakebroker.schema import Message
 from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from fakebroker.wire.messages.metadata import MetadataRequest
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
@@ -24,7 +25,7 @@ from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCo
         (MetadataRequest, 9, "01 00 00 00 01 00 05 61", "at tags, near byte 5 of 8: a length of 5 with 1 bytes left"),
     ],
 )
-def test_decoding(message, version: int, data: str, words: str) -> None:
+def test_decoding(message: type[Message], version: int, data: str, words: str) -> None:
     """The error of bad bytes names the field that was being read and the position near it."""
     with pytest.raises(WireError) as refused:
         message.decode(bytes.fromhex(data), version)

@@ -1,6 +1,7 @@
 """Messages as data for JSON, and back."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -84,7 +85,7 @@ def test_fields_of_other_versions_are_ignored() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_wrong_is_named(data: dict, words: str) -> None:
+def test_what_is_wrong_is_named(data: dict[str, Any], words: str) -> None:
     """Data that is no such message raises WireError with the path."""
     with pytest.raises(WireError) as refused:
         from_json(Everything, 0, data)

@@ -5,6 +5,7 @@ Rewrite them with FAKEBROKER_REWRITE=1, and commit a changed listing only if you
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ APPROVED = [
 
 
 @pytest.mark.parametrize("source", APPROVED, ids=lambda source: source.title)
-def test_generated_source_is_as_approved(source) -> None:
+def test_generated_source_is_as_approved(source: Any) -> None:
     """The generator writes what somebody has read and found good."""
     listing = LISTINGS / (source.title.replace(" ", "_") + ".txt")
     if os.environ.get("FAKEBROKER_REWRITE") == "1":

@@ -118,7 +118,12 @@ def test_defaults_are_allowed_values() -> None:
 )
 def test_rendered_values_parse_to_themselves(kind: int, number: int, fraction: float, items: list[str]) -> None:
     """parse(render(value)) is the value, for every type."""
-    value = {DOUBLE: fraction, BOOLEAN: bool(number % 2), LIST: tuple(items)}.get(kind, number)
+    values: dict[int, bool | float | tuple[str, ...]] = {
+        DOUBLE: fraction,
+        BOOLEAN: bool(number % 2),
+        LIST: tuple(items),
+    }
+    value = values.get(kind, number)
     text = render(value)
     assert text is not None
     assert parse(setting(kind), text) == value

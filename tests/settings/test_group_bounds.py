@@ -39,7 +39,7 @@ TAKEN = [
     {"max.assignment.interval.ms": 500, "assignment.interval.ms": 500},
     {"assignment.interval.ms": 0},
 ]
-REFUSED_OF_ONE = [
+REFUSED_OF_ONE: list[dict[str, object]] = [
     {"group.streams.num.standby.replicas": 3},
     {"group.streams.num.standby.replicas": 1, "group.streams.max.standby.replicas": 0},
     {"group.share.record.lock.duration.ms": 14999},
@@ -47,7 +47,7 @@ REFUSED_OF_ONE = [
     {"group.share.max.share.sessions": 199},
     {"group.coordinator.rebalance.protocols": "consumer,streams"},
 ]
-TAKEN_OF_ONE = [
+TAKEN_OF_ONE: list[dict[str, object]] = [
     {"group.streams.num.standby.replicas": 2},
     {"group.share.min.record.lock.duration.ms": 30000},
     {"group.share.max.share.sessions": 200},

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fakebroker.settings import SettingError, Settings
+from fakebroker.settings import SettingError, Settings, broker_internal
 from fakebroker.settings.declare import PASSWORD, TYPE_NAMES, Allowed, Form, OneOf, Range, Setting, render
 from fakebroker.settings.message_formats import format_versions
 from fakebroker.settings.table import (
@@ -17,7 +17,6 @@ from fakebroker.settings.table import (
     GROUP,
     TOPIC,
     TOPIC_BEFORE_4,
-    broker_internal,
 )
 
 FACTS_FILE = Path(__file__).resolve().parents[1] / "data" / "settings.tsv"

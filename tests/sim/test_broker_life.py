@@ -300,7 +300,7 @@ def test_who_leads_without_having_everything_loses_the_rest(lab: ClusterLab) -> 
 @pytest.mark.rules("CLU-63", "CLU-64")
 def test_a_coordinator_without_replicas() -> None:
     """Refusals and reads are answered at once, everything else waits and gets 15; what was written counts later."""
-    lab = ClusterLab(**SETTINGS, **{"min.insync.replicas": 2})
+    lab = ClusterLab(**SETTINGS, min_insync_replicas=2)
     lab.cluster.topics.create("t", assignments=[[lab.a]])
     member, other = lab.at(lab.a), lab.at(lab.a)
     member_id = stable(member)
@@ -324,7 +324,7 @@ def test_a_coordinator_without_replicas() -> None:
 @pytest.mark.rules("CLU-65")
 def test_before_4_a_coordinator_refuses_at_once() -> None:
     """3.9: commits are 15 at once and not stored; heartbeats and leaving are served."""
-    lab = ClusterLab("3.9", **SETTINGS, **{"min.insync.replicas": 2})
+    lab = ClusterLab("3.9", **SETTINGS, min_insync_replicas=2)
     lab.cluster.topics.create("t", assignments=[[lab.a]])
     member = lab.at(lab.a)
     member_id = stable(member)
@@ -344,7 +344,7 @@ def test_before_4_a_coordinator_refuses_at_once() -> None:
 @pytest.mark.rules("CLU-64")
 def test_a_group_deleted_without_replicas_is_gone() -> None:
     """The answer is 15, and yet it is deleted."""
-    lab = ClusterLab(**SETTINGS, **{"min.insync.replicas": 2})
+    lab = ClusterLab(**SETTINGS, min_insync_replicas=2)
     lab.cluster.topics.create("t", assignments=[[lab.a]])
     client = lab.at(lab.a)
     assert commit(client, "", 5, generation=-1) == 0
@@ -361,7 +361,7 @@ def test_a_group_deleted_without_replicas_is_gone() -> None:
 @pytest.mark.rules("CLU-82")
 def test_loading_can_be_stretched() -> None:
     """A broker that takes a group over answers 14 as long as it is set to load, but Heartbeat 0."""
-    lab = ClusterLab(**SETTINGS, **{"fakebroker.coordinator.load.ms": 2000})
+    lab = ClusterLab(**SETTINGS, fakebroker_coordinator_load_ms=2000)
     member_id = stable(lab.at(lab.a))
     lab.network.stop_node(lab.a)
     at_b = lab.at(lab.b)

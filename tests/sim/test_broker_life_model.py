@@ -52,7 +52,7 @@ def check(cluster: Cluster) -> None:
 @given(STEPS)
 def test_any_order(steps: list[tuple[str, int]]) -> None:
     """After each step the state is one that a cluster can have; with all back, writes and commits are accepted."""
-    lab = ClusterLab(**SETTINGS, **{"min.insync.replicas": 2})
+    lab = ClusterLab(**SETTINGS, min_insync_replicas=2)
     lab.cluster.topics.create("t", assignments=[[1, 2, 3]])
     for operation, node_id in steps:
         act(lab, operation, node_id)

@@ -10,6 +10,7 @@ from fakebroker.wire.messages.describe_topic_partitions import TopicRequest
 from fakebroker.wire.messages.elect_leaders import TopicPartitions
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
+from tests.support.cluster import by_kafka_name
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import long_poll
 
@@ -18,7 +19,7 @@ class ClusterLab(SimEngine):
     """Three brokers. `a` coordinates group "g", `b` is to take over."""
 
     def __init__(self, as_release: str = "4.3", **settings: object) -> None:
-        values = {"group.initial.rebalance.delay.ms": 0, **settings}
+        values = {"group.initial.rebalance.delay.ms": 0, **by_kafka_name(settings)}
         super().__init__(values, as_release=as_release, node_ids=(1, 2, 3))
         first = self.cluster.group_partition("g").leader
         self.a, self.b, self.c = first, first % 3 + 1, (first + 1) % 3 + 1
@@ -79,7 +80,7 @@ def test_a_coordinator_stops(lab: ClusterLab) -> None:
 @pytest.mark.rules("CLU-5", "CLU-26")
 def test_the_only_replica_of_a_coordinator_stops() -> None:
     """Its groups are 15 and 16 everywhere until it is back; then it has read its log."""
-    lab = ClusterLab(**{"offsets.topic.replication.factor": 1})
+    lab = ClusterLab(offsets_topic_replication_factor=1)
     member_id = stable(lab.at(lab.a))
     lab.network.stop_node(lab.a)
     at_c = lab.at(lab.c)
@@ -110,9 +111,21 @@ def test_a_broker_is_down(lab: ClusterLab) -> None:
         lab.cluster.topics.create(name, assignments=[replicas])
     lab.network.stop_node(a)
 
-    assert row(lab, 0) == [(9, b, [b, c], [b, c], []), (5, -1, [], [], []), (9, b, [b], [b], [])]
-    assert row(lab, 4) == [(0, b, [a, b, c], [b, c], []), (5, -1, [a], [], []), (0, b, [b, a], [b], [])]
-    assert row(lab, 7) == [(0, b, [a, b, c], [b, c], [a]), (5, -1, [a], [], [a]), (0, b, [b, a], [b], [a])]
+    assert row(lab, 0) == [
+        (ErrorCode.REPLICA_NOT_AVAILABLE, b, [b, c], [b, c], []),
+        (ErrorCode.LEADER_NOT_AVAILABLE, -1, [], [], []),
+        (ErrorCode.REPLICA_NOT_AVAILABLE, b, [b], [b], []),
+    ]
+    assert row(lab, 4) == [
+        (0, b, [a, b, c], [b, c], []),
+        (ErrorCode.LEADER_NOT_AVAILABLE, -1, [a], [], []),
+        (0, b, [b, a], [b], []),
+    ]
+    assert row(lab, 7) == [
+        (0, b, [a, b, c], [b, c], [a]),
+        (ErrorCode.LEADER_NOT_AVAILABLE, -1, [a], [], [a]),
+        (0, b, [b, a], [b], [a]),
+    ]
     at_c = lab.at(c)
     described = at_c.ask("DescribeTopicPartitions", 0, topics=[TopicRequest(name=name) for name in "tuw"])
     partitions = [partition for topic in described.topics for partition in topic.partitions]
@@ -122,7 +135,14 @@ def test_a_broker_is_down(lab: ClusterLab) -> None:
     assert [(broker.broker_id, broker.port, broker.is_fenced) for broker in fenced] == [
         (node_id, 9091 + node_id, node_id == a) for node_id in (1, 2, 3)
     ]
-    assert (elect(at_c, "tuw", 0), elect(at_c, "tuw", 1)) == ([80, 80, 84], [84, 83, 84])
+    assert (elect(at_c, "tuw", 0), elect(at_c, "tuw", 1)) == (
+        [
+            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+            ErrorCode.ELECTION_NOT_NEEDED,
+        ],
+        [ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, ErrorCode.ELECTION_NOT_NEEDED],
+    )
 
     lab.network.start_node(a)
     leaders = {topic.name: topic.partitions[0] for topic in lab.cluster.topics}

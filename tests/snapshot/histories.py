@@ -95,7 +95,7 @@ def _produce(broker: FakeBroker, n: int) -> None:
     topic, now = TOPICS[n % 3], broker.broker_clock.now()
     records = [Record(each, now.wall_ms - n, b"k", b"v" * n) for each in range(n % 4 + 1)]
     log = broker.engine.cluster.topics.get(topic)
-    producer = (
+    producer: dict[str, Any] = (
         {"producer_id": n, "producer_epoch": 0, "base_sequence": 0, "transactional": n % 2 == 0} if n > 10 else {}
     )
     if log is not None:

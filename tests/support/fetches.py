@@ -43,9 +43,7 @@ class Pending(Sent):
 
     def partitions(self) -> list[tuple[str | bytes, PartitionData]]:
         """(topic name or id, partition) in the order of the answer."""
-        return [
-            (entry.topic or entry.topic_id, data) for entry in self.response.responses for data in entry.partitions
-        ]
+        return [(entry.topic or entry.topic_id, data) for entry in self.response.responses for data in entry.partitions]
 
     def only(self) -> PartitionData:
         """The one partition answered."""
@@ -61,7 +59,8 @@ class Pending(Sent):
 
     def hang_up(self) -> None:
         """The client goes away."""
-        for _, callback in self.call.connection.watched:
+        connection: Any = self.call.connection  # the one of `make_call`, which keeps what it is told
+        for _, callback in connection.watched:
             callback(self.call.now)
 
 

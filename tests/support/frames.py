@@ -17,6 +17,9 @@ JOIN: dict[str, Any] = {
     "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
 }
 
+OffsetRow = tuple[int, int, int, int, str | None]
+"""A partition in an OffsetCommit: index, offset, leader epoch, commit time, metadata."""
+
 
 def long_poll(max_wait_ms: int, fetch_offset: int = 0, topic: str = "t", correlation_id: int = 1) -> bytes:
     """A Fetch that waits for a record of a topic that exists; one without topics is answered at once."""

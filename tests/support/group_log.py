@@ -13,8 +13,12 @@ class GroupLog:
     """The records of a shard's partition, and the events of its cluster, each told once."""
 
     cluster: Cluster
-    shard: Shard
     _read = 0  # the offset of the first record that was not told yet
+
+    @property
+    def shard(self) -> Shard:
+        """The shard of the group."""
+        raise NotImplementedError
 
     def written(self) -> list[list[GroupRecord | GroupEntry]]:
         """The batches of group records written since the last call."""

@@ -1,13 +1,14 @@
 """A group without a broker: a host that keeps what it is told, a clock that is driven, requests with short names."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import GroupHolds, Hold, Phase
 from fakebroker.core.groups.classic.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.core.groups.host import GroupHost
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue
@@ -34,7 +35,7 @@ class OneGroup(TimeDriven):
         self.write_result = ErrorCode.NONE
         self.on_write: Callable[[], None] | None = None  # looks at the group in the middle of a write
         self._ids = 0
-        self.group = ClassicGroup("g", self, self.now)
+        self.group = ClassicGroup("g", cast(GroupHost, self), self.now)  # which it asks for no more than is here
 
     # -- GroupHost ---------------------------------------------------------------------------------------------------
 

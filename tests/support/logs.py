@@ -65,7 +65,5 @@ def batch(*times_ms: int, key: bytes | None = b"k", value: bytes | None = b"v", 
 
 def keyed(*pairs: tuple[str | None, str | None], time_ms: int = T0, **fields: Any) -> bytes:
     """A batch of (key, value) records."""
-    return build_batch(
-        [Record(n, time_ms, key and key.encode(), value and value.encode()) for n, (key, value) in enumerate(pairs)],
-        **fields,
-    )
+    encoded = [tuple(None if text is None else text.encode() for text in pair) for pair in pairs]
+    return build_batch([Record(n, time_ms, key, value) for n, (key, value) in enumerate(encoded)], **fields)

@@ -18,6 +18,7 @@ from fakebroker.listeners import Listener
 from fakebroker.records.batch import read_records
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.record_codec import Record
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.registry import api
 from tests.support.cluster import make_cluster
 from tests.support.parked import Parked
@@ -70,12 +71,18 @@ class OffsetsCluster(TimeDriven):
         self.coordinator.load(self.partition(group_id).index, self.now, for_ms=MINUTE)
 
     def group(self, group_id: str = "g") -> ClassicGroup:
-        group = self.shard(group_id).group(group_id)
+        group = self.found(group_id)
         assert group is not None, f"there is no group {group_id}"
         return group
 
+    def found(self, group_id: str = "g") -> ClassicGroup | None:
+        """The group, None if there is none."""
+        group = self.shard(group_id).group(group_id)
+        assert group is None or isinstance(group, ClassicGroup)
+        return group
+
     def exists(self, group_id: str = "g") -> bool:
-        return self.shard(group_id).group(group_id) is not None
+        return self.found(group_id) is not None
 
     def offsets(self, group_id: str = "g") -> dict[PartitionKey, int]:
         """What is committed, {} if the group is not there."""
@@ -184,11 +191,7 @@ class OffsetsCluster(TimeDriven):
         """OffsetCommit; (topic, partition, code) as answered. From v10 on topics go by id."""
         rows = [(*place, offset) for place, offset in offsets.items()] if isinstance(offsets, Mapping) else offsets
         topics = [
-            api("OffsetCommit")
-            .request.fields[-1]
-            .type.element(  # type: ignore[union-attr]
-                **self.named(name, version), partitions=[(index, offset, -1, own_ms, metadata)]
-            )
+            OffsetCommitRequestTopic(**self.named(name, version), partitions=[(index, offset, -1, own_ms, metadata)])
             for name, index, offset in rows
         ]
         answer = self.ask("OffsetCommit", version, group_id=group_id, topics=topics, **request)
@@ -244,5 +247,6 @@ def state_of(shard: Shard) -> dict[str, Any]:
             {stored[:2]: stored for stored in group.offsets},
         )
         for group in shard
+        if isinstance(group, ClassicGroup)
         if group.protocol_type or not group.offsets.is_empty()
     }

@@ -4,7 +4,8 @@ import time
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver

@@ -29,7 +29,7 @@ def guarded_lab(**settings: Any) -> SimEngine:
 def client_of(lab: SimEngine, name: str = "alice") -> Client:
     """A client that is this user; the login itself is another matter."""
     client = lab.client()
-    client.socket.connection.principal = Principal(name)  # type: ignore[attr-defined]
+    client.socket.connection.principal = Principal(name)
     return client
 
 

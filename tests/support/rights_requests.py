@@ -247,9 +247,9 @@ def transactions(chance: Random, names: Names) -> Request:
     name, group = names.transactional_ids[0], chance.choice(names.groups[:2])
     if api == "AddPartitionsToTxn":
         topics = [{"name": each, "partitions": [0]} for each in some(chance, [*names.topics[:2], "none"])]
-        fields = {f"v3_and_below_{field}": value for field, value in producer.items()}
-        return api, 3, {"v3_and_below_transactional_id": name, "v3_and_below_topics": topics, **fields}
-    fields = {"transactional_id": name, **producer}
+        old = {f"v3_and_below_{field}": value for field, value in producer.items()}
+        return api, 3, {"v3_and_below_transactional_id": name, "v3_and_below_topics": topics, **old}
+    fields: dict[str, Any] = {"transactional_id": name, **producer}
     if api == "EndTxn":
         return api, 3, fields | {"committed": True}
     fields["group_id"] = group

@@ -112,7 +112,7 @@ def scenario(timeline: Sequence[Step], **changes: Any) -> Scenario:
 
 def actor(name: str, **changes: Any) -> Actor:
     """An actor whose client id is its name."""
-    fields = {"name": name, "client_id": name, "versions": {}, "node": None, "place": Place(FILE, 0)}
+    fields: dict[str, Any] = {"name": name, "client_id": name, "versions": {}, "node": None, "place": Place(FILE, 0)}
     return Actor(**{**fields, **changes})
 
 

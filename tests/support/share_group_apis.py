@@ -44,10 +44,14 @@ class ShareGroupApis(GroupApis):
         return self.ask("DeleteShareGroupOffsets", 0, group_id=group_id, topics=entries)
 
     def describe(self, topics: dict[str, list[int]] | None = None, group_id: str = "g", version: int = 1) -> Any:
-        entries = topics and [
-            describing.DescribeShareGroupOffsetsRequestTopic(topic_name=name, partitions=indexes)
-            for name, indexes in topics.items()
-        ]
+        entries = (
+            None
+            if topics is None
+            else [
+                describing.DescribeShareGroupOffsetsRequestTopic(topic_name=name, partitions=indexes)
+                for name, indexes in topics.items()
+            ]
+        )
         group = describing.DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=entries)
         return self.ask("DescribeShareGroupOffsets", version, groups=[group]).groups[0]
 

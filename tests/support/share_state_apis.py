@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.registry import api
 from tests.support.group_apis import GroupApis
 
@@ -46,7 +47,7 @@ def check_each_partition(lab: ShareStateApis, name: str) -> None:
 
     refused, served = lab.outcomes(name, {"partition": -1}, {"partition": 1})
 
-    assert (refused.partition, refused.error_code, bool(refused.error_message)) == (-1, 42, True)
+    assert (refused.partition, refused.error_code, bool(refused.error_message)) == (-1, ErrorCode.INVALID_REQUEST, True)
     assert (served.partition, served.error_code, served.error_message) == (1, 0, None)
 
 
@@ -60,7 +61,7 @@ def check_other_coordinator(make_call: MakeCall, name: str) -> None:
     """Of share partitions that another broker coordinates: 16 with a text, in the partition."""
     lab = ShareStateApis(make_call, node_ids=(1, 2))
     answers = [lab.outcomes(name, {"partition": 0}, group_id=f"g{number}")[0] for number in range(20)]
-    refused = [answer for answer in answers if answer.error_code == 16]
+    refused = [answer for answer in answers if answer.error_code == ErrorCode.NOT_COORDINATOR]
 
     assert refused
     assert all(answer.error_message for answer in refused)

@@ -84,12 +84,12 @@ class ShareStateHistory:
             first = last + 1 + self.chance.choice([0, 0, 1, 3])
         return batches
 
-    def _ask(self, api: str, version: int, partition: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _ask(self, api: str, version: int, partition: int, fields: Mapping[str, Any]) -> dict[Any, Any]:
         """What was answered of the partition: batches by offset, because how they are cut says nothing."""
         topics = [{"topic_id": self.topic_id, "partitions": [{"partition": partition, **fields}]}]
         [result] = self.client.request(api, version, group_id=self.group_id, topics=topics).results
         [answer] = result.partitions
-        told = {
+        told: dict[Any, Any] = {
             name: getattr(answer, name)
             for name in ("error_code", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count")
             if hasattr(answer, name)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch, parse_header, read_records, split_batches
 from fakebroker.records.record_codec import Record
 from fakebroker.testclient.scripted_client import ScriptedClients
@@ -23,8 +24,13 @@ SETTINGS: Mapping[str, object] = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": CLEANUP_MS,
     "group.initial.rebalance.delay.ms": 0,
 }
-CONCURRENT_TRANSACTIONS = 51
-NOT_YET = {14, 15, 16, CONCURRENT_TRANSACTIONS}
+CONCURRENT_TRANSACTIONS = ErrorCode.CONCURRENT_TRANSACTIONS
+NOT_YET = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    CONCURRENT_TRANSACTIONS,
+}
 PARTITIONS = 2
 
 Partition = tuple[str, int]
@@ -303,7 +309,7 @@ class TransactionHistory:
 
     def _describe(self) -> None:
         for each in self._described():
-            topics = sorted((topic.topic, sorted(topic.partitions)) for topic in each.topics)
+            topics: list[tuple[str, Any]] = sorted((topic.topic, sorted(topic.partitions)) for topic in each.topics)
             topics = [row for row in topics if row[0] != "__consumer_offsets"] + [
                 (name, len(indexes)) for name, indexes in topics if name == "__consumer_offsets"
             ]

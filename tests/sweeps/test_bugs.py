@@ -1,6 +1,7 @@
 """A sweep finds real bugs, with a real client: in two consumers that lose or count twice, and in the client itself."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,8 @@ def test_the_whole_sweep_of_a_correct_worker_finds_a_bug_of_its_client() -> None
 @pytest.mark.parametrize("bug", ["commits_first", "keeps_rows"])
 def test_the_whole_sweep_finds_each_bug(bug: str) -> None:
     """With a rebalance or a pause, which are what takes partitions away; nothing else breaks these workers."""
-    report = fakebroker.sweep(partial(every_order_is_summed_up, **{bug: True}), budget=None, jobs=JOBS)
+    flags: dict[str, Any] = {bug: True}
+    report = fakebroker.sweep(partial(every_order_is_summed_up, **flags), budget=None, jobs=JOBS)
 
     found = broken(report) - KNOWN_OF_THE_CLIENT
     assert found

@@ -247,7 +247,7 @@ def test_brokers_are_made_as_one_says() -> None:
 )
 def test_what_cannot_be_is_refused_before_anything_runs(asked: dict[str, Any], message: str) -> None:
     """The error names the field and what is right."""
-    ran = []
+    ran: list[Any] = []
 
     with pytest.raises(InvalidArgument) as refused:
         fakebroker.sweep(ran.append, **asked)

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 from fakebroker.client.connection import ClientConnection
+from fakebroker.errors import ErrorCode
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.framing import with_length
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.wire.responses import encode_response
 
 REQUEST = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
-ANSWER = with_length(encode_response(HeartbeatResponse(error_code=27), 0, 1))
+ANSWER = with_length(encode_response(HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), 0, 1))
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_a_request_goes_out_and_its_answer_comes_in(driver: TcpDriver, listening
         broker.sendall(ANSWER)
 
         assert driver.pass_time(10_000, lambda: pending.is_done)
-    assert pending.result() == HeartbeatResponse(error_code=27)
+    assert pending.result() == HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def test_time_that_is_over_is_told(driver: TcpDriver, listening: socket.socket) -> None:

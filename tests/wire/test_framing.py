@@ -11,7 +11,8 @@ TLS_HELLO = bytes.fromhex("16030100f8010000f40303")
 
 
 def read(pieces: list[bytes], limit_bytes: int = 1000) -> list[bytes]:
-    reader, frames = FrameReader(limit_bytes), []
+    reader = FrameReader(limit_bytes)
+    frames: list[bytes] = []
     for piece in pieces:
         reader.receive(piece)
         frames += reader.frames()

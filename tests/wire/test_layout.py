@@ -28,6 +28,7 @@ from fakebroker.wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from tests.support.frames import OffsetRow
 
 OFFSETS = st.integers(-(2**63), 2**63 - 1)
 EPOCHS = st.integers(-(2**31), 2**31 - 1)
@@ -47,7 +48,7 @@ def layout(frame: bytes, message: type[Message], version: int) -> Layout:
 
 
 def commit(offsets: list[tuple[int, int]], metadata: str = "m") -> OffsetCommitRequest:
-    rows = [(index, offset, epoch, -1, metadata) for index, (offset, epoch) in enumerate(offsets)]
+    rows: list[OffsetRow] = [(index, offset, epoch, -1, metadata) for index, (offset, epoch) in enumerate(offsets)]
     return OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
 
 

@@ -18,7 +18,7 @@ FACTS = Path(__file__).resolve().parent.parent / "data" / "messages"
 LEFT_OUT = {"entityType", "kafka4Versions", "latestVersionUnstable"}
 ZERO = {"string": "", "bytes": b"", "records": None, "bool": False, "float64": 0.0, "uuid": bytes(16)}
 ALL_VERSIONS = parse_versions("0+")
-STORED = [
+STORED: list[type[Message]] = [
     offsets_schema.OffsetCommitKey,
     offsets_schema.OffsetCommitValue,
     offsets_schema.GroupMetadataKey,
@@ -31,7 +31,8 @@ STORED = [
 
 
 def facts_of(message: type[Message]) -> dict[str, Any]:
-    return json.loads((FACTS / f"{message.kafka_name}.json").read_text())
+    facts: dict[str, Any] = json.loads((FACTS / f"{message.kafka_name}.json").read_text())
+    return facts
 
 
 def within(inner: Versions, outer: Versions) -> Versions:
@@ -76,9 +77,9 @@ def default_of(fact: dict[str, Any]) -> Any:
         return ()
     if text is None:
         return ZERO.get(kind, 0)
-    return {"string": str, "bool": lambda value: str(value).lower() == "true"}.get(
-        kind, lambda value: int(str(value), 0)
-    )(text)
+    if kind == "string":
+        return str(text)
+    return str(text).lower() == "true" if kind == "bool" else int(str(text), 0)
 
 
 def declared(
@@ -144,5 +145,6 @@ def test_every_module_tells_its_versions() -> None:
     for message in MESSAGES:
         notes = __import__(message.__module__, fromlist=["x"]).__doc__
 
+        assert notes is not None
         assert f"key {message.api_key}" in notes
         assert "v1" in notes or message.versions.last == 0

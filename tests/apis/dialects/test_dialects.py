@@ -8,7 +8,7 @@ import pytest
 from fakebroker.client.connection import ClientConnection
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
-from fakebroker.errors import FakebrokerError, WireError
+from fakebroker.errors import ErrorCode, FakebrokerError, WireError
 from fakebroker.listeners import Address, Listener
 from fakebroker.schema import Message
 from fakebroker.wire.dialects import DIALECTS, overlays_of, response_to, versions_with
@@ -41,7 +41,8 @@ from tests.support.offsets import WEEK, OffsetsCluster
 from tests.support.time import DAY
 
 OFFSET_COMMIT, OFFSET_FETCH, DESCRIBE_GROUPS = 8, 9, 15
-NO_PARTITION, LOADING = 3, 14
+NO_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 class DialectCluster(OffsetsCluster):
@@ -145,7 +146,13 @@ def test_the_early_kip_88_tells_offsets() -> None:
 @pytest.mark.rules("DR-3")
 def test_the_early_kip_88_in_bytes() -> None:
     """After the members of each group come its offsets, one element a partition; there is no throttle time."""
-    group = Kip88Group(error_code=14, group_id="g", group_state="s", protocol_type="k", protocol_data="p")
+    group = Kip88Group(
+        error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        group_id="g",
+        group_state="s",
+        protocol_type="k",
+        protocol_data="p",
+    )
     group.members = [Kip88Member(member_id="m", client_id="c", client_host="h", member_metadata=b"d")]
     group.offsets = [("t", 1, 5, "x"), ("t", 2, 6, "")]
     head = pack(">ihh1sh1sh1sh1s", 1, 14, 1, b"g", 1, b"s", 1, b"k", 1, b"p")
@@ -276,7 +283,9 @@ def test_accidental_use_is_caught(draft: Message, version: int, released: type[M
 def test_offset_fetch_version_2_as_released() -> None:
     """Topics may be null, and the group's error follows them; there is no high watermark."""
     row = (0, 5, -1, "m", 0)
-    answer = OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name="t", partitions=[row])], error_code=14)
+    answer = OffsetFetchResponse(
+        topics=[OffsetFetchResponseTopic(name="t", partitions=[row])], error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    )
 
     assert OffsetFetchRequest(group_id="g", topics=None).encode(2) == b"\0\1g" + b"\xff" * 4
     assert answer.encode(2) == pack(">ih1siiqh1shh", 1, 1, b"t", 1, 0, 5, 1, b"m", 0, 14)

@@ -12,11 +12,12 @@ from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.events import CoordinatorMoved
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value, read_entry
-from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
+from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry, TopicPartition
 from fakebroker.settings import Settings
 from tests.core.offsets.histories import take
 from tests.support.logs import Pairs
@@ -201,16 +202,16 @@ def test_moving_to_another_broker_and_back() -> None:
 
     partition.lead(2, lab.now)
 
-    answer = parked.answer
-    assert (answer.code, answer.member_id, answer.generation) == (ErrorCode.NOT_COORDINATOR, newcomer, -1)
+    assert (parked.code, parked.member_id, parked.generation) == (ErrorCode.NOT_COORDINATOR, newcomer, -1)
     assert refusal(lab) is ErrorCode.NOT_COORDINATOR
     there = lab.cluster.nodes[2].coordinator.shard("g", lab.now)
     moved = there.group("g")
-    assert moved is not None
+    assert isinstance(moved, ClassicGroup)
     assert (moved.state, list(moved.members)) == (State.STABLE, [member])
     assert {stored[:2]: stored[2] for stored in moved.offsets} == {("t", 0): 5}
     lab.wait(9_999)
-    assert moved.state is State.STABLE  # its session began anew with the load
+    still = moved.state
+    assert still is State.STABLE  # its session began anew with the load
     lab.wait(1)
     assert moved.state is State.EMPTY
 
@@ -386,7 +387,7 @@ def go_on(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
     kind, *args = step
     group = lab.shard().group("g")
     if kind == "forget" and group:
-        lab.shard().delete_offsets(group, [(args[0], args[1])], lab.now)
+        lab.shard().delete_offsets(group, [TopicPartition(args[0], args[1])], lab.now)
     elif kind == "delete_group" and group and group.is_empty:
         lab.shard().delete_group(group.group_id, lab.now)
     elif kind == "delete_topic":

@@ -61,7 +61,7 @@ class Compacted:
                 continue
             for record in read_records(batch):
                 if record.offset not in aborted and record.key is not None:
-                    values[record.key.decode()] = record.value and record.value.decode()
+                    values[record.key.decode()] = None if record.value is None else record.value.decode()
         return {key: value for key, value in values.items() if value is not None and key != "end"}
 
     def _data(self, producer_id: int, first: int, marker: int) -> list[int]:

@@ -1,5 +1,7 @@
 """Tests of compaction."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +29,7 @@ def compacted(workshop: LogsCluster, **config: object) -> PartitionLog:
     return workshop.log(**{**own, **config})
 
 
-def write(workshop: LogsCluster, log: PartitionLog, *batches: dict[str, str | None], **fields: int) -> None:
+def write(workshop: LogsCluster, log: PartitionLog, *batches: Mapping[str, str | None], **fields: int) -> None:
     """One batch per dict, each an hour of record time after the one before it."""
     for pairs in batches:
         time_ms = T0 + log.log_end_offset * HOUR_MS
@@ -35,7 +37,7 @@ def write(workshop: LogsCluster, log: PartitionLog, *batches: dict[str, str | No
 
 
 def contents(log: PartitionLog) -> list[tuple[int, str, str | None]]:
-    return [(r.offset, (r.key or b"").decode(), r.value and r.value.decode()) for r in log.records()]
+    return [(r.offset, (r.key or b"").decode(), None if r.value is None else r.value.decode()) for r in log.records()]
 
 
 @pytest.mark.rules("CO-1", "CO-4")
@@ -248,7 +250,7 @@ def test_segments_are_merged_by_size() -> None:
     workshop = LogsCluster()
     size = len(keyed(("a", "1")))
     log = compacted(workshop, segment_bytes=2 * size)
-    write(workshop, log, *[{f"k{n}": "1"} for n in range(6)])
+    write(workshop, log, *({f"k{n}": "1"} for n in range(6)))
     workshop.wait(BACKOFF_MS)
 
     assert list(log.segments) in ([0, 2, 4, 5], [0, 1, 2, 3, 4, 5])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import CONSUMER_OFFSETS
+from fakebroker.records.offsets_topic import TopicPartition
 from tests.support.logs import NOW, LogsCluster, Pairs
 from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, state_of
 from tests.support.time import DAY
@@ -41,10 +42,12 @@ def take(lab: OffsetsCluster, number: int, step: tuple[Any, ...]) -> None:
     """One step of a history, the `number`-th; what does not fit the state is left out."""
     kind, *args = step
     shard = lab.shard()
-    group = shard.group(args[0]) if args and args[0] in GROUPS else None
+    group = lab.found(args[0]) if args and args[0] in GROUPS else None
     members = list(group.members) if group else []
     if kind == "commit":
-        who = {"member_id": members[0], "generation_id_or_member_epoch": group.generation} if group and members else {}
+        who: dict[str, Any] = {}
+        if group and members:
+            who = {"member_id": members[0], "generation_id_or_member_epoch": group.generation}
         lab.commit(dict.fromkeys(args[1], number), group_id=args[0], **who)
     elif kind == "join" and not members:
         lab.stable(args[0])
@@ -113,10 +116,10 @@ def test_tombstones_count_as_replaced_once_all_is_there_again() -> None:
     lab = lab_of(3_000, "4.3")
     for number in range(40):
         lab.commit({("t", 0): number})
-        lab.shard().delete_offsets(lab.group(), [("t", 0)], lab.now)
+        lab.shard().delete_offsets(lab.group(), [TopicPartition("t", 0)], lab.now)
         for again in range(10):
             lab.commit({("t", 0): again})
-    lab.shard().delete_offsets(lab.group(), [("t", 0)], lab.now)
+    lab.shard().delete_offsets(lab.group(), [TopicPartition("t", 0)], lab.now)
     lab.commit({("t", 1): 1})
 
     assert sum(record.value is None for record in lab.records()) < 5
@@ -128,7 +131,7 @@ def test_a_tombstone_after_an_open_transaction_stays() -> None:
     """Without it a load would find the transaction's offset pending, where the live group has it deleted."""
     lab = lab_of(0, "4.3")
     lab.pend({("t", 0): 1})
-    lab.shard().delete_offsets(lab.group(), [("t", 0)], lab.now)
+    lab.shard().delete_offsets(lab.group(), [TopicPartition("t", 0)], lab.now)
     for number in range(3):
         lab.commit({("t", 0): number})
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakebroker.core.logs.log import FoundOffset, PartitionLog
+from fakebroker.core.logs.log import PartitionLog
+from fakebroker.core.logs.log_time_search import FoundOffset
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch

@@ -22,13 +22,15 @@ STEPS = st.one_of(
 def take(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
     """One step of a history; what does not fit the state is left out."""
     kind, *args = step
-    group = lab.shard().group("g")
+    group = lab.found()
     members = list(group.members) if group else []
     if kind == "wait":
         lab.wait(args[0])
     elif kind == "commit":
         topic, partition, retention_ms = args
-        who = {"member_id": members[0], "generation_id_or_member_epoch": group.generation} if group and members else {}
+        who: dict[str, Any] = {}
+        if group and members:
+            who = {"member_id": members[0], "generation_id_or_member_epoch": group.generation}
         lab.commit({(topic, partition): 1}, version=4, retention_time_ms=retention_ms, **who)
     elif kind == "join" and not members:
         lab.stable(topics=args[0])

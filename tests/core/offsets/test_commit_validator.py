@@ -48,7 +48,10 @@ def test_a_rejection_stands_on_partitions_that_exist() -> None:
     """Others are unknown all the same."""
     topic: Any = OffsetsCluster().cluster.topics.get("t")
     rejection = CommitRejection(ErrorCode.ILLEGAL_GENERATION)
-    assert rejection.validate(topic, [(0, 5, -1, -1, None), (999, 5, -1, -1, None)]) == [(0, 22), (999, 3)]
+    assert rejection.validate(topic, [(0, 5, -1, -1, None), (999, 5, -1, -1, None)]) == [
+        (0, ErrorCode.ILLEGAL_GENERATION),
+        (999, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
     assert rejection.saw_unknown
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from fakebroker.core.groups.classic.states import State
+from fakebroker.errors import ErrorCode
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, OffsetEntry
@@ -74,8 +75,8 @@ def test_a_later_commit_renews_a_simple_offset() -> None:
 
     lab.wait(DAY)
     assert not lab.exists()
-    assert lab.commit_codes(generation_id_or_member_epoch=1, member_id="m") == [69]
-    assert lab.commit_codes(generation_id_or_member_epoch=1, member_id="m", version=8) == [22]
+    assert lab.commit_codes(generation_id_or_member_epoch=1, member_id="m") == [ErrorCode.GROUP_ID_NOT_FOUND]
+    assert lab.commit_codes(generation_id_or_member_epoch=1, member_id="m", version=8) == [ErrorCode.ILLEGAL_GENERATION]
     assert lab.commit_codes() == [0]
 
 
@@ -313,7 +314,7 @@ def test_a_group_with_nothing_but_handed_out_ids() -> None:
     lab.wait(PASS)
 
     assert not lab.exists()
-    assert lab.commit_codes(member_id="m-1", generation_id_or_member_epoch=0) == [69]
+    assert lab.commit_codes(member_id="m-1", generation_id_or_member_epoch=0) == [ErrorCode.GROUP_ID_NOT_FOUND]
 
 
 @pytest.mark.rules("EX-10", "CR-11")

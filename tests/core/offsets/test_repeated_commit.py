@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
-from fakebroker.records.offsets_topic import StoredOffset, stored_offset
+from fakebroker.records.offsets_topic import StoredOffset, TopicPartition, stored_offset
 from tests.support.offsets import PASS, OffsetsCluster, state_of
 from tests.support.time import DAY, MINUTE
 
@@ -46,7 +46,7 @@ class Life:
 
     def take(self, kind: str, *args: Any) -> None:
         lab, shard = self.lab, self.lab.shard()
-        group = shard.group("g")
+        group = lab.found()
         if kind in ("commit", "again"):
             self.commit(shard, group or shard.create_group("g", lab.now), args[0], again=kind == "again")
         elif kind == "delete" and group is not None:
@@ -94,8 +94,8 @@ class Life:
         return [*group.offsets], group.offsets.partitions(), group.offsets.check_ms, self.lab.expired()
 
 
-def _partitions(name: str) -> list[tuple[str, int]]:
-    return [(topic, index) for topic, index, _ in COMMITS[name]]
+def _partitions(name: str) -> list[TopicPartition]:
+    return [TopicPartition(topic, index) for topic, index, _ in COMMITS[name]]
 
 
 @pytest.mark.rules("OC-13", "LD-2", "EX-8", "CR-14")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from tests.support.engine import Client
 from tests.support.rights import allow, ask, client_of, guarded_lab
 
@@ -33,10 +34,10 @@ def test_a_subscription_needs_describe_on_each_topic() -> None:
     """29 for the whole heartbeat, also when only one of the topics is missing its right."""
     lab = guarded_lab()
     client = client_of(lab)
-    assert joined(client, "g", SubscribedTopicNames=["t"]).error_code == 30
+    assert joined(client, "g", SubscribedTopicNames=["t"]).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
     allow(lab, "READ", "GROUP", "g")
     allow(lab, "DESCRIBE", name="t")
-    assert joined(client, "g", SubscribedTopicNames=["t", "u"]).error_code == 29
+    assert joined(client, "g", SubscribedTopicNames=["t", "u"]).error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert joined(client, "g", SubscribedTopicNames=["t"]).error_code == 0
 
 
@@ -71,7 +72,7 @@ def test_a_group_with_hidden_topics_is_hidden() -> None:
         (group,) = ask(client, "ConsumerGroupDescribe", 1, GroupIds=["g"]).groups
         return group.error_code, len(group.members)
 
-    assert described() == (29, 0)
+    assert described() == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, 0)
     allow(lab, "DESCRIBE", name="t")
     assert described() == (0, 1)
 
@@ -84,7 +85,7 @@ def test_internal_topics_are_made_with_create() -> None:
     for name in ("g", "h"):
         allow(lab, "READ", "GROUP", name)
     allow(lab, "DESCRIBE", name="t")
-    assert streams(client, "g").error_code == 29
+    assert streams(client, "g").error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
     allow(lab, "DESCRIBE", name="changelog")
     answer = streams(client, "g")
     assert answer.error_code == 0

@@ -9,6 +9,7 @@ from fakebroker.core.security.acls import Permission
 from fakebroker.engine.authorization.needs import NEEDS
 from fakebroker.engine.error_response import value_of
 from fakebroker.engine.faults import entries
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.release import release
@@ -48,9 +49,9 @@ def test_members_need_read_on_the_group(name: str) -> None:
         fields |= {"ProtocolType": "consumer", "SessionTimeoutMs": 10_000, "Protocols": []}
     if name == "LeaveGroup":
         fields["Members"] = [{"MemberId": "m"}]
-    assert ask(client, name, 3, **fields).error_code == 30
+    assert ask(client, name, 3, **fields).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
     allow(lab, "READ", "GROUP", "g")
-    assert ask(client, name, 3, **fields).error_code != 30
+    assert ask(client, name, 3, **fields).error_code != ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 @pytest.mark.rules("AU-4")
@@ -65,11 +66,15 @@ def test_a_topic_nobody_may_describe_does_not_seem_to_exist() -> None:
         answer = ask(client, "Metadata", 8, AllowAutoTopicCreation=False, **fields)
         return [(each.error_code, each.name) for each in answer.topics]
 
-    assert shown(Topics=asked) == [(0, "t"), (29, "u"), (29, "none")]
+    assert shown(Topics=asked) == [
+        (0, "t"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "u"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "none"),
+    ]
     assert shown(Topics=None) == [(0, "t")]
     assert [each.name for each in ask(client, "Metadata", 0, Topics=[]).topics] == ["t"]
     assert [(each.error_code, each.name) for each in ask(client, "Metadata", 0, Topics=[{"Name": "u"}]).topics] == [
-        (29, "u")
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "u")
     ]
 
 
@@ -86,9 +91,9 @@ def test_a_topic_is_made_by_metadata_with_create_only() -> None:
     for each in ("a", "b", "c"):
         allow(lab, "DESCRIBE", name=each)
     allow(lab, "CREATE", name="b")
-    assert [code("a"), code("b")] == [29, 3]
+    assert [code("a"), code("b")] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     allow(lab, "CREATE", "CLUSTER", "kafka-cluster")
-    assert code("c") == 3
+    assert code("c") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert [lab.cluster.topics.get(each) is not None for each in ("a", "b", "c")] == [False, True, True]
 
 
@@ -113,8 +118,8 @@ def test_a_right_that_is_taken_away_ends_a_fetch_session() -> None:
     assert lab.cluster.authorizer is not None
     (entry,) = lab.cluster.authorizer.acls.of_resource(2, "u")  # type: ignore[arg-type]
     lab.cluster.authorizer.acls.remove(entry)
-    assert codes(session_id, 2, [])[1] == [("u", 29)]
-    assert codes(session_id, 3, [])[1] == [("u", 29)]
+    assert codes(session_id, 2, [])[1] == [("u", ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
+    assert codes(session_id, 3, [])[1] == [("u", ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
     lab.cluster.authorizer.acls.add(entry)
     assert codes(session_id, 4, [])[1] == [("u", 0)]
     assert codes(session_id, 5, [])[1] == []
@@ -192,13 +197,21 @@ def test_a_topic_is_deleted_with_delete() -> None:
         (result,) = ask(client, "DeleteTopics", 6, Topics=[entry], TimeoutMs=1000).responses
         return result.error_code, result.name
 
-    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [(29, "t"), (29, "none"), (29, None)]
+    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "none"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None),
+    ]
     allow(lab, "DESCRIBE", name="t")
     allow(lab, "DESCRIBE", name="none")
-    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [(29, "t"), (3, "none"), (29, "t")]
+    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t"),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "none"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t"),
+    ]
     allow(lab, "DELETE", name="t")
     allow(lab, "DESCRIBE", name="t", permission=Permission.DENY)
-    assert deleted(Name="t") == (29, "t")
+    assert deleted(Name="t") == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t")
     assert deleted(**by_id) == (0, "t")
 
 
@@ -217,12 +230,15 @@ def test_transactional_records_need_write_on_the_id() -> None:
         (partition,) = answer.responses[0].partition_responses
         return partition.error_code, partition.base_offset
 
-    assert [answered("x"), answered(None)] == [(53, -1), (53, -1)]
+    assert [answered("x"), answered(None)] == [(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)] * 2
     allow(lab, "WRITE", "TRANSACTIONAL_ID", "x")
-    assert answered("x") == (29, -1)
+    assert answered("x") == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)
     allow(lab, "WRITE", name="t")
-    assert answered("x")[0] not in (29, 53)
-    assert answered(None)[0] == 53
+    assert answered("x")[0] not in (
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    )
+    assert answered(None)[0] == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 @pytest.mark.rules("AU-6")
@@ -245,7 +261,7 @@ def test_offsets_of_topics_that_may_not_be_described(version: int) -> None:
         shown = answer if version == 7 else answer.groups[0]
         return [(topic.name, row[1], row[4]) for topic in shown.topics for row in topic.partitions]
 
-    assert fetched(named) == [("t", 5, 0), ("u", -1, 29)]
+    assert fetched(named) == [("t", 5, 0), ("u", -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
     assert fetched(None) == [("t", 5, 0)]
 
 

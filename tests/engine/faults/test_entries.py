@@ -28,7 +28,7 @@ def filled(declaration: Any, version: int, number: int) -> Any:
         if declaration is UUID:
             return IDS[number]
         return {str: f"n{number}", int: number, bool: False}.get(type(declaration.zero), b"")
-    values = {}
+    values: dict[str, Any] = {}
     for spec in declaration.fields:
         if not spec.versions.includes(version):
             continue

@@ -10,11 +10,10 @@ from fakebroker.engine.faults.fault import Fault, IncomingRequest
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.fetch import FetchTopic
-from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic, OffsetCommitResponse
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from fakebroker.wire.registry import api
 from tests.support.engine import Client, SimEngine
-from tests.support.frames import frames, long_poll, request
+from tests.support.frames import OffsetRow, frames, long_poll, request
 from tests.support.log_apis import batch
 
 NOT_COORDINATOR = int(ErrorCode.NOT_COORDINATOR)
@@ -33,7 +32,7 @@ def started() -> SimEngine:
 
 
 def commit_fields(*partitions: int, offset: int = 5, topic: str = "t") -> dict[str, Any]:
-    rows = [(index, offset, -1, -1, "") for index in partitions]
+    rows: list[OffsetRow] = [(index, offset, -1, -1, "") for index in partitions]
     return COMMIT | {"topics": [OffsetCommitRequestTopic(name=topic, partitions=rows)]}
 
 
@@ -173,7 +172,10 @@ def test_a_group_of_several_has_the_error() -> None:
     fault(sim, group="bad*", error="COORDINATOR_NOT_AVAILABLE", api="DescribeGroups")
     answer = sim.client().ask("DescribeGroups", 3, groups=["good", "bad1"])
 
-    assert {one.group_id: one.error_code for one in answer.groups} == {"good": 0, "bad1": 15}
+    assert {one.group_id: one.error_code for one in answer.groups} == {
+        "good": 0,
+        "bad1": ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    }
 
 
 # -- time --------------------------------------------------------------------------------------------------------------
@@ -340,7 +342,7 @@ def test_an_answer_comes_twice() -> None:
     client = ask_raw(sim)
 
     assert client.socket.take() == whole + whole
-    assert client.ask("Heartbeat", 3, group_id="g").error_code == 25
+    assert client.ask("Heartbeat", 3, group_id="g").error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize("size", [0, 3, 11, 10_000])
@@ -417,7 +419,7 @@ def test_an_error_may_be_sent_in_a_bad_way() -> None:
     fault(sim, api="OffsetCommit", error="NOT_COORDINATOR", action="answer-twice")
     client = sim.client()
     client.socket.send(request("OffsetCommit", 7, **commit_fields(0)))
-    codes = [api("OffsetCommit").response.decode(frame, 7, 4)[0] for frame in frames(client.socket.take())]
+    codes = [OffsetCommitResponse.decode(frame, 7, 4)[0] for frame in frames(client.socket.take())]
 
     assert [one.topics[0].partitions for one in codes] == [[(0, NOT_COORDINATOR)]] * 2
     assert committed(sim, 0) == [-1]
@@ -482,7 +484,7 @@ def test_a_long_frame_is_faulted() -> None:
     """A request that is read in steps has an error as any other, for one partition of many."""
     sim = started()
     fault(sim, api="OffsetCommit", partition=1, error="NOT_COORDINATOR")
-    rows = [(index % 3, 5, -1, -1, "m" * 3000) for index in range(400)]
+    rows: list[OffsetRow] = [(index % 3, 5, -1, -1, "m" * 3000) for index in range(400)]
     fields = COMMIT | {"topics": [OffsetCommitRequestTopic(name="t", partitions=rows)]}
     answer = sim.client().ask("OffsetCommit", 7, **fields)
 
@@ -501,7 +503,12 @@ def test_the_first_fault_that_is_due_decides() -> None:
     client = sim.client()
 
     codes = [client.ask("Heartbeat", 3, group_id="g").error_code for _ in range(4)]
-    assert codes == [NOT_COORDINATOR, 27, 22, 25]
+    assert codes == [
+        NOT_COORDINATOR,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
     assert [(one.hits, one.matched) for one in (first, second, third)] == [(1, 4), (1, 4), (1, 4)]
 
 
@@ -512,7 +519,16 @@ def test_each_n_th_request_is_hit() -> None:
     client = sim.client()
 
     codes = [client.ask("Heartbeat", 3, group_id="g").error_code for _ in range(8)]
-    assert codes == [25, NOT_COORDINATOR, 25, NOT_COORDINATOR, 25, 25, 25, 25]
+    assert codes == [
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        NOT_COORDINATOR,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        NOT_COORDINATOR,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
 
 
 def test_the_n_th_request_of_a_client_is_hit() -> None:
@@ -526,7 +542,14 @@ def test_the_n_th_request_of_a_client_is_hit() -> None:
         code: int = client.answer("Heartbeat", version).error_code
         return code
 
-    assert [ask("a"), ask("b"), ask("b", 2), ask("a"), ask("bb"), ask("b")] == [25, 25, 25, 25, NOT_COORDINATOR, 25]
+    assert [ask("a"), ask("b"), ask("b", 2), ask("a"), ask("bb"), ask("b")] == [
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        NOT_COORDINATOR,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
     assert one.matched == 3
 
 
@@ -544,7 +567,7 @@ def test_a_function_says_which_requests_are_meant() -> None:
     client = sim.client()
 
     assert client.ask("Heartbeat", 3, group_id="g", generation_id=7).error_code == NOT_COORDINATOR
-    assert client.ask("Heartbeat", 3, group_id="g", generation_id=8).error_code == 25
+    assert client.ask("Heartbeat", 3, group_id="g", generation_id=8).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert (seen[0].api, seen[0].version, seen[0].client_id, seen[0].node_id) == ("Heartbeat", 3, "test", 1)
     assert broken.matched == 0
     client.ask("Heartbeat", 3, group_id="g", generation_id=9)

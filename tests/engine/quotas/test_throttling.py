@@ -7,6 +7,7 @@ import pytest
 from fakebroker.core.events import ClientThrottled
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.engine.journal import Recorded
+from fakebroker.errors import ErrorCode
 from fakebroker.reports.failure_story import story
 from fakebroker.virtual_broker import VirtualBroker
 from fakebroker.wire.messages.fetch import FetchTopic
@@ -202,7 +203,10 @@ def test_mutations_of_topics_are_refused_or_throttled() -> None:
     create_topic(lab.asker, "a", 5, client_id="m")
 
     refused = create_topic(lab.asker, "b", 1, client_id="m")
-    assert ([topic.error_code for topic in refused.topics], refused.throttle_time_ms) == ([89], 4000)
+    assert ([topic.error_code for topic in refused.topics], refused.throttle_time_ms) == (
+        [ErrorCode.THROTTLING_QUOTA_EXCEEDED],
+        4000,
+    )
     done = create_topic(lab.asker, "c", 2, client_id="m", version=5)
     assert ([topic.error_code for topic in done.topics], done.throttle_time_ms) == ([0], 2000)
     deleted = delete_topic(lab.asker, "a", "m", version=4)

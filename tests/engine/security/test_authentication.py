@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.security.principals import ANONYMOUS
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import framed, frames, request
@@ -109,7 +110,7 @@ def test_a_wrong_password_is_answered_late_and_closes() -> None:
     lab.network.advance(1)
 
     refusal = client.answer("SaslAuthenticate", 2)
-    assert refusal.error_code == 58
+    assert refusal.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert "px" not in refusal.error_message
     assert is_closed(client)
 
@@ -159,7 +160,7 @@ def test_a_mechanism_that_is_not_enabled_closes() -> None:
 
     answer = client.ask("SaslHandshake", 1, mechanism="PLAIN")
 
-    assert (answer.error_code, answer.mechanisms) == (33, ["SCRAM-SHA-256"])
+    assert (answer.error_code, answer.mechanisms) == (ErrorCode.UNSUPPORTED_SASL_MECHANISM, ["SCRAM-SHA-256"])
     assert is_closed(client)
 
 
@@ -182,8 +183,8 @@ def test_who_has_logged_in_may_not_do_so_again() -> None:
     """Both requests are refused, and the connection stays."""
     client = logged_in(lab_with_sasl())
 
-    assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == 34
-    assert client.ask("SaslAuthenticate", 2, auth_bytes=RIGHT).error_code == 34
+    assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert client.ask("SaslAuthenticate", 2, auth_bytes=RIGHT).error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert client.ask("Metadata", 8, topics=[]).brokers
 
 
@@ -193,8 +194,8 @@ def test_without_sasl_both_requests_are_refused() -> None:
     client = SimEngine().client()
 
     shake = client.ask("SaslHandshake", 1, mechanism="PLAIN")
-    assert (shake.error_code, shake.mechanisms) == (34, [])
-    assert client.ask("SaslAuthenticate", 2, auth_bytes=RIGHT).error_code == 34
+    assert (shake.error_code, shake.mechanisms) == (ErrorCode.ILLEGAL_SASL_STATE, [])
+    assert client.ask("SaslAuthenticate", 2, auth_bytes=RIGHT).error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert client.ask("Metadata", 8, topics=[]).brokers
     assert connection_of(client).principal == ANONYMOUS
 

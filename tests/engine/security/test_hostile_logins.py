@@ -134,10 +134,8 @@ class HostileLogins(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["Metadata", "ApiVersions", "FindCoordinator"]))
     def ask(self, name: str) -> None:
         """Something that needs a login, or belongs before one."""
-        fields: dict[str, Any] = {"Metadata": {"topics": []}, "FindCoordinator": {"key": "g", "key_type": 0}}.get(
-            name, {}
-        )
-        self._send(request(name, 1, correlation_id=1, **fields))
+        fields: dict[str, dict[str, Any]] = {"Metadata": {"topics": []}, "FindCoordinator": {"key": "g", "key_type": 0}}
+        self._send(request(name, 1, correlation_id=1, **fields.get(name, {})))
 
     @rule()
     def ask_what_needs_a_login(self) -> None:

@@ -5,7 +5,7 @@ import pytest
 from fakebroker.client.connection import ConnectionLost
 from fakebroker.client.login import LoginRefused
 from fakebroker.core.events import ClientLogin
-from fakebroker.errors import InvalidArgument
+from fakebroker.errors import ErrorCode, InvalidArgument
 from fakebroker.virtual_broker import VirtualBroker
 from tests.support.bearer import unsecured
 
@@ -23,7 +23,7 @@ def broker() -> VirtualBroker:
 def logins(broker: VirtualBroker) -> list[tuple[str, str, str, str]]:
     """Mechanism, principal, what and why of each."""
     events = [recorded.event for recorded in broker.engine.journal.events(ClientLogin)]
-    return [(e.mechanism, e.principal, e.what, e.reason) for e in events]  # type: ignore[union-attr]
+    return [(e.mechanism, e.principal, e.what, e.reason) for e in events]
 
 
 def test_logins_are_told_with_who_and_by_what(broker: VirtualBroker) -> None:
@@ -110,7 +110,7 @@ def test_a_fault_may_be_for_one_user(broker: VirtualBroker) -> None:
         answers = [client.request("FindCoordinator", 2, key="g", key_type=0) for client in (alice, bob)]
         return [answer.error_code for answer in answers]
 
-    assert errors() == [15, 0]
+    assert errors() == [ErrorCode.COORDINATOR_NOT_AVAILABLE, 0]
     assert fault.hits == 1
     fault.remove()
     seen: list[str] = []

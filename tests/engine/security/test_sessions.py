@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from tests.support.engine import Client, SimEngine
 from tests.support.logins import RIGHT, lab_with_sasl, shaken
 
@@ -66,7 +67,7 @@ def test_nobody_becomes_another() -> None:
         assert client.ask("SaslAuthenticate", 2, auth_bytes=message) is None
         lab.network.advance(100)
 
-        assert client.answer("SaslAuthenticate", 2).error_code == 58
+        assert client.answer("SaslAuthenticate", 2).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
         assert is_closed(client)
 
 
@@ -76,5 +77,5 @@ def test_a_handshake_right_behind_a_login_is_refused() -> None:
     lab = lab_with_sessions()
     client = logged_in(lab)
 
-    assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == 34
+    assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert client.ask("Metadata", 8, topics=[]).brokers

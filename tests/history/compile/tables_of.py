@@ -80,7 +80,7 @@ def _event(row: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def _records(history: History) -> list[LogRecord]:
-    kinds = {ControlRecordType.COMMIT: "commit", ControlRecordType.ABORT: "abort"}
+    kinds: dict[int, str] = {ControlRecordType.COMMIT: "commit", ControlRecordType.ABORT: "abort"}
     return [
         LogRecord(
             history.run,

@@ -3,6 +3,7 @@
 import shutil
 import ssl
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ LISTEN = "SSL://127.0.0.1:0"
 PASSWORD = "fakebroker"
 
 
-def served(config: dict[str, object], context: ssl.SSLContext | None = None) -> list[str]:
+def served(config: Mapping[str, object], context: ssl.SSLContext | None = None) -> list[str]:
     """Who a client is, with a good certificate unless another context is given, on a broker with these settings."""
     context = context or client_context(authority().issue_client("alice"))
     with FakeBroker(listen=LISTEN, config=config) as broker:

@@ -256,7 +256,7 @@ def test_scripted_clients_speak_tls(broker: FakeBroker) -> None:
 def test_faults_do_what_they_do_without_tls(broker: FakeBroker) -> None:
     """Cut answers, broken connections and resets are of the bytes that the client decrypts."""
 
-    def outcome(**fault: Any) -> bytes | str:
+    def outcome(**fault: Any) -> Any:
         with broker.fault(api="ApiVersions", **fault):
             try:
                 return asked(address_of(broker), client_context())

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 from pyspark.sql.types import StructType
 
 from fakebroker import FakeBroker
-from fakebroker.cluster_client.cluster_client import ClusterClient, TopicPartition
+from fakebroker.cluster_client.cluster_client import ClusterClient
 from fakebroker.cluster_client.errors import NoSuchPartition
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.kafka_source.batch_reader import BatchReader
@@ -23,6 +23,7 @@ from fakebroker.pipeline.kafka_source.source import FakebrokerSource
 from fakebroker.pipeline.kafka_source.stream_reader import StreamReader
 from fakebroker.pipeline.source_options import OptionError
 from fakebroker.records.batch import build_batch, plain_records
+from fakebroker.records.offsets_topic import TopicPartition
 
 SCHEMA = record_schema(includes_headers=False)
 ALL = ReadAllAvailable()

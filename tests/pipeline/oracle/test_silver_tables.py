@@ -152,7 +152,7 @@ def test_members_of_newer_groups_have_their_epochs() -> None:
         "subscribedTopicNames": ["x"],
         "rebalanceTimeoutMs": 9,
     }
-    records = [
+    records: list[tuple[str, dict[str, Any] | None]] = [
         ("MemberMetadata", said),
         ("CurrentMemberAssignment", {"memberEpoch": 1, "state": 1, "assignedPartitions": []}),
         ("CurrentMemberAssignment", {"memberEpoch": 1, "state": 0, "assignedPartitions": [_ids("T", [1, 2])]}),

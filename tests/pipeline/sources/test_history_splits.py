@@ -1,7 +1,7 @@
 """Histories cut into parts: whatever the parts, the rows are those of the files."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def all_splits(folder: Path, split_bytes: int) -> list[Split]:
     return found.splits(found.first(), found.latest(is_growing=False), split_bytes)
 
 
-def parquet(path: Path, first: int, count: int, **columns: list[object]) -> Path:
+def parquet(path: Path, first: int, count: int, **columns: Sequence[object]) -> Path:
     """Records as a sink writes them, in row groups of ten."""
     rows: dict[str, object] = {
         "key": [KEY] * count,

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from tests.support.librdkafka import close
 
@@ -14,14 +15,14 @@ TOPIC, GROUP = "orders-python", "billing-python"
 
 def poll_until(consumers: list[Consumer], is_done: Callable[[], bool]) -> list[bytes]:
     """Poll all of them until something is so; the values that came."""
-    values = []
+    values: list[bytes] = []
     deadline = time.monotonic() + 60
     while not is_done() or not all(consumer.assignment() for consumer in consumers):
         assert time.monotonic() < deadline, "the story takes too long"
         for consumer in consumers:
             message = consumer.poll(0.1)
             if message is not None and message.error() is None:
-                values.append(message.value())
+                values.append(message.value() or b"")
     return values
 
 
@@ -54,7 +55,7 @@ def main(bootstrap: str) -> None:
     while len(seen) < 6:
         message = first.poll(0.5)
         if message is not None and message.error() is None:
-            seen.append(message.value())
+            seen.append(message.value() or b"")
     first.commit(
         offsets=[TopicPartition(TOPIC, 0, 3, metadata="by hand"), TopicPartition(TOPIC, 1, 3)], asynchronous=False
     )

@@ -1,5 +1,7 @@
 """The fields of answers, by verb."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.client.streams_group_steps import Subtopology
@@ -9,7 +11,7 @@ from fakebroker.scenario.language.declaration import SPECIAL_VERBS, WITHOUT_ANSW
 from tests.support.scenarios import Steps, play
 
 TOPOLOGY = Subtopology("0", ["orders"])
-ARGUMENTS = {
+ARGUMENTS: dict[str, dict[str, Any]] = {
     "login": {"user": "alice", "password": "secret"},
     "create_topic": {"topic": "new"},
     "create_partitions": {"topic": "orders", "count": 3},

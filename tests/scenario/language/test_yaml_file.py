@@ -34,7 +34,7 @@ def test_plain_values_are_those_of_yaml_1_2(text: str, value: object) -> None:
     found = value_of(f"a: {text}")
 
     assert found == {"a": value}
-    assert type(found["a"]) is type(value)  # type: ignore[index]
+    assert type(found["a"]) is type(value)
 
 
 def test_infinity_and_no_number_are_numbers() -> None:

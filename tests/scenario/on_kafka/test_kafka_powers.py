@@ -129,7 +129,7 @@ def test_its_settings_versions_and_brokers_are_asked_for(driver: TcpDriver) -> N
 
 
 @pytest.mark.parametrize(("kafkas", "ours"), [(KafkaGroup, GroupHandle), (KafkaTopic, TopicHandle)])
-def test_what_a_kafka_does_has_the_arguments_of_the_object_model(kafkas: type, ours: type) -> None:
+def test_what_a_kafka_does_has_the_arguments_of_the_object_model(kafkas: type[object], ours: type[object]) -> None:
     """A step that is played on both is written once."""
     subject = {KafkaGroup: "group", KafkaTopic: "topic"}[kafkas]
     for name in MEMBERS[subject]:

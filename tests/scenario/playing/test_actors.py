@@ -7,7 +7,7 @@ import pytest
 
 from fakebroker.scenario.happenings import Received, Sent
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
-from fakebroker.scenario.language.read_expectations import ACTOR_PROPERTIES
+from fakebroker.scenario.language.kinds import ACTOR_PROPERTIES
 from fakebroker.scenario.playing.actors import OWN_VERBS, ActorClient
 from fakebroker.scenario.playing.happening_log import HappeningLog
 from fakebroker.scenario.playing.member_loop import Options

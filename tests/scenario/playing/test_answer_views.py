@@ -17,7 +17,7 @@ from fakebroker.wire.registry import APIS
 
 def test_errors_have_their_names() -> None:
     """Beside each code; at the top that of the answer, or the first inside, or NONE."""
-    assert answer_view(HeartbeatResponse(error_code=25), 4)["error"] == "UNKNOWN_MEMBER_ID"
+    assert answer_view(HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID), 4)["error"] == "UNKNOWN_MEMBER_ID"
     partitions = [(0, 0), (1, 12)]
     topics = [{"name": "orders", "partitions": partitions}]
     view = answer_view(built(OffsetCommitResponse, {"topics": topics}), 8)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from fakebroker.scenario.happenings import Received, Sent
 from fakebroker.scenario.playing.player import Played
 from tests.support.scenarios import Steps, play
@@ -96,7 +97,7 @@ def test_a_long_pause_costs_the_membership(s: Steps) -> None:
         for each in played.happenings
         if isinstance(each, Received) and each.actor == "b" and each.api == "Heartbeat"
     ]
-    assert 25 in errors
+    assert ErrorCode.UNKNOWN_MEMBER_ID in errors
 
 
 def test_a_coordinator_that_moves_is_found(s: Steps) -> None:

@@ -277,7 +277,7 @@ def test_junit_has_a_case_for_each_play(folder: Path) -> None:
     run("scenarios", "--approve")
     run("scenarios", "--junit", "build/out.xml")
     root = ElementTree.parse(folder / "build" / "out.xml").getroot()
-    cases = {case.get("name"): case for case in root.iter("testcase")}
+    cases = {str(case.get("name")): case for case in root.iter("testcase")}
 
     assert root.tag == "testsuites"
     assert {name: root.get(name) for name in ("tests", "failures", "errors")} == {

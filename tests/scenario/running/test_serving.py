@@ -39,7 +39,7 @@ def commit(port: int, offset: int) -> list[int]:
     """Commit until it is taken; the errors."""
     clients = ScriptedClients(TcpDriver("127.0.0.1", port))
     client = clients.client("a")
-    errors = []
+    errors: list[int] = []
     while not errors or errors[-1]:
         answer = client.commit({("orders", 0): offset}, group_id="billing")
         errors.append(answer.topics[0].partitions[0][1])

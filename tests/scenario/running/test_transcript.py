@@ -111,7 +111,7 @@ def beat(at_ms: int, actor: str, number: int, error: int = 0) -> list[Happening]
 
 def test_heartbeats_that_say_the_same_are_counted() -> None:
     """A member of a group sends thousands in a day; what is another one is told."""
-    happenings = [StepBegan(0, step("pass: 1m"))]
+    happenings: list[Happening] = [StepBegan(0, step("pass: 1m"))]
     for number in range(5):
         happenings += beat(number * 1000, "a", 2 * number)
         happenings += beat(number * 1000 + 500, "b", 2 * number + 1)

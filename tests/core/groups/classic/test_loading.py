@@ -130,7 +130,7 @@ def test_subscribed_topics(lab: OneGroup) -> None:
     assert lab.group.subscribed_topics is None
     (a,) = lab.stable({"protocols": [("range", SUBSCRIBED)]})
     assert lab.group.subscribed_topics == {"t"}
-    assert reloaded(lab).group.subscribed_topics == {"t"}
+    assert reloaded(lab).group.subscribed_topics == frozenset({"t"})
 
     lab.join(a, protocols=[("range", b"\0")])
     assert lab.group.subscribed_topics is None

@@ -66,8 +66,12 @@ def of_pending_leave(lab: OneGroup, a: str, b: str) -> str:
 Outcomes = tuple[str, str, str, str]
 Row = tuple[Callable[[OneGroup, str, str], str], Outcomes]
 
-# What becomes of a request in the four STATES. "+": the state changed, "done": a generation was completed. In
-# PreparingRebalance the leader has rejoined, so that only `b` is missing.
+# A row says what becomes of a request in each of the four STATES. In PreparingRebalance the leader has rejoined, and
+# only `b` is missing. An outcome is one of:
+#   "park"           it waits for its answer
+#   "0", "25" ...    it is answered at once: 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 79 MEMBER_ID_REQUIRED
+#   "park+", "0+"    the same, and the group is in another state afterwards
+#   "0 done"         the same, and the group is in a new generation: the request completed a rebalance
 NEWCOMERS: dict[str, Row] = {
     "v0-3": (of_join(), ("park+", "park", "park+", "park+")),
     "pending id": (of_join(who="pending"), ("park+", "park", "park+", "park+")),

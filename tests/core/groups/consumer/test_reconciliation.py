@@ -70,7 +70,7 @@ def test_new_partitions_are_stamped_with_the_assignment_epoch() -> None:
 @pytest.mark.rules("CGR-6")
 def test_what_others_own_comes_one_by_one() -> None:
     """The new epoch comes at once, the partitions as they become free."""
-    target = {T: (0, 1)}
+    target: dict[bytes, tuple[int, ...]] = {T: (0, 1)}
     first = reconcile(CurrentAssignment(), goal(3, target, {}, taken=((T, 0), (T, 1))))
     second = reconcile(first, goal(3, target, taken=((T, 1),)))
     third = reconcile(second, goal(3, target))
@@ -123,7 +123,7 @@ def test_a_subscription_shrinks_before_the_target(
 ) -> None:
     """What it no longer subscribes to is pending at once, at the same epoch; or gone if it says so."""
     current = has(2, {T: {0: 2}, U: {0: 2, 1: 2}})
-    target = {T: (0,), U: (0, 1)}
+    target: dict[bytes, tuple[int, ...]] = {T: (0,), U: (0, 1)}
 
     assert reconcile(current, goal(2, target, owned, subscribed=(T,), changed=True)) == after
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.groups.classic.messages import JoinRequest
+from fakebroker.core.groups.classic.messages import JoinAnswer, JoinRequest
 from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.groups.share.states import GROUP_TRANSITIONS
 from fakebroker.errors import ErrorCode
@@ -63,8 +63,9 @@ def test_after_a_load_every_member_has_a_whole_session() -> None:
 def test_requests_of_other_protocols() -> None:
     """A classic member cannot join, sync, heartbeat or leave; offsets are refused."""
     lab = busy()
-    group, answers = lab.group, []
-    request = JoinRequest("x", None, "c", "/h", "consumer", (("range", b""),), 10_000, 10_000)
+    group = lab.group
+    answers: list[JoinAnswer] = []
+    request = JoinRequest("x", None, "c", "/h", 10_000, 10_000, "consumer", (("range", b""),))
 
     group.join(request, answers.append, lab.now)
 

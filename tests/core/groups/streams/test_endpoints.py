@@ -46,6 +46,6 @@ def test_a_topic_that_is_gone_cannot_be_told() -> None:
     there = member(CurrentAssignment(assigned=tasks(0)), Endpoint("h", 80))
 
     with pytest.raises(KafkaError) as failure:
-        endpoints_of([there], CONFIGURED.subtopologies, {}.get)
+        endpoints_of([there], CONFIGURED.subtopologies, lambda _: None)
 
     assert failure.value.code is ErrorCode.UNKNOWN_SERVER_ERROR

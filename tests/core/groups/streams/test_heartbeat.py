@@ -25,7 +25,7 @@ def refused(one: OneStreamsGroup, member_id: str, epoch: int, **fields: Any) -> 
     """The error of a heartbeat, which must write nothing."""
     one.written()
     with pytest.raises(KafkaError) as failure:
-        one.send(member_id, epoch, **fields)  # type: ignore[arg-type]
+        one.send(member_id, epoch, **fields)
     assert one.written() == []
     return failure.value.code
 

@@ -65,7 +65,7 @@ def test_the_first_configured_assignor_is_the_default() -> None:
 
 def owners_of(target: dict[str, Assignment]) -> dict[tuple[bytes, int], str]:
     """Who has each partition; fails if two have the same."""
-    owners = {}
+    owners: dict[tuple[bytes, int], str] = {}
     for member_id, assignment in target.items():
         for topic_id, partitions in assignment.items():
             for partition in partitions:
