@@ -59,7 +59,7 @@ class Lab(OffsetsCluster):
         return kept
 
     def target(self, member_id: str) -> Any:
-        group: Any = self.group("g")
+        group: Any = self.shard().group("g")
         return group.target_of(member_id)
 
     def codes(self, indexes: list[int], member_id: str, epoch: int, version: int = 9, **fields: Any) -> list[int]:

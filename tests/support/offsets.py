@@ -82,7 +82,7 @@ class OffsetsCluster(TimeDriven):
         return group
 
     def exists(self, group_id: str = "g") -> bool:
-        return self.found(group_id) is not None
+        return self.shard(group_id).group(group_id) is not None
 
     def offsets(self, group_id: str = "g") -> dict[PartitionKey, int]:
         """What is committed, {} if the group is not there."""
