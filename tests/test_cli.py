@@ -18,8 +18,8 @@ import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.client.login import Credentials
-from fakebroker.exit_status import ExitStatus
 from fakebroker.errors import ErrorCode
+from fakebroker.exit_status import ExitStatus
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.support.frames import JOIN, request

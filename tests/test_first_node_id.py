@@ -163,7 +163,7 @@ def test_a_real_client_commits_at_broker_0() -> None:
         message = consumer.poll(30)
         assert message is not None
         assert message.value() == b"a"
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
         consumer.close()
         del producer, consumer  # while there is a broker
         assert [each.topic for each in broker.group("billing").committed] == ["orders"]

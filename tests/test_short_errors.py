@@ -32,7 +32,8 @@ def frames_of_ours(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def subclasses(kind: type) -> set[type]:
-    return {kind, *(each for found in kind.__subclasses__() for each in subclasses(found))}
+    below: list[type] = kind.__subclasses__()
+    return {kind, *(each for found in below for each in subclasses(found))}
 
 
 def public_members(kind: type) -> Iterator[tuple[str, Any]]:

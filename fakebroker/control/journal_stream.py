@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from fakebroker.control.problems import problem_of
-from fakebroker.engine.journal import Exchange, Journal, Recorded
+from fakebroker.engine.journal import Event, Exchange, Journal, Recorded
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.handles.journal import RUN_IN_MEMORY
 from fakebroker.journal.rows import rows_of
@@ -43,7 +43,7 @@ class EncodedEntries:
                 self._add(entry)
         return b"".join(self._encoded[seq] for seq in seqs), max(seqs.stop, seq)
 
-    def _add(self, entry: Exchange | Recorded) -> None:
+    def _add(self, entry: Exchange | Recorded[Event]) -> None:
         event = b"".join(
             f"id: {row['seq']}\nevent: {row['kind']}\ndata: {json.dumps(row)}\n\n".encode()
             for row in rows_of(entry, RUN_IN_MEMORY)

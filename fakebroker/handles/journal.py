@@ -32,7 +32,7 @@ class JournalHandle(Handle):
     def __len__(self) -> int:
         return self._access.call(lambda: len(self._access.engine.journal))
 
-    def __iter__(self) -> Iterator[Exchange | Recorded]:
+    def __iter__(self) -> Iterator[Exchange | Recorded[Event]]:
         """Requests and events as they happened, those of this moment."""
         return iter(list(self._kept(0)))
 

@@ -57,11 +57,6 @@ def _latest(exchange: Exchange) -> dict[_Partition, int]:
     request, response = exchange.request, exchange.response
     if request is None or response is None or exchange.version == 0 or exchange.found_errors:
         return {}
-    latest = {
-        (topic.name, row[0])
-        for topic in request.topics  # type: ignore[attr-defined]
-        for row in topic.partitions
-        if row[2] == LATEST
-    }
+    latest = {(topic.name, row[0]) for topic in request.topics for row in topic.partitions if row[2] == LATEST}
     said = ((each.topic, each.partition, each.text) for each in offsets_listed(exchange, response))
     return {(topic, index): int(text) for topic, index, text in said if (topic, index) in latest and text != "none"}

@@ -8,9 +8,9 @@ import pytest
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
+from fakebroker.errors import ErrorCode
 from fakebroker.listener_options import use_settings
 from fakebroker.listeners import Address, Listener
-from fakebroker.errors import ErrorCode
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.settings.table import TOPIC

@@ -348,7 +348,7 @@ def test_answered_when_the_time_is_up(lab: Fetches) -> None:
     assert not lab.log().waiters
 
 
-def test_a_setting_bounds_the_wait(make_call: Callable) -> None:
+def test_a_setting_bounds_the_wait(make_call: MakeCall) -> None:
     """`fakebroker.fetch.max.wait.ms`: a client that asks for more is answered then, one that asks for less is not."""
     lab = Fetches(make_call, fakebroker_fetch_max_wait_ms=50)
     longer, shorter = lab.fetch(At(), wait=500), lab.fetch(At(), wait=20)

@@ -25,8 +25,7 @@ from fakebroker.cluster_client.errors import (
 from fakebroker.cluster_client.links import FIRST_ANSWER_MS
 from fakebroker.cluster_client.offset_ranges import EndsEarly, committed_entries, entries_of, read_range
 from fakebroker.cluster_client.topics import View
-from fakebroker.errors import InvalidArgument
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import ErrorCode, InvalidArgument
 from fakebroker.meaning.records import records_of
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.records.compression import CODEC_NAMES

@@ -14,6 +14,7 @@ from fakebroker.control.app import ControlApp
 from fakebroker.control.journal_stream import EncodedEntries
 from fakebroker.control.saved_app import SavedApp
 from fakebroker.engine.journal import InternalError
+from fakebroker.journal.rows import rows_of
 from tests.support.control import App
 
 ROUNDS = 5
@@ -52,7 +53,13 @@ class BusyReader:
 
     async def read(self, app: App, path: str) -> None:
         """Ask for a stream; return when the application has ended it."""
-        scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"since=0"}
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"since=0",
+        }
         scope |= {"headers": [(b"host", b"localhost")], "http_version": "1.1", "scheme": "http", "root_path": ""}
         scope |= {"asgi": {"version": "3.0", "spec_version": "2.3"}}
         await app(scope, self.receive, self.send)
@@ -109,7 +116,7 @@ def test_nothing_here_loses_a_cancellation() -> None:
 
 def test_an_entry_is_encoded_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers at other places share what is encoded; what takes too much memory is dropped, oldest first."""
-    rows = journal_stream.rows_of
+    rows = rows_of
     made: list[int] = []
     monkeypatch.setattr(journal_stream, "rows_of", lambda entry, run: made.append(entry.seq) or rows(entry, run))
 

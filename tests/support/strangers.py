@@ -71,7 +71,7 @@ def _make_rest(root: Client) -> None:
 def client_of(broker: VirtualBroker, name: str) -> Client:
     """A client that is this user; the login itself is another matter."""
     client = Client(broker.server.connect())
-    client.socket.connection.principal = Principal(name)  # type: ignore[attr-defined]
+    client.socket.connection.principal = Principal(name)
     return client
 
 

@@ -14,7 +14,7 @@ def result(nth: int, outcome: str, message: str = "", was_reached: bool = True) 
 
 def report(*results: CaseResult, requests: int = 3, cases: int | None = None) -> SweepReport:
     cases = len(results) if cases is None else cases
-    return SweepReport("test_orders", requests, cases, results, lambda name: f"again {name}", seed=7)
+    return SweepReport("test_orders", requests, cases, list(results), lambda name: f"again {name}", seed=7)
 
 
 def test_the_first_line_counts() -> None:
