@@ -230,6 +230,9 @@ def _check_types(line: dict[str, Json]) -> None:
         for name in names.split():
             if type(line.get(name)) not in (*types, NoneType):
                 raise ValueError(f"{name} is {line[name]!r:.100}, not {' or '.join(each.__name__ for each in types)}")
+    for topic, declared in (line.get("topics") or {}).items():
+        if not isinstance(declared, dict):
+            raise ValueError(f"the topic {topic} is {declared!r:.100}, not dict")
     for name in ("ms", "waited_ms"):
         if not 0 <= (line.get(name) or 0) <= _YEAR_MS:
             raise ValueError(f"{name} is {line[name]!r:.100}, not from 0 to a year")

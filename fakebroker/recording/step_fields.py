@@ -113,7 +113,7 @@ def error_in(answer: Json) -> str:
     for each in inner:
         if isinstance(each, dict):
             code = each.get("ErrorCode", 0)
-            if code:
+            if code and isinstance(code, int):
                 return error_name(code)
             inner += each.values()
         elif isinstance(each, list):

@@ -247,8 +247,8 @@ class Settings(Reader):
         yield from (name for name in {**self._static, **self._own} if name.startswith(LISTENER))
 
     def _is_shown(self, name: str) -> bool:
-        """Whether Kafka lists a setting that it does not document, since it is in the file of properties."""
-        return name in self._static and not name.startswith("fakebroker.")
+        """Whether a setting that Kafka does not document is listed: those that were given, as Kafka does."""
+        return name in self._static
 
     def _default(self, name: str) -> str | None:
         setting = BROKER.get(name)
