@@ -37,7 +37,7 @@ REST := not ($(TEST)) and not long and not spark
 # Their modules import what `make test` does not set up, or sets up beside its tests.
 APART := --ignore tests/pipeline --ignore tests/page --ignore tests/control/test_random_requests.py
 
-.PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests alone rest-spark-tests clients long \
+.PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
 	bench instructions bench-spark spark soak fuzz model random docs page screenshots \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
 
@@ -90,7 +90,11 @@ pipeline: .venv/.test .venv/.spark
 	@$(BIN)/pytest -q -m "$(TEST) or essential" tests/pipeline $(ARGS)
 
 rest-tests: set-up-rest
-	@WORKERS=$(WORKERS) scripts/rest-tests "$(REST) and not alone" $(ARGS)
+	@WORKERS=$(WORKERS) scripts/rest-tests "$(REST) and not alone and not page" $(ARGS)
+
+# In processes of their own: Playwright keeps an event loop running, beside which no other can run.
+rest-page: set-up-rest
+	@WORKERS=1 scripts/rest-tests page tests/page $(ARGS)
 
 # Those of tests/alone.txt; status 5: there are none.
 alone: set-up-rest

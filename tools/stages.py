@@ -59,6 +59,7 @@ PLANS = {
         (
             Stage("set-up-rest"),
             Stage("rest-tests", ("set-up-rest",), 1800, is_alone=True),
+            Stage("rest-page", ("set-up-rest",), is_alone=True),
             Stage("alone", ("rest-tests",), is_alone=True),
             Stage("rest-spark-tests", ("set-up-rest",), 1800, is_alone=True),
             Stage("instructions", ("set-up-rest",), 900),

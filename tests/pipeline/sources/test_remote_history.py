@@ -112,7 +112,7 @@ def test_python_does_not_read_urls(tmp_path: Path) -> None:
 
     result = CliRunner().invoke(main, arguments)
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "s3a://x/*.parquet: files with a scheme are read by Spark: use --engine spark" in result.output
     with pytest.raises(HistoryError, match="other file systems are read by"):
         files_of(["s3a://x"])
