@@ -80,7 +80,7 @@ types: .venv/.test
 	@$(BIN)/mypy
 
 tests: .venv/.test
-	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "$(TEST)" $(APART) $(ARGS)
+	@$(BIN)/pytest -q -n $$(( $(WORKERS) + 1 )) --dist worksteal -m "$(TEST)" $(APART) $(ARGS)
 
 quick-tests: .venv/.test
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "$(TEST)" $(APART) $$($(BIN)/python -m tools.quick_tests) $(ARGS)

@@ -97,7 +97,7 @@ def test_polls_that_went_well_are_listed_on_demand(shown: ShownPage, clients: Sc
     page = shown.open("/timeline")
     shown.sees("JoinGroup", ".entries")
     assert not any("Heartbeat" in row for row in rows(shown))
-    page.get_by_label("polls that went well").check()
+    page.get_by_label("successful poll").check()
     shown.sees("Heartbeat", ".entries")
 
 
