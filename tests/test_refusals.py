@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.virtual_broker import VirtualBroker
@@ -78,18 +79,24 @@ def test_what_a_refusal_says_beside_its_code() -> None:
 
     def look(_: dict[int, tuple[int, int]], answers: Answers) -> None:
         producer = answers["InitProducerId", 5, 0]
-        assert (producer["ErrorCode"], producer["ProducerId"], producer["ProducerEpoch"]) == (53, -1, -1)
+        assert (producer["ErrorCode"], producer["ProducerId"], producer["ProducerEpoch"]) == (
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            -1,
+            -1,
+        )
         records = answers["DeleteRecords", 2, 0]["Topics"][0]["Partitions"][0]
-        assert (records["ErrorCode"], records["LowWatermark"]) == (29, -1)
+        assert (records["ErrorCode"], records["LowWatermark"]) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)
         offsets = answers["OffsetFetch", 1, 0]["Topics"][0]["Partitions"][0]
-        assert (offsets["ErrorCode"], offsets["CommittedOffset"]) == (30, -1)
+        assert (offsets["ErrorCode"], offsets["CommittedOffset"]) == (ErrorCode.GROUP_AUTHORIZATION_FAILED, -1)
         found = answers["FindCoordinator", 3, 0]
         assert (found["ErrorMessage"], found["NodeId"]) == ("Group authorization failed.", -1)
         assert answers["CreateAcls", 3, 0]["Results"][0]["ErrorMessage"] == "Request needs ALTER permission."
         scram = answers["DescribeUserScramCredentials", 0, 0]
         assert [(each["User"], each["ErrorMessage"]) for each in scram["Results"]] == [("", None)] * 2
         doubled = answers["CreatePartitions", 3, DOUBLED]["Results"]
-        assert [(each["ErrorCode"], each["ErrorMessage"]) for each in doubled] == [(42, "Duplicate topic name.")] * 2
+        assert [(each["ErrorCode"], each["ErrorMessage"]) for each in doubled] == [
+            (ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        ] * 2
         assert len(answers["DescribeGroups", 5, DOUBLED]["Groups"]) == 4  # each refusal as often as it is asked for
 
     here(look)

@@ -51,7 +51,9 @@ def write_pcap(entries: Iterable[Exchange | Recorded[Event]], path: str | os.Pat
         file.write(_FILE_HEADER)
         for mono_ms, packet, size_bytes in _packets(said):
             seconds, ms = divmod(first_ms + mono_ms, 1000)
-            file.write(_PACKET_HEADER.pack(seconds & 0xFFFFFFFF, ms * 1000, len(packet), size_bytes & 0xFFFFFFFF) + packet)
+            file.write(
+                _PACKET_HEADER.pack(seconds & 0xFFFFFFFF, ms * 1000, len(packet), size_bytes & 0xFFFFFFFF) + packet
+            )
             count += 1
     return count
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.errors import ErrorCode
 from fakebroker.schema import ZERO_UUID
 from fakebroker.schema.jsonable import uuid_to_text
 from tests.support.rights import ask, client_of, guarded_lab
@@ -60,5 +61,7 @@ def test_a_name_beside_an_id_is_not_looked_at(version: int) -> None:
     for name in ("t", "made"):
         asked = [{"Name": name, "TopicId": NO_ID}, {"Name": None, "TopicId": uuid_to_text(topic.id)}]
         answer = ask(client_of(lab), "Metadata", version, Topics=asked, AllowAutoTopicCreation=True)
-        assert [(each.error_code, each.name, each.topic_id) for each in answer.topics] == [(29, None, topic.id)]
+        assert [(each.error_code, each.name, each.topic_id) for each in answer.topics] == [
+            (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic.id)
+        ]
     assert lab.cluster.topics.get("made") is None
