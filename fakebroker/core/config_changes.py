@@ -1,5 +1,6 @@
 """Changes of configs: what a resource's own values become (IA, AC)."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -36,8 +37,8 @@ def apply(resource: ConfigResource, changes: Sequence[Change], validate_only: bo
 
 
 def _check_form(changes: Sequence[Change]) -> None:
-    names = [change.name for change in changes]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    times = Counter(change.name for change in changes)
+    twice = next((name for name, count in times.items() if count > 1), None)
     if twice is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice")
     for change in changes:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.config_changes import APPEND, DELETE, SET, SUBTRACT, Change, apply
 from fakebroker.core.config_resources import TOPIC_RESOURCE, resource
+from fakebroker.errors import KafkaError
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -44,3 +45,27 @@ def test_any_history_of_a_list(history: list[tuple[int, list[str]]]) -> None:
         assert topic.config.get_list(LIST_CONFIG) == (DEFAULT if present is None else present)
         assert (LIST_CONFIG in topic.config.own) == (present is not None)
         assert topic.config.get_int("retention.ms") == 7
+
+
+class CountedName(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_many_changes_are_checked_in_linear_time() -> None:
+    """A request with thousands of configs compares each name with few others, not with all of them."""
+    cluster = Cluster(Settings(), release())
+    cluster.topics.create("t", 1)
+    changes = [Change(CountedName(f"n{number}"), SET, "1") for number in range(1000)]
+    CountedName.compared = 0
+    with pytest.raises(KafkaError):
+        apply(resource(cluster.nodes[1], TOPIC_RESOURCE, "t"), changes, validate_only=True, replace=True)
+
+    assert CountedName.compared < 10_000
