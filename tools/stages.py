@@ -63,7 +63,7 @@ PLANS = {
             Stage("alone", ("rest-tests",), is_alone=True),
             Stage("rest-spark-tests", ("set-up-rest",), 1800, is_alone=True),
             Stage("instructions", ("set-up-rest",), 900),
-            Stage("random", ("set-up-rest",), 900),
+            Stage("random", ("set-up-rest",), 1500),
         ),
         "hours of it to make long, fuzz, model",
     ),
