@@ -59,6 +59,8 @@ def _shown(node: Node, values: Mapping[str, str]) -> dict[str, Any]:
 
 @click.pass_context
 def _begin(ctx: click.Context, /, url: str, token: str | None, broker: str | None, as_json: bool) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise click.BadParameter(f"{url!r} does not begin with http://, as {DEFAULT_URL} does", param_hint="--url")
     ctx.obj = ControlClient(url, token, broker), as_json
 
 

@@ -63,6 +63,8 @@ def test_what_goes_wrong_has_a_status(ctl: Ctl) -> None:
     assert ctl("clocks").exit_code == 2
     nobody = CliRunner().invoke(main, ["ctl", "--url", "http://127.0.0.1:1", "clock"])
     assert (nobody.exit_code, "refused" in nobody.output) == (3, True)
+    no_scheme = CliRunner().invoke(main, ["ctl", "--url", "127.0.0.1:1", "clock"])
+    assert (no_scheme.exit_code, "'127.0.0.1:1' does not begin with http://" in no_scheme.output) == (2, True)
 
 
 def test_every_row_is_a_command(ctl: Ctl) -> None:
