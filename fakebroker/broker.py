@@ -307,6 +307,7 @@ class AsyncFakeBroker(_Broker):
         return self._wait(probe, timeout_s, failure)
 
     async def _wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
+        __tracebackhide__ = True
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         waiter = Waiter(probe, future)
         try:

@@ -139,6 +139,32 @@ def test_pytest_shows_the_users_line(pytester: pytest.Pytester) -> None:
     assert "fakebroker/handles" not in text.split("Captured")[0]
 
 
+def test_pytest_shows_the_users_await(pytester: pytest.Pytester) -> None:
+    """A wait in vain on an async broker ends in the line that awaits it."""
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.asyncio
+        async def test_it(fakebroker_async):
+            await fakebroker_async.group("billing").wait(state="Stable", timeout_s=0.01)
+        """
+    )
+    text = pytester.runpytest_subprocess("-p", "no:cacheprovider").stdout.str()
+    assert "test_it.py:5: WaitTimeout" in text
+    assert "async def _wait" not in text
+
+
+def test_a_scenario_file_that_is_missing_or_wrong(tmp_path: Path) -> None:
+    """How the file is read is not in the traceback of `play`."""
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("about: x\n")
+    for path in (tmp_path / "nowhere.yaml", wrong):
+        with pytest.raises((OSError, FakebrokerError)) as raised:
+            fakebroker.play(path)
+        assert len(frames_of_ours(raised.value)) <= 2
+
+
 def test_all_brokers_are_covered() -> None:
     """A new kind of broker or handle inherits it."""
     assert issubclass(Powers, ShortErrors)

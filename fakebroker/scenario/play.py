@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.handles.short_errors import short_errors
 from fakebroker.scenario.language.reading import read_scenario
 from fakebroker.scenario.playing.player import Played, Player
 from fakebroker.scenario.playing.worlds import BrokerWorld, VirtualWorld, World
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Json = Any
 
 
+@short_errors
 def play(
     path: str | os.PathLike[str],
     broker: "FakeBroker | None" = None,
@@ -30,7 +32,10 @@ def play(
     read.
     """
     __tracebackhide__ = True  # of pytest: what failed is told by the error
-    scenario = read_scenario(os.fspath(path), dict(parameters or {}))
+    try:
+        scenario = read_scenario(os.fspath(path), dict(parameters or {}))
+    except OSError as error:
+        raise error.with_traceback(None) from None
     world: World = VirtualWorld(scenario)
     if broker is not None:
         check_engine(scenario, broker.engine)
