@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fakebroker.cli import main
-from fakebroker.history.compile_command import compile_history
 from fakebroker.pipeline.spark_failures import SparkFailure
 from tests.history.compile.tables_of import from_journal, from_log, publish
 from tests.history.compile.test_scenario import names_in
@@ -40,7 +39,7 @@ def run(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     monkeypatch.delenv("FAKEBROKER_SECRET", raising=False)
 
     def compiled(*arguments: str, folder: Path = published) -> Result:
-        return CliRunner().invoke(compile_history, [str(folder), "--group", GROUP, *arguments])
+        return CliRunner().invoke(main, ["history", "compile", str(folder), "--group", GROUP, *arguments])
 
     return compiled
 

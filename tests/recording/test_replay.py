@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from fakebroker import FakeBroker
+from fakebroker.cli import main
 from fakebroker.recording.explained import OFFERED
-from fakebroker.recording.replay_command import replay
 from fakebroker.recording.scenario_file import written
 from fakebroker.recording.survey import CommitBefore, survey
 from fakebroker.recording.tcp_target import tcp_target
@@ -40,7 +40,7 @@ def _broker_with_records() -> Iterator[FakeBroker]:
 
 
 def told_by_command(path: Path, *options: str) -> tuple[int, str]:
-    outcome = CliRunner().invoke(replay, [str(path), *options])
+    outcome = CliRunner().invoke(main, ["replay", str(path), *options])
     return outcome.exit_code, outcome.output
 
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from fakebroker.cli import main
 from fakebroker.recording.exchanges import Exchange
 from fakebroker.recording.folding import folded
 from fakebroker.recording.membership import Members
@@ -16,7 +17,6 @@ from fakebroker.recording.steps import StepMaker
 from fakebroker.recording.survey import Survey
 from fakebroker.recording.to_scenario import scenario_of
 from fakebroker.records.batch import build_batch, plain_records
-from fakebroker.scenario.command import scenario
 from fakebroker.scenario.language.yaml_file import Scalar, Table, parse_yaml
 from tests.recording.recorded import SESSIONS, lines_of, write_lines
 
@@ -26,8 +26,8 @@ def test_a_session_of_a_real_kafka_becomes_a_scenario_that_passes(path: Path, tm
     """Without a change, with its transcript, by the two commands of the README; nothing in it is a mere remark."""
     out = tmp_path / "s.yaml"
 
-    made = CliRunner().invoke(scenario, ["from", str(path), "--out", str(out)])
-    run = CliRunner().invoke(scenario, ["run", str(out)])
+    made = CliRunner().invoke(main, ["scenario", "from", str(path), "--out", str(out)])
+    run = CliRunner().invoke(main, ["scenario", "run", str(out)])
 
     assert made.exit_code == 0, made.output
     assert run.exit_code == 0, run.output
@@ -103,8 +103,8 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "s.yaml"
     out.write_text("mine")
 
-    refused = CliRunner().invoke(scenario, ["from", str(SESSIONS[0]), "--out", str(out)])
-    done = CliRunner().invoke(scenario, ["from", str(SESSIONS[0]), "--out", str(out), "--force"])
+    refused = CliRunner().invoke(main, ["scenario", "from", str(SESSIONS[0]), "--out", str(out)])
+    done = CliRunner().invoke(main, ["scenario", "from", str(SESSIONS[0]), "--out", str(out), "--force"])
 
     assert refused.exit_code == 2
     assert "--force overwrites it" in refused.output
@@ -117,7 +117,7 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text("{}\n")
 
-    outcome = CliRunner().invoke(scenario, ["from", str(path)])
+    outcome = CliRunner().invoke(main, ["scenario", "from", str(path)])
 
     assert outcome.exit_code == 2
     assert f"{path}:1: " in outcome.output
@@ -198,7 +198,7 @@ def test_a_session_too_long_for_a_scenario_is_refused(tmp_path: Path) -> None:
             line["bytes"] = 5 << 20
     path = write_lines(tmp_path / "s.jsonl", lines)
 
-    outcome = CliRunner().invoke(scenario, ["from", str(path)])
+    outcome = CliRunner().invoke(main, ["scenario", "from", str(path)])
 
     assert outcome.exit_code == 2
     assert "head -n 2000 s.jsonl > part.jsonl" in outcome.output
@@ -215,7 +215,7 @@ def test_a_full_disk_leaves_no_half_scenario(tmp_path: Path, monkeypatch: pytest
         raise OSError(28, "No space left on device", str(path))
 
     monkeypatch.setattr(Path, "write_text", fail)
-    outcome = CliRunner().invoke(scenario, ["from", str(SESSIONS[0]), "--out", str(out), "--force"])
+    outcome = CliRunner().invoke(main, ["scenario", "from", str(SESSIONS[0]), "--out", str(out), "--force"])
 
     assert outcome.exit_code == 2
     assert "s.yaml.part: No space left on device" in outcome.output
