@@ -39,6 +39,7 @@ def ask_all(
     """Ask about every partition of the request, and reply with `response` when all are answered."""
     entries = [(topic.topic_id, entry) for topic in topics for entry in topic.partitions] if group_id else []
     outcomes: list[Outcome | None] = [None] * len(entries)
+    left = len(entries)
 
     def reply() -> None:
         results: dict[bytes, list[Outcome]] = {}
@@ -48,8 +49,10 @@ def ask_all(
         call.reply(response(list(results.items())))
 
     def put(index: int, outcome: Outcome) -> None:
+        nonlocal left
         outcomes[index] = outcome
-        if None not in outcomes:
+        left -= 1
+        if not left:
             reply()
 
     if not entries:

@@ -199,7 +199,7 @@ class Cluster:
         for replicas in assignments:
             if not self.live(replicas):
                 raise KafkaError(
-                    ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"none of the brokers of {list(replicas)} is alive"
+                    ErrorCode.INVALID_REPLICA_ASSIGNMENT, "none of the brokers of a partition's assignment is alive"
                 )
 
     def hold(self, group_id: str, phase: Phase, hold: Hold) -> int:

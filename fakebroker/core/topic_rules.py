@@ -26,15 +26,26 @@ def collision_key(name: str) -> str:
 
 
 def check_assignments(assignments: Sequence[Sequence[int]], node_ids: Sequence[int], length: int) -> None:
-    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless each is `length` distinct known brokers (NT-7, NP-2)."""
+    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless each is `length` distinct known brokers (NT-7, NP-2).
+
+    The texts are Kafka's. They name one broker, not all: an assignment may be longer than a text can be.
+    """
+    known = set(node_ids)
     for replicas in assignments:
-        if not replicas or len(replicas) != length:
-            raise _bad(f"{list(replicas)} has not the {length} replicas of the others")
-        if len(set(replicas)) != len(replicas):
-            raise _bad(f"{list(replicas)} names a broker twice")
-        strangers = [node_id for node_id in replicas if node_id not in node_ids]
-        if strangers:
-            raise _bad(f"{list(replicas)} names {strangers[0]}, which is no broker; there are {list(node_ids)}")
+        if not replicas:
+            raise _bad("includes an empty replica list.")
+        previous = None
+        for node_id in sorted(replicas):
+            if node_id not in known:
+                raise _bad(f"includes broker {node_id}, but no such broker is registered.")
+            if node_id == previous:
+                raise _bad(f"includes the broker {node_id} more than once.")
+            previous = node_id
+        if len(replicas) != length:
+            raise _bad(
+                f"includes a partition with {len(replicas)} replica(s), but this is not consistent with previous "
+                f"partitions, which have {length} replica(s)."
+            )
 
 
 def assign_replicas(
@@ -57,8 +68,8 @@ def _in_turn(node_ids: Sequence[int], first: int, count: int) -> list[int]:
     return [node_ids[(first + i) % len(node_ids)] for i in range(count)]
 
 
-def _bad(message: str) -> KafkaError:
-    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+def _bad(problem: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment {problem}")
 
 
 def check_partitions(count: int, configs: int) -> None:
