@@ -110,6 +110,8 @@ func (m *member) options(bootstrap, kind string, settings map[string]string) []k
 			options = append(options, kgo.HeartbeatInterval(milliseconds(value)))
 		case "max.poll.records":
 			options = append(options, kgo.ShareMaxRecords(int32(number(value))), kgo.ShareMaxRecordsStrict())
+		case "fetch.max.bytes":
+			options = append(options, kgo.FetchMaxBytes(int32(number(value))))
 		case "share.acknowledgement.mode": // a matter of how Poll is called
 		default:
 			panic("no option is known for " + name)
