@@ -1,4 +1,4 @@
-"""Share consumers that real clients keep busy: small batches in rapid turn, and records far above what a fetch asks for.
+"""Share consumers that real clients keep busy: small batches in rapid turn, and records far above a fetch's limit.
 
 Every record is delivered once and acknowledged, and no answer of the broker has an error.
 """
