@@ -47,7 +47,7 @@ def _partition(call: Call, name: str, entry: ReassignablePartition, keep_length:
 def _reassign(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> None:
     partition = call.cluster.topics.partition(name, entry.partition_index)
     if partition is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _unknown(call, name, entry.partition_index))
     if entry.replicas is None:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     check_assignments([entry.replicas], list(call.cluster.nodes), len(entry.replicas))
@@ -57,3 +57,10 @@ def _reassign(call: Call, name: str, entry: ReassignablePartition, keep_length: 
             f"{len(entry.replicas)} replicas would change the replication factor {len(partition.replicas)}",
         )
     reassign(partition, entry.replicas, call.now)
+
+
+def _unknown(call: Call, name: str, index: int) -> str:
+    """Kafka's text about a partition that does not exist."""
+    if call.cluster.topics.get(name) is None:
+        return f"Unable to find a topic named {name}."
+    return f"Unable to find partition {name}:{index}."

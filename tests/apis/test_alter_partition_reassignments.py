@@ -54,6 +54,30 @@ def test_refused_reassignments(ask: Ask, cluster: Cluster) -> None:
     assert reassign(ask, cluster, [2, 1], allow_replication_factor_change=False) == 0
 
 
+MANUAL = "The manual partition assignment includes"
+
+
+@pytest.mark.rules("RA-1", "NT-7")
+@pytest.mark.parametrize(
+    ("name", "index", "replicas", "text"),
+    [
+        ("x", 0, [1], "Unable to find a topic named x."),
+        ("t", 99, [1], "Unable to find partition t:99."),
+        ("t", 0, [], f"{MANUAL} an empty replica list."),
+        ("t", 0, [2, 1, 2], f"{MANUAL} the broker 2 more than once."),
+        ("t", 0, [1, *range(50, 20_000)], f"{MANUAL} broker 50, but no such broker is registered."),
+        ("t", 0, [1] * 20_000, f"{MANUAL} the broker 1 more than once."),
+    ],
+)
+def test_the_texts_of_refusals(
+    ask: Ask, cluster: Cluster, name: str, index: int, replicas: list[int], text: str
+) -> None:
+    """Those of Kafka 4.3.1, which name one broker of however many."""
+    asked = ReassignableTopic(name=name, partitions=[ReassignablePartition(partition_index=index, replicas=replicas)])
+    response = ask(cluster, AlterPartitionReassignmentsRequest(topics=[asked]), 1)
+    assert response.responses[0].partitions[0].error_message == text
+
+
 @pytest.mark.rules("RA-2", "CLU-24", "CLU-30", "CLU-71")
 def test_what_a_move_does_to_the_leader(ask: Ask, cluster: Cluster) -> None:
     """A new order leaves the leader; leaving its broker moves the leadership; lost replicas are a new epoch."""
