@@ -123,7 +123,7 @@ def test_the_first_live_replica_leads(cluster: Cluster) -> None:
     cluster.stop_node(1, NOW)
     partition = cluster.topics.create("t", assignments=[[1, 2, 3]]).partitions[0]
     assert (partition.replicas, partition.isr, partition.leader, partition.leader_epoch) == ([1, 2, 3], [2, 3], 2, 0)
-    with pytest.raises(KafkaError, match="none of the brokers of a partition.s assignment is alive") as error:
+    with pytest.raises(KafkaError, match="none of the brokers of a partition") as error:
         cluster.topics.create("u", assignments=[[2], [1]])
     assert code(error) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
