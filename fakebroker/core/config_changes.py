@@ -59,8 +59,10 @@ def _new_value(resource: ConfigResource, change: Change) -> str:
     present = _items(resource.own.get(change.name) or resource.effective(change.name))
     given = _items(change.value)
     if change.operation == APPEND:
-        return ",".join(present + [item for item in given if item not in present])
-    return ",".join(item for item in present if item not in given)
+        known = set(present)
+        return ",".join(present + [item for item in given if item not in known])
+    taken = set(given)
+    return ",".join(item for item in present if item not in taken)
 
 
 def _items(text: str) -> list[str]:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.core import config_changes
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.config_changes import APPEND, DELETE, SET, SUBTRACT, Change, apply
 from fakebroker.core.config_resources import TOPIC_RESOURCE, resource
@@ -67,5 +68,26 @@ def test_many_changes_are_checked_in_linear_time() -> None:
     CountedName.compared = 0
     with pytest.raises(KafkaError):
         apply(resource(cluster.nodes[1], TOPIC_RESOURCE, "t"), changes, validate_only=True, replace=True)
+
+    assert CountedName.compared < 10_000
+
+
+@pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
+def test_long_lists_are_changed_in_linear_time(monkeypatch: pytest.MonkeyPatch, operation: int) -> None:
+    """Each item of a list is compared with few of those that are added or taken away."""
+    cluster = Cluster(Settings(), release())
+    cluster.topics.create("t", 1)
+    topic = resource(cluster.nodes[1], TOPIC_RESOURCE, "t")
+    name = "leader.replication.throttled.replicas"
+    apply(
+        topic,
+        [Change(name, SET, ",".join(f"{number}:1" for number in range(1000)))],
+        validate_only=False,
+        replace=False,
+    )
+    monkeypatch.setattr(config_changes, "_items", lambda text: [CountedName(item) for item in text.split(",")])
+    CountedName.compared = 0
+    more = ",".join(f"{number}:2" for number in range(1000))
+    apply(topic, [Change(name, operation, more)], validate_only=True, replace=False)
 
     assert CountedName.compared < 10_000
