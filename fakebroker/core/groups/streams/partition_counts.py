@@ -6,6 +6,7 @@ Kafka: `RepartitionTopics`, `CopartitionedTopicsEnforcer`, `ChangelogTopics`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import TypeVar
 
 from fakebroker.core.groups.streams.states import StatusCode
@@ -14,6 +15,9 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.streams_group_schema import CopartitionGroup, Subtopology
 
 TopicT = TypeVar("TopicT")
+
+# The texts are Kafka's, which name no topic: all of them may be longer than a text can be.
+_FAILED = "Failed to compute number of partitions for all repartition topics"
 
 ExistingCount = Callable[[str], int | None]
 """The number of partitions of a topic, or None if it does not exist."""
@@ -77,27 +81,42 @@ def tasks_count(subtopology: Subtopology, counts: PartitionCounts) -> int:
 def _repartition_counts(topology: Topology, counts: PartitionCounts) -> dict[str, int]:
     """The count of each repartition topic: the one it is given, else the most among what its writer reads (STT-6).
 
-    A writer may itself read repartition topics, so that it takes rounds until all are known.
+    A writer may itself read repartition topics. Kafka goes through all writers in rounds, until all are known; here a
+    writer has its turn, in the same order, when the first of what it reads is known.
     """
     known = {topic.name: topic.partitions for topic in repartition_sources(topology) if topic.partitions}
-    is_incomplete = True
-    while is_incomplete:
-        is_incomplete, progress = False, False
-        for writer in topology.subtopologies.values():
-            for topic in writer.repartition_sink_topics:
-                if topic in known:
-                    continue
-                count = _largest_known_input(writer, known, counts)
-                if count is None:
-                    is_incomplete = True
-                else:
-                    known[topic], progress = count, True
-        if is_incomplete and not progress:
-            raise _invalid("repartition topics without a partition count are written in a loop")
-    unwritten = [topic.name for topic in repartition_sources(topology) if topic.name not in known]
-    if unwritten:
-        raise _invalid(f"no subtopology writes the repartition topics {', '.join(unwritten)}")
+    writers = list(topology.subtopologies.values())
+    readers = _readers(writers)
+    turns = [
+        (0, index) for index, writer in enumerate(writers) if _largest_known_input(writer, known, counts) is not None
+    ]
+    planned = {index for _, index in turns}
+    while turns:
+        number, index = heappop(turns)
+        count = _largest_known_input(writers[index], known, counts)
+        assert count is not None
+        for topic in writers[index].repartition_sink_topics:
+            if topic in known:
+                continue
+            known[topic] = count
+            for reader in readers.get(topic, ()):
+                if reader not in planned:
+                    planned.add(reader)
+                    heappush(turns, (number + (reader <= index), reader))
+    if any(topic not in known for writer in writers for topic in writer.repartition_sink_topics):
+        raise _invalid(f"{_FAILED}. There may be loops in the topology that cannot be resolved.")
+    if any(topic.name not in known for topic in repartition_sources(topology)):
+        raise _invalid(f"{_FAILED}, because a repartition source topic is never used as a sink topic.")
     return known
+
+
+def _readers(writers: Sequence[Subtopology]) -> dict[str, list[int]]:
+    """Which of the subtopologies, by their numbers, read a repartition topic."""
+    found: dict[str, list[int]] = {}
+    for index, writer in enumerate(writers):
+        for topic in writer.repartition_source_topics:
+            found.setdefault(topic.name, []).append(index)
+    return found
 
 
 def _largest_known_input(writer: Subtopology, known: Mapping[str, int], counts: PartitionCounts) -> int | None:
@@ -109,21 +128,30 @@ def _largest_known_input(writer: Subtopology, known: Mapping[str, int], counts: 
 
 def _enforce_copartitioning(topology: Topology, counts: PartitionCounts) -> None:
     """Give repartition topics the count of those that they are joined with (STT-8)."""
-    fixed = [topic.name for topic in repartition_sources(topology) if topic.partitions]
+    fixed = {topic.name: counts.get(topic.name) for topic in repartition_sources(topology) if topic.partitions}
+    fixed_counts = frozenset(fixed.values())
     for subtopology in topology.subtopologies.values():
         for group in subtopology.copartition_groups:
-            _enforce(subtopology, group, fixed, counts)
+            _enforce(subtopology, group, fixed, fixed_counts, counts)
 
 
-def _enforce(subtopology: Subtopology, group: CopartitionGroup, fixed: Sequence[str], counts: PartitionCounts) -> None:
-    """One copartition group. `fixed` are the repartition topics of the whole topology whose count was given."""
+def _enforce(
+    subtopology: Subtopology,
+    group: CopartitionGroup,
+    fixed: Mapping[str, int],
+    fixed_counts: frozenset[int],
+    counts: PartitionCounts,
+) -> None:
+    """One copartition group. `fixed` are the repartition topics of the whole topology whose count was given; that there
+    is one count for all of them is looked at once, because there may be as many groups as topics.
+    """
     sources = {topic: counts.get(topic) for topic in _meant(subtopology.source_topics, group.source_topics)}
     meant = _meant(subtopology.repartition_source_topics, group.repartition_source_topics)
     repartition = {topic.name: counts.get(topic.name) for topic in meant}
     if sources:
-        count = _same_count(sources, sources)
+        count = _same_count(frozenset(sources.values()), sources)
     elif fixed and repartition:
-        count = _same_count({name: counts.get(name) for name in fixed}, repartition)
+        count = _same_count(fixed_counts, repartition)
     else:
         count = max(repartition.values(), default=0)
     for name in in_hash_order(repartition):
@@ -149,15 +177,15 @@ def _meant(topics: Sequence[TopicT], indexes: Iterable[int]) -> list[TopicT]:
     return found
 
 
-def _same_count(compared: Mapping[str, int], told: Mapping[str, int]) -> int:
-    """The count that all `compared` topics have. Raises UnsuitableTopics, which tells of `told`, if they differ."""
-    if len(frozenset(compared.values())) > 1:
+def _same_count(found: frozenset[int], told: Mapping[str, int]) -> int:
+    """The one count that was `found`. Raises UnsuitableTopics, which tells of `told`, if there are more."""
+    if len(found) > 1:
         listed = ", ".join(f"{name}={told[name]}" for name in sorted(told))
         raise UnsuitableTopics(
             StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
             f"these topics must have the same number of partitions: {listed}",
         )
-    return next(iter(compared.values()))
+    return min(found)
 
 
 def _invalid(message: str) -> KafkaError:
