@@ -55,6 +55,7 @@ def test_the_work_grows_with_the_entries(name: str, same: bool) -> None:
         assert many < 5 * few + FIXED_CALLS, (target, few, many)
 
 
+@pytest.mark.slow
 @pytest.mark.rules("AV-10")
 @pytest.mark.parametrize("same", [False, True])
 @pytest.mark.parametrize("name", NAMES)
