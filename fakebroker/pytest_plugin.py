@@ -5,7 +5,7 @@
     def test_two(fakebroker_factory):                      as many as one likes: fakebroker_factory(nodes=3)
     def test_cheap(fakebroker_session): ...                one broker for the whole run
     @pytest.mark.fakebroker(nodes=3, config={"num.partitions": 3}, seed=7)
-    @pytest.mark.scenario("moves.yaml")                    its timeline is played while the test runs
+    @pytest.mark.fakebroker_scenario("moves.yaml")         its timeline is played while the test runs
     @pytest.mark.fakebroker_sweep(apis="OffsetCommit|Fetch")    once more for each fault that is plausible there
 
 An internal error of the broker fails the test that caused it, in its teardown. Every run of pytest loads this file, so
@@ -63,7 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "scenario(file, parameter=value, ...): play a scenario while the test runs, on the broker of `fakebroker`",
+        "fakebroker_scenario(file, parameter=value, ...): play a scenario while the test runs, on the broker of the "
+        "fixture `fakebroker`",
     )
     _spare_the_rewriting(config)
     if any(config.getoption(name) for name in ("fakebroker_seed", "fakebroker_profile", "fakebroker_journal")) or any(
@@ -119,7 +120,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         from fakebroker.plugin import brokers
 
         brokers.check_marked(item)
-    if item.get_closest_marker("scenario") is not None:
+    if item.get_closest_marker("fakebroker_scenario") is not None:
         from fakebroker.plugin import scenarios
 
         scenarios.check_marked(item)
@@ -129,7 +130,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """After the test's own code: what its scenario found."""
     yield
-    if item.get_closest_marker("scenario") is not None:
+    if item.get_closest_marker("fakebroker_scenario") is not None:
         from fakebroker.plugin import scenarios
 
         scenarios.finish(item)
@@ -141,7 +142,7 @@ def fakebroker(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]:
     from fakebroker.plugin import brokers
 
     item = request.node
-    if item.get_closest_marker("scenario") is None:
+    if item.get_closest_marker("fakebroker_scenario") is None:
         broker = brokers.start(item, brokers.marked_options(item))
         yield broker
         brokers.stop([broker])
@@ -152,8 +153,11 @@ def fakebroker(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]:
 
 
 @pytest.fixture
-def scenario(request: pytest.FixtureRequest, fakebroker: "FakeBroker") -> "BackgroundPlay":  # noqa: ARG001 - it plays
-    """The scenario that is played while the test runs (mark `scenario`): `wait(timeout_s)`, `is_done`, `problems`."""
+def fakebroker_scenario(request: pytest.FixtureRequest, fakebroker: "FakeBroker") -> "BackgroundPlay":  # noqa: ARG001 - it plays
+    """The scenario of the mark `fakebroker_scenario`, played while the test runs.
+
+    It has `wait(timeout_s)`, `is_done`, `problems` and `transcript`.
+    """
     from fakebroker.plugin import scenarios
 
     return scenarios.play_of(request.node)
@@ -196,7 +200,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         from fakebroker.plugin.brokers import stories
 
         report.sections += stories(item)
-        if item.get_closest_marker("scenario") is not None:
+        if item.get_closest_marker("fakebroker_scenario") is not None:
             from fakebroker.plugin import scenarios
 
             report.sections += scenarios.sections(item)

@@ -1,4 +1,4 @@
-"""The mark `scenario`: a scenario is the environment of a test."""
+"""The mark `fakebroker_scenario`: a scenario is the environment of a test."""
 
 import threading
 
@@ -24,7 +24,7 @@ timeline:
 COMMITS = """
     import pytest
 
-    @pytest.mark.scenario("moves.yaml")
+    @pytest.mark.fakebroker_scenario("moves.yaml")
     def test_commits(fakebroker):
         assert len(fakebroker.nodes) == 2
         assert fakebroker.topic("orders").partitions == 2
@@ -73,7 +73,7 @@ def test_the_report_of_a_failed_test_tells_what_its_scenario_did(run: Runner) ->
     result = run("""
         import pytest
 
-        @pytest.mark.scenario("moves.yaml")
+        @pytest.mark.fakebroker_scenario("moves.yaml")
         def test_gives_up(fakebroker):
             fakebroker.wait(lambda: fakebroker.engine.faults or None, 10, lambda: "no fault")
             assert False, "gave up"
@@ -90,7 +90,7 @@ def test_a_timeline_that_does_not_end_fails_the_test(run: Runner, monkeypatch: p
     result = run("""
         import pytest
 
-        @pytest.mark.scenario("moves.yaml")
+        @pytest.mark.fakebroker_scenario("moves.yaml")
         def test_does_nothing(fakebroker):
             pass
     """)
@@ -105,17 +105,17 @@ def test_the_fixture_tells_of_the_scenario(run: Runner) -> None:
     run("""
         import pytest
 
-        @pytest.mark.scenario("moves.yaml", error="COORDINATOR_LOAD_IN_PROGRESS")
-        def test_knows(fakebroker, scenario):
-            assert not scenario.is_done
+        @pytest.mark.fakebroker_scenario("moves.yaml", error="COORDINATOR_LOAD_IN_PROGRESS")
+        def test_knows(fakebroker, fakebroker_scenario):
+            assert not fakebroker_scenario.is_done
             a = fakebroker.client("a")
             errors = []
             while not errors or errors[-1]:
                 errors.append(a.commit({("orders", 0): 7}, group_id="billing").topics[0].partitions[0][1])
-            scenario.wait(timeout_s=10)
-            assert scenario.is_done
-            assert scenario.problems == []
-            assert "orders-0: 7" in scenario.transcript
+            fakebroker_scenario.wait(timeout_s=10)
+            assert fakebroker_scenario.is_done
+            assert fakebroker_scenario.problems == []
+            assert "orders-0: 7" in fakebroker_scenario.transcript
     """).assert_outcomes(passed=1)
 
 
@@ -136,7 +136,7 @@ def test_a_wrong_mark_fails_the_test(run: Runner, mark: str, fixtures: str, told
     result = run(f"""
         import pytest
 
-        @pytest.mark.scenario({mark})
+        @pytest.mark.fakebroker_scenario({mark})
         def test_marked({fixtures}):
             pass
     """)
@@ -153,20 +153,20 @@ def test_other_marks_may_add_but_not_contradict(run: Runner) -> None:
         import pytest
 
         @pytest.mark.fakebroker(nodes=3)
-        @pytest.mark.scenario("moves.yaml")
+        @pytest.mark.fakebroker_scenario("moves.yaml")
         def test_more_nodes(fakebroker):
             pass
 
         @pytest.mark.fakebroker(config={"offsets.retention.minutes": 5})
-        @pytest.mark.scenario("moves.yaml")
-        def test_settings(fakebroker, scenario):
+        @pytest.mark.fakebroker_scenario("moves.yaml")
+        def test_settings(fakebroker, fakebroker_scenario):
             settings = fakebroker.engine.cluster.settings
             assert settings.get_int("offsets.retention.minutes") == 5
             assert settings.get_int("num.partitions") == 3
             a = fakebroker.client("a")
             while a.commit({("orders", 0): 7}, group_id="billing").topics[0].partitions[0][1]:
                 pass
-            scenario.wait(10)
+            fakebroker_scenario.wait(10)
     """)
 
     result.assert_outcomes(passed=1, errors=1)
@@ -176,12 +176,12 @@ def test_other_marks_may_add_but_not_contradict(run: Runner) -> None:
 def test_the_fixture_needs_the_mark(run: Runner) -> None:
     """Without one there is nothing to tell of."""
     result = run("""
-        def test_unmarked(scenario):
+        def test_unmarked(fakebroker_scenario):
             pass
     """)
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*the fixture scenario is for tests with @pytest.mark.scenario*"])
+    result.stdout.fnmatch_lines(["*is for tests with @pytest.mark.fakebroker_scenario*"])
 
 
 @pytest.mark.usefixtures("files")
@@ -193,5 +193,5 @@ def test_a_topic_that_cannot_be_fails_the_setup_and_leaves_no_broker(run: Runner
     result = run(commits())
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*mark scenario: INVALID_TOPIC_EXCEPTION*"])
+    result.stdout.fnmatch_lines(["*mark fakebroker_scenario: INVALID_TOPIC_EXCEPTION*"])
     assert threading.active_count() == before

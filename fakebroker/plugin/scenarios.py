@@ -1,4 +1,4 @@
-"""`@pytest.mark.scenario("file.yaml", parameter=value)`: a scenario as the environment of a test.
+"""`@pytest.mark.fakebroker_scenario("file.yaml", parameter=value)`: a scenario as the environment of a test.
 
 The broker of the fixture `fakebroker` is made as the scenario says, and its timeline is played in the background from
 the broker's start on. What does not come out as the scenario says fails the test.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fakebroker.scenario.running.background import BackgroundPlay
     from fakebroker.scenario.script import Scenario
 
-MARKER, FIXTURE = "scenario", "fakebroker"
+MARKER, FIXTURE = "fakebroker_scenario", "fakebroker"
 AFTER_TEST_S = 5.0  # how long a scenario may go on after the test's own code
 PLAY = pytest.StashKey["BackgroundPlay"]()
 SCENARIO = pytest.StashKey["Scenario"]()
@@ -75,7 +75,7 @@ def _begin(item: pytest.Item, broker: "FakeBroker") -> None:
 def play_of(item: pytest.Item) -> "BackgroundPlay":
     """The play of the test's mark. Fails a test without one."""
     if PLAY not in item.stash:
-        pytest.fail(f'the fixture scenario is for tests with @pytest.mark.{MARKER}("file.yaml")', pytrace=False)
+        pytest.fail(f'the fixture {MARKER} is for tests with @pytest.mark.{MARKER}("file.yaml")', pytrace=False)
     return item.stash[PLAY]
 
 
@@ -87,7 +87,7 @@ def finish(item: pytest.Item) -> None:
     try:
         play.wait(AFTER_TEST_S)
     except WaitTimeout as error:
-        text = f"{error}, counted from the end of the test; scenario.wait(timeout_s) in the test waits longer"
+        text = f"{error}, counted from the end of the test; {MARKER}.wait(timeout_s) in the test waits longer"
         raise pytest.fail.Exception(text, pytrace=False) from None
     except AssertionError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
