@@ -57,7 +57,9 @@ class ControlApp:
             paths.setdefault(row.path, {})[row.verb] = Endpoint(row)
         for extra in EXTRAS:
             paths.setdefault(extra.path, {})[extra.verb] = extra
-        yield from PageFiles().routes()
+        files = PageFiles()
+        yield from files.routes()
+        yield from files.routes_of_isolated_brokers()
         # Words come before placeholders, so that /topics/{name} does not take what has a row of its own.
         for path in sorted(paths, key=lambda path: [(part[:1] == "{", part) for part in path.split("/")]):
             verbs = paths[path]

@@ -1,4 +1,4 @@
-"""The files of the page: what a browser gets at `/` and below `/page/`.
+"""The files of the page: what a browser gets at `/` and below `/page/`, and for an isolated broker below `/brokers/ID/`.
 
 They hold no data and need no token: all that the page shows it asks by the HTTP API, as a script does. A strict
 Content-Security-Policy keeps what clients call themselves from ever being run: no script but these files, no script
@@ -11,14 +11,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from fakebroker.control.admission import PublicRoute
 from fakebroker.control.problems import Problem
 
 FOLDER = Path(__file__).with_name("page")
 INDEX, PREFIX = "index.html", "/page"
+OF_BROKER = "/brokers/{broker_id}"
 
 MEDIA_TYPES: Mapping[str, str] = {
     ".css": "text/css; charset=utf-8",
@@ -80,6 +84,12 @@ class PageFiles:
         yield PublicRoute("/", self._index)
         yield PublicRoute(f"{PREFIX}/{{path:path}}", self._file)
 
+    def routes_of_isolated_brokers(self) -> Iterator[PublicRoute]:
+        """The same below `/brokers/ID/`: the links of the index are relative, so each page is about its own broker."""
+        yield _BrowserRoute(OF_BROKER, _with_slash)
+        yield PublicRoute(f"{OF_BROKER}/", self._index)
+        yield PublicRoute(f"{OF_BROKER}{PREFIX}/{{path:path}}", self._file)
+
     async def _index(self, request: Request) -> Response:
         return self.answer(INDEX, request)
 
@@ -112,6 +122,23 @@ class PageFiles:
         except OSError:
             return None
         return kept
+
+
+class _BrowserRoute(PublicRoute):
+    """A route for callers that ask for HTML. Others get what the next route of that path has."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Full for a GET whose Accept header names text/html, as the address bar of a browser sends it."""
+        match, in_path = super().matches(scope)
+        if match is Match.FULL and "text/html" in Headers(scope=scope).get("accept", ""):
+            return match, in_path
+        return Match.NONE, {}
+
+
+async def _with_slash(request: Request) -> Response:
+    """To the same path with a slash at its end, which relative links need."""
+    name = request.scope["path"].rpartition("/")[2]
+    return RedirectResponse(f"./{name}/", headers={**HEADERS, "Vary": "Accept"})
 
 
 def _etags(header: str) -> set[str]:

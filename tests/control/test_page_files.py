@@ -113,6 +113,31 @@ def test_the_files_need_no_token_and_the_data_does() -> None:
     with_door(test, token="s3cret")
 
 
+def test_an_isolated_broker_has_the_page_at_its_own_path() -> None:
+    """A browser is led to the slash that relative links need, without a token; programs get the broker as before."""
+
+    async def test(door: Client) -> None:
+        authorization = {"authorization": "Bearer s3cret"}
+        added = (await door.ask("POST", "/brokers", {}, headers=authorization)).json()
+        path = f"/brokers/{added['broker_id']}"
+        led = await door.ask("GET", path, headers={"accept": "text/html,*/*;q=0.8"})
+        assert (led.status_code, led.headers["location"], led.headers["vary"]) == (307, "./b1/", "Accept")
+        for each in ("/", "/page/main.js"):
+            assert (await door.ask("GET", path + each)).content == (await door.ask("GET", each)).content
+        assert (await door.ask("GET", path)).status_code == 401
+        assert (await door.ask("GET", path, headers=authorization)).json() == added
+        assert (await door.ask("DELETE", path, headers={"accept": "text/html", **authorization})).status_code == 204
+
+    with_door(test, token="s3cret")
+
+
+def test_the_index_links_to_nothing_by_an_absolute_path() -> None:
+    """The page works below any path: that of an isolated broker, or one that a proxy puts in front."""
+    assert re.findall(r'(?:src|href)="/[^"]*"', (FOLDER / "index.html").read_text()) == []
+    written = [path for path in FOLDER.rglob("*.js") if "vendor" not in path.parts]
+    assert [path.name for path in written if re.search(r'(?:src|href)="/', path.read_text())] == []
+
+
 def test_pages_of_other_sites_get_nothing() -> None:
     """Not even the page: a name that leads to this host is refused with it."""
 

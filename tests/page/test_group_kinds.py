@@ -68,8 +68,35 @@ def test_an_isolated_broker_is_chosen_in_the_header(shown: ShownPage) -> None:
     page.get_by_label("Broker").select_option(broker_id)
     page.locator(".list a.item").first.click()
     shown.sees("mine", ".head h2")
-    eventually(lambda: f"broker={broker_id}" in page.url)
+    eventually(lambda: f"/brokers/{broker_id}/#/groups" in page.url)
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Yes").click()
-    shown.sees("No groups yet")
+    shown.sees("1 group is gone")
     assert shown.ask("GET", f"/brokers/{broker_id}/groups") == []
+
+
+def test_each_isolated_broker_has_a_page_of_its_own(shown: ShownPage) -> None:
+    """At /brokers/ID and with all views; the overview of the served broker leads there; a removed one says so."""
+    first, second = (shown.ask("POST", "/brokers", {})["broker_id"] for _ in range(2))
+    for broker_id in (first, second):
+        shown.ask("PUT", f"/brokers/{broker_id}/topics/orders", {})
+        shown.ask("POST", f"/brokers/{broker_id}/groups/of-{broker_id}/commit", {"offsets": {"orders": {"0": 1}}})
+    page = shown.page
+    page.goto(f"{shown.url}/brokers/{first}#/groups")
+    shown.sees(f"of-{first}", ".list")
+    assert page.get_by_text(f"of-{second}").count() == 0
+    assert page.get_by_label("Broker").input_value() == first
+    page.get_by_role("link", name="Control").click()
+    page.get_by_role("button", name="+1 d", exact=True).click()
+    moves = "/journal/brief?kind=clock_moved"
+    eventually(lambda: len(shown.ask("GET", f"/brokers/{first}{moves}")["lines"]) == 1)
+    assert shown.ask("GET", moves)["lines"] == []
+    shown.open()
+    page.get_by_role("link", name=second, exact=True).click()
+    shown.sees("1 group", "[aria-label='Broker']")
+    assert f"/brokers/{second}/" in page.url
+    shown.ask("DELETE", f"/brokers/{second}")
+    shown.sees(f"There is no broker {second}")
+    page.get_by_role("link", name="Go to the served broker").click()
+    shown.sees("No group has rebalanced")
+    assert page.url == f"{shown.url}/"

@@ -16,7 +16,7 @@ PAGE = fakebroker.control.page_files.FOLDER
 
 def test_all_modules_are_loaded_at_once() -> None:
     """index.html names exactly the modules that main.js needs, directly or not."""
-    named = set(re.findall(r'modulepreload" href="/page/([^"]+)"', (PAGE / "index.html").read_text()))
+    named = set(re.findall(r'modulepreload" href="page/([^"]+)"', (PAGE / "index.html").read_text()))
     needed: set[Path] = set()
     waiting = [PAGE / "main.js"]
     while waiting:

@@ -9,6 +9,7 @@ import * as router from "./core/router.js";
 import { change, onChange, schedule, state } from "./core/store.js";
 import * as theme from "./core/theme.js";
 import { dialogs, toggleHelp } from "./parts/dialogs.js";
+import { empty } from "./parts/marks.js";
 import { copyable } from "./parts/copy.js";
 import { clockFact } from "./parts/clock_fact.js";
 import { clientsView } from "./views/clients.js";
@@ -42,14 +43,13 @@ function currentView() {
 }
 
 function draw() {
-  live.follow();
   const name = currentView();
   if (opened !== name) {
     VIEWS[opened]?.close?.();
     opened = name;
     VIEWS[opened].open?.();
   }
-  document.title = [state.route.path[0], TITLES[name], "fakebroker"].filter(Boolean).join(" · ");
+  document.title = [state.route.path[0], TITLES[name], router.BROKER, "fakebroker"].filter(Boolean).join(" · ");
   render(page(name), document.body);
   VIEWS[name].drawn?.();
 }
@@ -60,10 +60,23 @@ function page(name) {
     ${header(name)}
     <main id="main" tabindex="-1">
       <h1 class="unseen">${TITLES[name]}</h1>
-      ${state.link.is_refused ? login() : VIEWS[name].template()}
+      ${content(name)}
     </main>
     ${notices()}${dialogs()}
   </div>`;
+}
+
+function content(name) {
+  if (state.link.is_refused) return login();
+  return state.link.is_gone ? noBroker() : VIEWS[name].template();
+}
+
+function noBroker() {
+  return empty(
+    `There is no broker ${router.BROKER}`,
+    html`<p class="muted">It was removed, or nothing used it for so long that it was.</p>
+      <a href=${router.pageOf("")}>Go to the served broker</a>`,
+  );
 }
 
 function toMain(event) {
@@ -76,7 +89,7 @@ function header(name) {
     html`<a href=${router.href(view)} aria-current=${view === name ? "page" : nothing}>${TITLES[view]}</a>`;
   const source = state.page?.source;
   return html` <header class="top">
-    <a class="brand" href="#/"><img src="/page/icon.svg" alt="" />fakebroker</a>
+    <a class="brand" href="#/"><img src="page/icon.svg" alt="" />fakebroker</a>
     <nav aria-label="Views">${shownViews().map(link)}</nav>
     <div class="facts">
       ${source ? html`<span class="fact mono">${source}</span>` : brokerFacts()}
@@ -105,11 +118,10 @@ function brokerFacts() {
 // Which broker, where tests made some of their own.
 function brokerChoice() {
   const ids = [...(state.page?.brokers ?? [])];
-  if (router.broker() && !ids.includes(router.broker())) ids.push(router.broker());
+  if (router.BROKER && !ids.includes(router.BROKER)) ids.push(router.BROKER);
   if (!ids.length) return "";
-  const go = (event) =>
-    router.go(`#/${currentView()}${event.target.value ? `?broker=${encodeURIComponent(event.target.value)}` : ""}`);
-  const option = (id, text) => html`<option value=${id} ?selected=${id === router.broker()}>${text}</option>`;
+  const go = (event) => location.assign(`${router.pageOf(event.target.value)}#/${currentView()}`);
+  const option = (id, text) => html`<option value=${id} ?selected=${id === router.BROKER}>${text}</option>`;
   return html`<select aria-label="Broker" @change=${go}>
     ${option("", "served broker")}${ids.map((id) => option(id, id))}
   </select>`;
@@ -124,7 +136,7 @@ function login() {
   const submit = (event) => {
     event.preventDefault();
     api.setToken(new FormData(event.target).get("token").trim());
-    change((s) => (s.link = { is_up: false, is_refused: false, text: "connecting" }));
+    change((s) => (s.link = { is_up: false, is_refused: false, is_gone: false, text: "connecting" }));
     live.begin();
   };
   return html` <form class="login" @submit=${submit}>
@@ -161,6 +173,7 @@ function begin() {
   onChange(draw);
   setInterval(() => document.hidden || schedule(), TICK_MS);
   addEventListener("themechange", schedule);
+  live.begin();
   schedule();
 }
 

@@ -1,7 +1,7 @@
 // Calls of the HTTP API. A call is data, so that the page can show what it does as curl and as Python before it does it.
 
 import { change, notify } from "./store.js";
-import { broker } from "./router.js";
+import { BASE } from "./router.js";
 
 const TOKEN = "fakebroker-token";
 
@@ -34,7 +34,7 @@ export function takeTokenFromAddress() {
 
 // The path of the API for the broker that the page is about.
 export function apiPath(path) {
-  return broker() ? `/brokers/${encodeURIComponent(broker())}${path}` : path;
+  return BASE + path.slice(1);
 }
 
 // Raise ApiError for a path with a name that none can have: browsers take "." and ".." for steps between folders, also

@@ -1,14 +1,12 @@
 // The lags of the groups that are in sight. They are asked for a few at a time: to count one is dearer than to show a row.
 
 import { get } from "./api.js";
-import { broker } from "./router.js";
 import { schedule } from "./store.js";
 
 const READ_AGAIN_MS = 2000;
 const MOST = 200;
 
 const known = new Map(); // {lag, read_ms} by group id
-let of_broker = null;
 let is_reading = false;
 
 // The lag of a group as it was read last; undefined before, null for a group that has committed nothing.
@@ -18,8 +16,6 @@ export function lagOf(group_id) {
 
 // Have these lags read unless they are new enough.
 export function wantLags(group_ids) {
-  if (of_broker !== broker()) known.clear();
-  of_broker = broker();
   const now_ms = performance.now();
   const old = group_ids.filter((id) => !(now_ms - known.get(id)?.read_ms < READ_AGAIN_MS)).slice(0, MOST);
   if (old.length && !is_reading && !document.hidden) read(old);

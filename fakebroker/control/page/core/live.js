@@ -1,6 +1,5 @@
 // The event stream of the broker: what each event does to the state.
 
-import { broker } from "./router.js";
 import { get } from "./api.js";
 import * as groups from "./groups.js";
 import * as journal from "./journal.js";
@@ -21,17 +20,9 @@ function tell(names) {
 }
 
 let stream = null;
-let shown_broker = null;
 let run = null;
 
-// Begin to follow the broker that the address names, or go over to it when the address names another one.
-export function follow() {
-  if (shown_broker === broker()) return;
-  shown_broker = broker();
-  begin();
-}
-
-// Read everything anew: at the start, with another broker or token.
+// Read everything anew: at the start, with another token.
 export async function begin() {
   stream?.stop();
   run = null;
@@ -59,8 +50,10 @@ function up() {
 
 function down(error) {
   const is_refused = error.status === 401;
-  if (is_refused) stream.stop();
-  change((s) => (s.link = { is_up: false, is_refused, text: is_refused ? "needs a token" : "reconnecting" }));
+  const is_gone = error.status === 404; // of the paths that are asked here only those of an isolated broker can be missing
+  if (is_refused || is_gone) stream.stop();
+  const text = is_refused ? "needs a token" : is_gone ? "no such broker" : "reconnecting";
+  change((s) => (s.link = { is_up: false, is_refused, is_gone, text }));
 }
 
 const HANDLERS = {

@@ -1,7 +1,20 @@
 // Where the page is, from the fragment of its address: `#/groups/billing?q=text` is view "groups", path ["billing"].
-// All that a reader may want to send to somebody is in the address: view, thing, filter, range, selected entry.
+// All that a reader may want to send to somebody is in the address: view, thing, filter, range, selected entry. The path in
+// front of the fragment says which broker: "/" is the served one, "/brokers/b1/" an isolated one.
 
 import { change, state } from "./store.js";
+
+// The folder of the page: its files and the API of the broker are below it.
+export const BASE = new URL(".", location.href).pathname;
+const [, ROOT, ID] = /^(.*\/)brokers\/([^/]+)\/$/.exec(BASE) ?? [null, BASE, ""];
+
+// The isolated broker that the page is about; "" is the served one.
+export const BROKER = decoded(ID);
+
+// The page of a broker, "" for the served one.
+export function pageOf(broker_id) {
+  return broker_id ? `${ROOT}brokers/${encodeURIComponent(broker_id)}/` : ROOT;
+}
 
 export const VIEWS = ["overview", "groups", "timeline", "topics", "transactions", "clients", "control"];
 
@@ -20,11 +33,11 @@ function decoded(word) {
   }
 }
 
-// The address of a view: `href("groups", ["billing"], {q: "x"})`. The choice of a broker stays. Empty values are left out.
+// The address of a view: `href("groups", ["billing"], {q: "x"})`. Empty values are left out.
 export function href(view, path = [], query = {}) {
   const words = [view, ...path].map(encodeURIComponent).join("/");
   const kept = new URLSearchParams();
-  for (const [name, value] of Object.entries({ broker: broker(), ...query })) {
+  for (const [name, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== "") kept.set(name, value);
   }
   const text = kept.toString();
@@ -51,11 +64,6 @@ export function go(address, is_step = true) {
 // A field of the query, "" without it.
 export function queried(name) {
   return state.route.query.get(name) ?? "";
-}
-
-// The isolated broker that the page is about; "" is the served one.
-export function broker() {
-  return state.route.query.get("broker") ?? "";
 }
 
 function follow() {

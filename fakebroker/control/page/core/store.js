@@ -2,7 +2,7 @@
 
 export const state = {
   route: { view: "overview", path: [], query: new URLSearchParams() },
-  link: { is_up: false, is_refused: false, text: "connecting" }, // to the control port
+  link: { is_up: false, is_refused: false, is_gone: false, text: "connecting" }, // to the control port
   page: null, // what the server says of itself: a broker, or a journal file
   clock: null,
   bootstrap: "",

@@ -2,7 +2,6 @@
 
 import { html } from "../core/dom.js";
 import { watch } from "../core/live.js";
-import { broker } from "../core/router.js";
 import { state } from "../core/store.js";
 import { clockCard, due } from "../control/clock.js";
 import { coordinatorCard } from "../control/coordinator.js";
@@ -15,7 +14,6 @@ const READ_EVERY_MS = 1500;
 
 let timer = null;
 let unwatch = null;
-let shown_broker = null;
 
 export const controlView = {
   open() {
@@ -36,8 +34,6 @@ export const controlView = {
   },
   template() {
     if (state.page === null) return "";
-    if (shown_broker !== broker()) Object.values(RESOURCES).forEach((each) => each.close());
-    shown_broker = broker();
     due.show("/clock/due");
     Object.entries(RESOURCES).forEach(([name, resource]) => resource.show(`/${name}`));
     return html` <div class="control">

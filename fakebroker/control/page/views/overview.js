@@ -7,7 +7,7 @@ import { readBack } from "../core/history.js";
 import { nowMs, watch } from "../core/live.js";
 import { KINDS, rebalancesOf } from "../core/rebalances.js";
 import { Resource } from "../core/resource.js";
-import { broker, href } from "../core/router.js";
+import { href, pageOf } from "../core/router.js";
 import { state } from "../core/store.js";
 import { Actions } from "../parts/call.js";
 import { copyable } from "../parts/copy.js";
@@ -34,7 +34,6 @@ const resources = Object.fromEntries(
 const actions = new Actions();
 let timer = null;
 let unwatch = null;
-let shown_broker = null;
 
 export const overviewView = {
   open() {
@@ -52,8 +51,6 @@ export const overviewView = {
   },
   template() {
     if (state.page === null) return "";
-    if (shown_broker !== broker()) Object.values(resources).forEach((each) => each.close());
-    shown_broker = broker();
     for (const [name, resource] of Object.entries(resources)) resource.show(PATHS[name]);
     return html` <div class="control">
       <div class="column">${brokerCard()}${rebalancesCard()}</div>
@@ -155,7 +152,7 @@ function brokersCard() {
   const made = resources.overview.value?.brokers ?? [];
   if (!made.length) return "";
   const one = (each) =>
-    html`<a href=${`#/overview?broker=${encodeURIComponent(each.broker_id)}`}>${each.broker_id}</a>
+    html`<a href=${pageOf(each.broker_id)}>${each.broker_id}</a>
       <span class="mono">${each.bootstrap}</span> <span class="muted">${counted(each.nodes.length, "node")}</span>`;
   return card("Isolated brokers", null, list(made.map(one)));
 }

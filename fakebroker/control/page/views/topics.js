@@ -4,7 +4,7 @@ import { html, nothing } from "../core/dom.js";
 import { bytes, count, counted } from "../core/format.js";
 import { watch } from "../core/live.js";
 import { Resource } from "../core/resource.js";
-import { alterQuery, broker, go, href, queried } from "../core/router.js";
+import { alterQuery, go, href, queried } from "../core/router.js";
 import { memo, state } from "../core/store.js";
 import { firstSteps } from "../parts/first_steps.js";
 import { empty, pending } from "../parts/marks.js";
@@ -16,7 +16,6 @@ const ROW_PX = 34;
 const rows = new Resource();
 const list = new VirtualList({ row_px: ROW_PX, key: (row) => row.name, draw: item });
 let unwatch = null;
-let shown_broker = null;
 
 const found = memo((all, text, internal) => {
   const words = text.toLowerCase();
@@ -43,8 +42,6 @@ export const topicsView = {
   },
   template() {
     if (state.page === null) return "";
-    if (shown_broker !== broker()) rows.close();
-    shown_broker = broker();
     rows.show("/topic_rows");
     const name = state.route.path[0];
     return html` <div class="pair ${name ? "has-chosen" : ""}">
