@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage, violations
+from tests.support.eventually import eventually
 from tests.support.serving import controlled
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ PLACES = {
     "topics": ("/topics/orders?when=0", "offset 0", "[aria-label='What was found']"),
     "control": ("/control?group=billing", "coordinates", "[aria-label='Coordinator']"),
 }
+
+# Boxes whose content is wider than they are, and buttons that are not within the window. Ellipses are meant to cut.
+BEYOND = """[...document.querySelectorAll("main, .scroll, .card, .card p, .card td, .list, button")]
+    .filter((each) => each.scrollWidth > each.clientWidth + 1 || each.getBoundingClientRect().right > innerWidth)
+    .filter((each) => each.clientWidth > 0)
+    .map((each) => `${each.tagName} ${each.className} ${each.textContent.trim().slice(0, 40)}`)"""
 
 
 @pytest.fixture
@@ -96,6 +103,43 @@ def test_narrow_screens_need_no_scrolling_sideways(lived: ShownPage, width: int)
     if width == 360:
         go_to(lived, "groups").get_by_role("link", name="all groups").click()
         lived.sees("other", ".list")
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_long_names_push_nothing_out_of_sight(shown: ShownPage, clients: ScriptedClients, width: int) -> None:
+    """On a desk no table has to be scrolled sideways, no text leaves its card, and each button is seen whole."""
+    client_id, group_id, topic = "c" * 120, f"payments.{'x' * 120}", "t" * 200
+    shown.ask("PUT", f"/topics/{topic}", {})
+    client = clients.client(client_id)
+    client.join(group_id, [topic])
+    client.sync({client.member_id: {topic: [0]}})
+    client.commit({(topic, 0): 5}, metadata="m" * 200)
+    client.init_producer_id(transactional_id=f"copies-{'z' * 200}")
+    client.add_partitions_to_txn([(topic, 0)])
+    shown.ask("POST", f"/topics/{topic}/records", {"values": ['{"sku": "' + "x" * 200 + '"}'], "key": "k" * 90})
+    shown.ask("POST", "/faults", {"api": "Heartbeat", "client_id": client_id, "error": "NOT_COORDINATOR"})
+    places = {
+        "/overview": "[aria-label='Latest rebalances']",
+        f"/groups/{group_id}": ".members",
+        f"/topics/{topic}": ".records",
+        f"/transactions/copies-{'z' * 200}": "[aria-label='What becomes of it']",
+        "/clients": "[aria-label='Connections']",
+        "/control": "[aria-label='What falls due']",
+    }
+    page = shown.page
+    page.set_viewport_size({"width": width, "height": 800})
+    for fragment, where in places.items():
+        shown.open(fragment)
+        page.locator(where).first.wait_for()
+        assert page.evaluate(BEYOND) == [], fragment
+
+
+def test_the_chosen_view_is_in_sight_on_a_phone(shown: ShownPage) -> None:
+    """Its link is the last of a row that is wider than the screen."""
+    shown.page.set_viewport_size({"width": 390, "height": 800})
+    page = shown.open("/control")
+    shown.sees("Clock", "[aria-label='Clock']")
+    eventually(lambda: page.locator("nav [aria-current]").bounding_box()["x"] < 330)  # type: ignore[index]
 
 
 def test_everything_is_reached_with_the_keyboard(lived: ShownPage) -> None:

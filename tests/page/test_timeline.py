@@ -47,7 +47,7 @@ def test_requests_transitions_and_causes_are_listed_as_they_happen(shown: ShownP
     first, _ = two_members(clients)
     for name in ("billing", "svc-1", "svc-2"):
         shown.sees(name, ".lanes .labels")
-    shown.sees("JoinGroup v9 of billing", ".entries")
+    shown.sees("JoinGroup v9, as", ".entries")
     shown.sees("MEMBER_ID_REQUIRED", ".entries")
     first.leave()
     shown.sees("LeaveGroup", ".entries")
@@ -181,3 +181,18 @@ def test_what_happened_during_a_break_is_there_afterwards(shown: ShownPage, clie
     shown.context.set_offline(False)
     shown.sees("svc-2", ".lanes .labels")
     eventually(lambda: len([row for row in rows(shown) if "Empty → PreparingRebalance" in row]) == 1)
+
+
+def test_the_list_has_the_numbers_of_the_story(shown: ShownPage, clients: ScriptedClients) -> None:
+    """What was committed and fetched from where, and what came of it, as the journal's text has it."""
+    client = clients.client("svc-1")
+    client.join("billing", ["orders"])
+    client.sync({client.member_id: {"orders": [0]}})
+    client.commit({("orders", 0): 42})
+    client.fetch("orders", 0, 0)
+    shown.open("/timeline?polls=1")
+    shown.sees("OffsetCommit v9, orders-0=42 of group billing", ".entries")
+    fetched = shown.page.locator(".entries a.entry").filter(has_text="orders-0 from 0")
+    assert "nothing new" in fetched.inner_text()
+    texts = [line["text"] for line in shown.ask("GET", "/journal/brief")["lines"]]
+    assert "OffsetCommit v9 of group billing, orders-0=42 -> ok" in texts

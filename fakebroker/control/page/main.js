@@ -44,13 +44,15 @@ function currentView() {
 
 function draw() {
   const name = currentView();
-  if (opened !== name) {
+  const is_another = opened !== name;
+  if (is_another) {
     VIEWS[opened]?.close?.();
     opened = name;
     VIEWS[opened].open?.();
   }
   document.title = [state.route.path[0], TITLES[name], router.BROKER, "fakebroker"].filter(Boolean).join(" · ");
   render(page(name), document.body);
+  if (is_another) document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   VIEWS[name].drawn?.();
 }
 

@@ -116,7 +116,7 @@ function dueTable({ due: events, got_ms, due_got_ms, rate, is_frozen }) {
   const row = (event) =>
     html` <tr>
       <td class="nowrap" title=${time(event.due_ms)}>${relative(left(event))}</td>
-      <td title=${event.what}>${shortIds(event.what)}</td>
+      <td class="breaks" title=${event.what}>${shortIds(event.what)}</td>
       <td class="muted nowrap">
         ${event.by === "timers" ? html`<span title="A timer of clients: real time, or advance(timers=True)">timer</span>` : html`<span title="By the time of day">time of day</span>`}
       </td>

@@ -29,9 +29,19 @@ function epochWord(line) {
   return line.group_type === "classic" ? "generation" : "epoch";
 }
 
-// What a line says, without its reason.
+const ARROW = " -> ";
+
+// What a request asks and what came of it, with the numbers, as in the story of a failed test:
+// ["OffsetCommit v9 of group billing, orders-0=42", "ok"]. The second is "" where the text was cut before it.
+export function requestTexts(line) {
+  const text = line.text ?? `${line.api} v${line.version}`;
+  const at = text.lastIndexOf(ARROW);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + ARROW.length)];
+}
+
+// What a line says, without its reason; of a request what it asks.
 export function eventText(line) {
-  if (line.kind === "request") return `${line.api} v${line.version}`;
+  if (line.kind === "request") return requestTexts(line)[0];
   return WORDS[line.kind]?.(line) ?? line.text ?? line.kind.replaceAll("_", " ");
 }
 

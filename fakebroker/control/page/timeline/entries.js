@@ -3,7 +3,7 @@
 import { html } from "../core/dom.js";
 import { count, duration, shortIds, time } from "../core/format.js";
 import { altered, alterQuery, queried } from "../core/router.js";
-import { eventLook, eventText } from "../parts/events.js";
+import { eventLook, eventText, requestTexts } from "../parts/events.js";
 import { VirtualList } from "../parts/virtual_list.js";
 
 const ROW_PX = 25;
@@ -37,8 +37,8 @@ function row(line) {
   return html` <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"}>
     <span class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
     <span class="ellipsis">${who(line)}</span>
-    <span class="ellipsis"
-      ><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${shortIds(eventText(line))}${about(line)}</span
+    <span class="ellipsis" title=${eventText(line)}
+      ><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${what(line)}</span
     >
     <span class="ellipsis">${result(line)}</span>
     <span class="number muted">${line.kind === "request" && line.waited_ms ? duration(line.waited_ms) : ""}</span>
@@ -56,21 +56,23 @@ function who(line) {
   );
 }
 
-function about(line) {
-  if (line.kind !== "request") return "";
-  const names = [...line.groups, ...line.topics];
-  return names.length
-    ? html` <span class="muted">of ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}</span>`
-    : "";
+// The group comes last: where there is no room it is cut, and not the offsets.
+function what(line) {
+  const text = shortIds(eventText(line));
+  const of_group = line.kind === "request" && line.groups.length === 1 ? ` of group ${shortIds(line.groups[0])}` : "";
+  if (!of_group || !text.includes(of_group)) return text;
+  const at = text.indexOf(of_group);
+  return html`${text.slice(0, at)}${text.slice(at + of_group.length)}<span class="muted">${of_group}</span>`;
 }
 
 function result(line) {
   if (line.kind !== "request")
     return html`<span class="muted" title=${line.reason ?? ""}>${shortIds(line.reason ?? "")}</span>`;
   if (!line.is_answered) return html`<span class="warn">no answer</span>`;
+  const outcome = requestTexts(line)[1];
   return line.errors.length
-    ? html`<span class="bad">${line.errors.join(", ")}</span>`
-    : html`<span class="muted">ok</span>`;
+    ? html`<span class="bad" title=${outcome}>${line.errors.join(", ")}</span>`
+    : html`<span class="muted" title=${outcome}>${shortIds(outcome)}</span>`;
 }
 
 // Choose the entry after (1) or before (-1) the one that is chosen.

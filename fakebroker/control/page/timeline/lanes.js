@@ -2,7 +2,7 @@
 // and their requests as bars; what concerns the whole broker is in the first.
 
 import { shortIds } from "../core/format.js";
-import { eventLook, eventText } from "../parts/events.js";
+import { eventLook, eventText, requestTexts } from "../parts/events.js";
 import { isPoll } from "./filter.js";
 
 export const ROW_PX = 12;
@@ -131,9 +131,9 @@ export function waitingItems(lanes, waiting, axis) {
 export function itemText({ line }) {
   if (line.kind === "waiting") return `${line.client}: ${line.api} v${line.version} waits for its answer`;
   const who = line.client ?? line.group ?? "";
-  const errors = line.errors?.length ? ` → ${line.errors.join(", ")}` : "";
+  const outcome = line.kind === "request" ? ` → ${line.errors.join(", ") || requestTexts(line)[1] || "ok"}` : "";
   const waited = line.kind === "request" ? `, ${line.waited_ms} ms` : "";
   return shortIds(
-    `${who ? `${who}: ` : ""}${eventText(line)}${errors}${waited}${line.reason ? ` because ${line.reason}` : ""}`,
+    `${who ? `${who}: ` : ""}${eventText(line)}${outcome}${waited}${line.reason ? ` because ${line.reason}` : ""}`,
   );
 }

@@ -51,14 +51,14 @@ export const clientsView = {
 
 function row(each) {
   return html` <tr>
-    <td>
+    <td class="breaks">
       ${each.client === null ? html`<span class="muted">no client id</span>` : html`<a href=${href("timeline", [], { client: each.client })}>${each.client}</a>`}
       <span class="muted nowrap">connection ${each.connection}</span>
     </td>
     <td class="mono nowrap">${each.address}</td>
     <td class="nowrap">node ${each.node}</td>
     <td>${each.software === "unknown unknown" ? html`<span class="muted">not told</span>` : each.software}</td>
-    <td class="mono">${each.principal}</td>
+    <td class="mono breaks">${each.principal}</td>
     <td class="nowrap">
       ${each.api === null ? "" : `${each.api} v${each.version}`} ${each.is_waiting ? html`<span class="tag warn">waits for its answer</span>` : ""}
     </td>

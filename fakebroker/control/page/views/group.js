@@ -87,10 +87,11 @@ function head(group, passed_ms) {
   </div>`;
 }
 
-// When the group rebalanced last, and why; the state's own reason where the journal has no rebalance, or another cause.
+// When the group rebalanced last, and why; the state's own reason where the journal has no rebalance, or another cause
+// that still matters: that of a Stable group is only that its rebalance is over.
 function whyParts(group) {
   const last = rebalancesOf(history.value?.lines ?? []).at(-1);
-  const has_own_reason = group.state_reason && group.state_reason !== last?.cause;
+  const has_own_reason = group.state_reason && group.state_reason !== last?.cause && !(last && group.state === "Stable");
   return html`${last ? lastRebalance(last) : ""}
   ${has_own_reason ? html`<p class="muted" title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}`;
 }

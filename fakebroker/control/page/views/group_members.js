@@ -5,7 +5,7 @@ import { html } from "../core/dom.js";
 import { counted, duration, ranges, shortIds } from "../core/format.js";
 import { href } from "../core/router.js";
 import { call } from "../parts/call.js";
-import { rule } from "../parts/marks.js";
+import { bothEnds, rule } from "../parts/marks.js";
 import { tableHead } from "../parts/tables.js";
 
 // `passed_ms` is how long ago the broker told it.
@@ -22,7 +22,6 @@ export function membersCard(group, passed_ms, actions) {
 function table(group, passed_ms, actions, is_classic) {
   const columns = [
     "Member",
-    "Host",
     is_classic ? "Assignment" : "Assignment, and target",
     "Heard",
     "Removed unless heard",
@@ -48,17 +47,17 @@ function row(group, member, passed_ms, actions, is_classic) {
     { done: `${member.client_id} was removed from the group` },
   );
   return html` <tr>
-    <td>
+    <td class="breaks">
       <a href=${href("timeline", [], { client: member.client_id })}>${member.client_id || "(no client id)"}</a>
       ${member.is_leader ? html`<span class="tag good">leader</span>` : ""}
       ${member.group_instance_id ? html`<span class="tag other" title="group.instance.id: a static member">${member.group_instance_id}</span>` : ""}
-      <div class="mono muted id" title=${member.member_id}>${member.member_id}</div>
+      <div class="mono muted id" title=${member.member_id}>${bothEnds(member.member_id)}</div>
+      <div class="muted">from <span class="mono">${member.client_host}</span></div>
     </td>
-    <td class="mono">${member.client_host}</td>
-    <td>${assignment(member)}${is_classic ? "" : epochs(member)}</td>
+    <td class="breaks">${assignment(member)}${is_classic ? "" : epochs(member)}</td>
     <td class="nowrap">${member.heard_ago_ms === null ? "" : `${duration(member.heard_ago_ms + passed_ms)} ago`}</td>
     <td>${end(member, passed_ms, group.rules ?? {})}</td>
-    <td>
+    <td class="doing">
       ${doing(member)}${member.state && !member.doing.startsWith(member.state) ? html` <span class="muted">(${member.state})</span>` : ""}
     </td>
     <td class="number">${actions.button("Remove", evict, { kind: "small" })}</td>

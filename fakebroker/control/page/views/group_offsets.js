@@ -38,7 +38,7 @@ function table(offsets, rules) {
 
 function row(each, rules) {
   return html` <tr>
-    <td class="mono">
+    <td class="mono breaks">
       <a href=${href("topics", [each.topic], { partition: each.partition })}>${each.topic}</a>-${each.partition}
     </td>
     <td class="number">${each.offset}</td>
@@ -46,7 +46,7 @@ function row(each, rules) {
     <td class="number">
       ${each.lag === null || each.lag === undefined ? "" : html`<span class=${each.lag ? "warn" : "muted"}>${count(each.lag)}</span>`}
     </td>
-    <td class="nowrap" title=${time(each.committed_ms)}>
+    <td class="breaks" title=${time(each.committed_ms)}>
       ${each.committed_ms ? relative(each.committed_ms - nowMs()) : ""}${each.metadata ? html` <span class="muted">“${each.metadata}”</span>` : ""}
     </td>
     <td>${life(each, rules)}</td>

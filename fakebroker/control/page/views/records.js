@@ -81,10 +81,10 @@ function row(record, has_partition) {
             <span class="tag ${record.marker === "COMMIT" ? "good" : "bad"}">${record.marker}</span>
             <span class="muted">marker of the transaction of producer ${record.producer_id}</span>
           </td>`
-        : html`<td>${data(record.key, record.key_bytes)}</td>
-            <td>${data(record.value, record.value_bytes)}</td>`
+        : html`<td class="key">${data(record.key, record.key_bytes)}</td>
+            <td class="value">${data(record.value, record.value_bytes)}</td>`
     }
-    <td>
+    <td class="headers">
       ${record.headers.map(([name, value]) => html`<div><span class="muted">${name}</span> ${data(value)}</div>`)}
     </td>
     <td>${batch(record)}</td>

@@ -86,7 +86,7 @@ function readersCard() {
   const groups = [...(readers.value ?? [])].sort((a, b) => b.lag - a.lag);
   const one = (each) =>
     html`<tr>
-      <td><a href=${href("groups", [each.group_id])}>${each.group_id}</a></td>
+      <td class="breaks"><a href=${href("groups", [each.group_id])}>${each.group_id}</a></td>
       <td>${stateMark(each.state)}</td>
       <td class="number">${count(each.lag)}</td>
     </tr>`;

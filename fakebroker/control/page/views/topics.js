@@ -7,7 +7,7 @@ import { Resource } from "../core/resource.js";
 import { alterQuery, go, href, queried } from "../core/router.js";
 import { memo, state } from "../core/store.js";
 import { firstSteps } from "../parts/first_steps.js";
-import { empty, pending } from "../parts/marks.js";
+import { bothEnds, empty, pending } from "../parts/marks.js";
 import { VirtualList } from "../parts/virtual_list.js";
 import * as topic from "./topic.js";
 
@@ -91,7 +91,7 @@ function item(row) {
     href=${href("topics", [row.name], kept())}
     aria-current=${row.name === state.route.path[0] ? "true" : nothing}
   >
-    <span class="name grow ellipsis" title=${row.name}>${row.name}</span>
+    <span class="name grow" title=${row.name}>${bothEnds(row.name)}</span>
     ${row.leaderless ? html`<span class="tag bad">${row.leaderless} without leader</span>` : ""}
     ${row.cleanup_policy && row.cleanup_policy !== "delete" ? html`<span class="tag">${row.cleanup_policy}</span>` : ""}
     <span class="muted nowrap" title=${`${counted(row.records, "record")}, ${bytes(row.size_bytes)}`}

@@ -83,14 +83,14 @@ function table(all, id) {
 function row(each, id) {
   const is_chosen = each.transactional_id === id;
   return html` <tr class=${is_chosen ? "is-chosen" : ""}>
-    <td>
+    <td class="breaks">
       <a href=${href("transactions", [each.transactional_id])} aria-current=${is_chosen ? "true" : nothing}
         >${each.transactional_id}</a
       >
     </td>
     <td>${stateMark(each.state)}</td>
     <td class="nowrap">${each.producer_id}, epoch ${each.producer_epoch}</td>
-    <td class="mono">${each.partitions.map((one) => `${one.topic ?? one[0]}-${one.partition ?? one[1]}`).join(", ")}</td>
+    <td class="mono breaks">${each.partitions.map((one) => `${one.topic ?? one[0]}-${one.partition ?? one[1]}`).join(", ")}</td>
     <td class="nowrap" title=${time(each.due_ms)}>${each.due_ms === null ? "" : relative(each.due_ms - nowMs())}</td>
     <td class="number">
       ${each.state === "Ongoing" ? actions.button("Abort", abortCall(each), { kind: "small", then: refresh }) : ""}
@@ -109,7 +109,7 @@ function chosen(id) {
     due_ms === null ? null : ["due", time(due_ms)],
   ].filter(Boolean);
   return html` <section class="card" aria-label="What becomes of it">
-    <h2>${id}</h2>
+    <h2 class="breaks">${id}</h2>
     <p>Next: ${next} ${rule(rule_id)}</p>
     ${factList(facts)}
     <h3>What happened</h3>
