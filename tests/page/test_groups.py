@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from threading import Event, Thread
 
 import confluent_kafka
@@ -140,6 +141,23 @@ def test_groups_that_expired_are_not_taken_for_groups_that_never_were(shown: Sho
     shown.sees("2 groups are gone: their offsets expired")
     page.get_by_role("link", name="What happened").click()
     shown.sees("Empty → Dead", ".panel")
+    shown.open("/overview")
+    shown.sees("2 groups are gone: their offsets expired", "[aria-label='Broker']")
+
+
+def test_a_group_that_is_gone_offers_nothing_that_needs_it(shown: ShownPage) -> None:
+    """No members, no buttons, no empty facts: what it lost, and when, with the date."""
+    shown.ask("POST", "/groups/billing/commit", {"offsets": {"orders": {"0": 1, "1": 1}}})
+    shown.ask("POST", "/clock/advance", {"days": 8})
+    page = shown.open("/groups/billing")
+    shown.sees("0 committed offsets, 2 lost", "[aria-label='Committed offsets']")
+    date = shown.ask("GET", "/journal/brief?kind=offset_expired")["lines"][0]["wall_ms"] / 1000
+    day = datetime.fromtimestamp(date, UTC).strftime("%m-%d")
+    shown.sees(day, ".history")
+    for empty in ("[aria-label=Members]", ".facts dt", "button"):
+        assert page.locator(f".chosen {empty}").count() == 0, empty
+    shown.open("/timeline")
+    shown.sees(day, ".entries a.entry >> nth=-1")
 
 
 def test_a_held_rebalance_says_who_is_there_and_is_released(shown: ShownPage, clients: ScriptedClients) -> None:

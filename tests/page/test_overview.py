@@ -44,6 +44,8 @@ def test_a_transaction_is_explained_and_aborted(shown: ShownPage, clients: Scrip
     page.get_by_role("button", name="Abort").click()
     shown.sees("CompleteAbort", "[aria-label='Transactions']")
     shown.sees("Ongoing → PrepareAbort", ".history")
+    page.locator(".history a").first.click()
+    shown.sees("copies: PrepareAbort → CompleteAbort", ".panel")
 
 
 def test_clients_are_listed_with_their_last_request(shown: ShownPage, clients: ScriptedClients) -> None:

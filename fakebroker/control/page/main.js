@@ -145,7 +145,7 @@ function login() {
     <h2>This broker wants its control token</h2>
     ${api.token() ? html`<p class="bad" role="alert">The broker refused that token. Check it and try again.</p>` : ""}
     <p class="muted">
-      It was printed when the broker started, or given with <code>--control-token</code>. It is kept for this tab only.
+      It was printed when the broker started, or given with <code class="nowrap">--control-token</code>. It is kept for this tab only.
     </p>
     <label class="field"><span>Token</span><input name="token" type="password" autocomplete="off" required ${focused} /></label>
     <button class="primary">Open</button>

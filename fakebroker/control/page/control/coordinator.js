@@ -30,7 +30,7 @@ export function coordinatorCard() {
     <datalist id="known-groups">
       ${[...groups.rows.keys()].slice(0, MOST_OFFERED).map((id) => html`<option value=${id}></option>`)}
     </datalist>
-    ${group_id ? controls(group_id) : html`<p class="muted">There is no group yet.</p>`}
+    ${group_id ? controls(group_id) : html`<p class="muted">There is no group.</p>`}
   </section>`;
 }
 

@@ -69,7 +69,7 @@ function table(set) {
     });
     return html` <tr>
       <td class="number">${each.fault_id}</td>
-      <td class="mono">${each.description}</td>
+      <td class="mono breaks">${each.description}</td>
       <td class="nowrap">
         <a href=${href("timeline", [], { api: each.fields.api ?? "" })}
           >${count(each.hits)} ${each.hits === 1 ? "hit" : "hits"}</a

@@ -40,6 +40,12 @@ export function time(ms, { milliseconds = false, date = true } = {}) {
   return `${date ? `${text.slice(0, 10)} ` : ""}${text.slice(11, milliseconds ? 23 : 19)}`;
 }
 
+// A moment in a list: the time of day to the millisecond, or month, day and time of day if that is not today.
+export function moment(ms, now_ms) {
+  const whole = time(ms, { milliseconds: true });
+  return whole.slice(0, 10) === time(now_ms).slice(0, 10) ? whole.slice(11) : whole.slice(5, 19);
+}
+
 // A whole number with commas between thousands.
 export function count(number) {
   if (number === null || number === undefined) return "";

@@ -1,7 +1,8 @@
 // The same as the lanes as a list, for reading and for the keyboard: a row for each request and event, in their order.
 
 import { html } from "../core/dom.js";
-import { count, duration, shortIds, time } from "../core/format.js";
+import { count, counted, duration, moment, shortIds, time } from "../core/format.js";
+import { nowMs } from "../core/live.js";
 import { altered, alterQuery, queried } from "../core/router.js";
 import { eventLook, eventText, requestTexts } from "../parts/events.js";
 import { VirtualList } from "../parts/virtual_list.js";
@@ -15,14 +16,14 @@ export function entries(lines, { polls, shows_polls, is_following }) {
   if (is_following && list.is_at_end && !queried("seq")) list.revealEnd(lines.length);
   return html` <section class="entries" aria-label="Entries">
     <div class="bar">
-      <h2>${lines.length === 1 ? "1 entry" : `${lines.length} entries`}</h2>
+      <h2>${lines.length === 1 ? "1 entry" : `${count(lines.length)} entries`}</h2>
       <label class="check" ?hidden=${polls === 0}
         ><input
           type="checkbox"
           .checked=${shows_polls}
           @change=${(event) => alterQuery({ polls: event.target.checked ? "1" : "" })}
         />
-        show ${polls === 1 ? "1 successful poll" : `${count(polls)} successful polls`}</label
+        show ${counted(polls, "successful poll")}</label
       >
     </div>
     <div class="entry heads" aria-hidden="true">
@@ -35,7 +36,7 @@ export function entries(lines, { polls, shows_polls, is_following }) {
 function row(line) {
   const is_selected = String(line.seq) === queried("seq");
   return html` <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"}>
-    <span class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
+    <span class="mono muted nowrap" title=${time(line.wall_ms, { milliseconds: true })}>${moment(line.wall_ms, nowMs())}</span>
     <span class="ellipsis">${who(line)}</span>
     <span class="ellipsis" title=${eventText(line)}
       ><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${what(line)}</span

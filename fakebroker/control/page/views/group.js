@@ -37,7 +37,7 @@ export function template(group_id, back) {
   const passed_ms = performance.now() - view.got_ms;
   return html` <div class="detail">
     ${backLink(back)}${head(shown, passed_ms)} ${shown.rebalance ? rebalanceCard(shown, passed_ms, actions) : heldCard(shown, actions)}
-    ${membersCard(shown, passed_ms, actions)} ${offsetsCard(shown)} ${sharePartitionsCard(shown.share_partitions ?? [])}
+    ${isGone(shown) ? "" : membersCard(shown, passed_ms, actions)} ${offsetsCard(shown)} ${sharePartitionsCard(shown.share_partitions ?? [])}
     ${historyCard(history.value, shown)}
   </div>`;
 }
@@ -82,9 +82,13 @@ function head(group, passed_ms) {
     ${whyParts(group)}
     ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
     ${factList(facts(group))}
-    <div class="actions">${buttons(group)}</div>
-    ${actions.line(rebalanceCall(group))}
+    ${isGone(group) ? "" : html`<div class="actions">${buttons(group)}</div>${actions.line(rebalanceCall(group))}`}
   </div>`;
+}
+
+// Whether the group was removed: only its history and the offsets that it lost are left.
+function isGone(group) {
+  return group.state === "Dead" && !group.kind;
 }
 
 // When the group rebalanced last, and why; the state's own reason where the journal has no rebalance, or another cause
@@ -106,6 +110,7 @@ function lastRebalance(last) {
 
 function facts(group) {
   const is_classic = group.kind === "classic";
+  if (isGone(group)) return [];
   return [
     ["kind", group.kind],
     [is_classic ? "generation" : "group epoch", group.epoch],

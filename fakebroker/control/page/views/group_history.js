@@ -1,7 +1,8 @@
 // What happened to a group, the last first: a line for each rebalance, which opens to its steps, and what else there was.
 
 import { html } from "../core/dom.js";
-import { shortIds, time } from "../core/format.js";
+import { moment, shortIds, time } from "../core/format.js";
+import { nowMs } from "../core/live.js";
 import { happenings } from "../core/rebalances.js";
 import { href } from "../core/router.js";
 import { eventLook, eventText } from "../parts/events.js";
@@ -33,7 +34,7 @@ export function historyCard(answer, group) {
 
 function rebalance(row, group_id) {
   return html` <li>
-    ${moment(row.steps[0], group_id)}
+    ${timeLink(row.steps[0], group_id)}
     <span class="mark ${row.took_ms === null ? "warn" : "good"}" aria-hidden="true"></span>
     <details>
       <summary title=${row.cause}>
@@ -46,18 +47,18 @@ function rebalance(row, group_id) {
   </li>`;
 }
 
-function moment(line, group_id) {
+function timeLink(line, group_id) {
   return html`<a
     class="mono nowrap"
     href=${href("timeline", [], { group: group_id, seq: line.seq })}
     title=${time(line.wall_ms, { milliseconds: true })}
-    >${time(line.wall_ms, { milliseconds: true, date: false })}</a
+    >${moment(line.wall_ms, nowMs())}</a
   >`;
 }
 
 function entry(line, group_id) {
   return html` <li>
-    ${moment(line, group_id)}
+    ${timeLink(line, group_id)}
     <span class="mark ${eventLook(line)}" aria-hidden="true"></span>
     <span title=${line.reason ?? ""}
       >${shortIds(eventText(line))}${line.reason ? html` <span class="muted">because ${shortIds(line.reason)}</span>` : ""}</span

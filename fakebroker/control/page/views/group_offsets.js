@@ -11,11 +11,12 @@ const MOST_ROWS = 500;
 
 export function offsetsCard(group) {
   const offsets = [...group.offsets, ...(group.pending_offsets ?? []).map((each) => ({ ...each, is_pending: true }))];
+  const lost = group.offsets.filter((each) => each.status === "expired").length;
   const lag = group.offsets.reduce((sum, each) => sum + (each.status === "expired" ? 0 : (each.lag ?? 0)), 0);
   return html` <section class="card" aria-label="Committed offsets">
     <div class="title">
-      <h2>${counted(group.offsets.length, "committed offset")}</h2>
-      ${offsets.length ? html`<span>lag ${count(lag)}</span>` : ""}
+      <h2>${counted(group.offsets.length - lost, "committed offset")}${lost ? `, ${count(lost)} lost` : ""}</h2>
+      ${offsets.length > lost ? html`<span>lag ${count(lag)}</span>` : ""}
       <span class="muted">${group.expiry?.why ?? ""}</span>
       ${group.expiry ? html`<span class="end muted nowrap" title="offsets.retention.minutes">kept ${duration(group.expiry.retention_ms)}</span>` : ""}
     </div>

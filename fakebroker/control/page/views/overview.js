@@ -15,6 +15,7 @@ import { firstSteps } from "../parts/first_steps.js";
 import { stateMark } from "../parts/marks.js";
 import { causeText, outcomeText } from "../parts/rebalance_line.js";
 import { factList } from "../parts/tables.js";
+import { goneGroups } from "./gone_groups.js";
 import { releaseButton } from "./group_rebalance.js";
 import { isOpen } from "./transactions.js";
 
@@ -90,7 +91,7 @@ function brokerCard() {
     null,
     html`${factList(facts)}
       <h3>${counted(groups.rows.size, "group")}</h3>
-      ${states.length ? html`<div class="chips">${states.map(one)}</div>` : firstSteps("group")}`,
+      ${states.length ? html`<div class="chips">${states.map(one)}</div>` : groups.is_loaded ? goneGroups(() => firstSteps("group")) : ""}`,
   );
 }
 

@@ -2,7 +2,8 @@
 
 import { path } from "../core/api.js";
 import { html, nothing } from "../core/dom.js";
-import { counted, duration, relative, time } from "../core/format.js";
+import { counted, duration, moment, relative, time } from "../core/format.js";
+import { readBack } from "../core/history.js";
 import { nowMs, watch } from "../core/live.js";
 import { Resource } from "../core/resource.js";
 import { href } from "../core/router.js";
@@ -15,8 +16,9 @@ const READ_EVERY_MS = 1500;
 
 const rows = new Resource();
 const told = new Resource();
-const steps = new Resource();
+const steps = new Resource(readBack); // of all transactions
 const actions = new Actions();
+let read_for = ""; // what was told when the steps were read
 let timer = null;
 let unwatch = null;
 
@@ -26,7 +28,14 @@ export function isOpen(transaction) {
 }
 
 function refresh() {
-  [rows, told, steps].forEach((each) => each.refresh());
+  [rows, told].forEach((each) => each.refresh());
+}
+
+// Read the steps again when something else is told of the transaction: to search the journal costs more than to ask.
+function refreshSteps() {
+  const now = JSON.stringify(told.value);
+  if (now !== read_for) steps.refresh();
+  read_for = now;
 }
 
 export const transactionsView = {
@@ -100,8 +109,9 @@ function row(each, id) {
 
 function chosen(id) {
   told.show(path`/transactions/${id}/explain`);
-  steps.show(path`/transactions/${id}/transitions`);
+  steps.show("/journal/brief?kind=transaction_transition");
   if (told.value === null) return pending(told, `transaction ${id}`);
+  refreshSteps();
   const { next, due_ms, rule: rule_id, timeout_ms, since_ms } = told.value;
   const facts = [
     ["timeout", duration(timeout_ms)],
@@ -114,13 +124,19 @@ function chosen(id) {
     ${factList(facts)}
     <h3>What happened</h3>
     <ol class="history">
-      ${[...(steps.value ?? [])].reverse().map(step)}
+      ${(steps.value?.lines ?? []).filter((line) => line.transactional_id === id).reverse().map(step)}
     </ol>
   </section>`;
 }
 
 function step(each) {
   return html`<li>
+    <a
+      class="mono nowrap"
+      href=${href("timeline", [], { seq: each.seq })}
+      title=${time(each.wall_ms, { milliseconds: true })}
+      >${moment(each.wall_ms, nowMs())}</a
+    >
     <span>${each.before} → ${each.after} <span class="muted">because ${each.reason}</span></span>
   </li>`;
 }
