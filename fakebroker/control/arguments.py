@@ -51,6 +51,7 @@ _REPLACED: dict[Any, Any] = {
     Any: Scalar,
 }
 _TUPLES: dict[type[BaseModel], type] = {}  # models of named tuples, and what they are models of
+BYTES = 'should be a string, or {"base64": "..."} for bytes that are no text'
 _PLAIN = (str, bool, float, type(None))
 
 
@@ -208,12 +209,14 @@ def _problem(error: ValidationError, known: list[str], body: bytes) -> Problem:
         return Problem(422, "missing-field", f"{where} needs the field {field!r}", field=field)
     if field in SECRET_ARGUMENTS:
         return Problem(422, "invalid-argument", f"{field}: {_sentence(first)}", field=field, value=REDACTED)
+    if (bytes_path := _path_of_bytes(error, path)) is not None:
+        path, first = bytes_path, {"type": "bytes", "msg": BYTES, "input": _at(bytes_path, from_json(body))}
     is_extra = first["type"] == "extra_forbidden"
     value, place = first.get("input"), _place(path[:-1] if is_extra else path, from_json(body))
     if is_extra:
         value, wrong = {last: value}, f"has no field {last!r}"
     elif first["type"] == "missing":
-        wrong = f"something is missing in {quoted(value)}"
+        wrong = f"the field {last!r} is missing in {quoted(value)}"
     else:
         wrong = f"{_sentence(first)}, not {quoted(value)}"
     return Problem(422, "invalid-argument", f"{place}: {wrong}", field=field, value=shown_value(value))
@@ -226,6 +229,26 @@ def _first(error: ValidationError) -> Any:
     return max((each for each in found if each["loc"][: len(place)] == place), key=lambda each: len(each["loc"]))
 
 
+def _path_of_bytes(error: ValidationError, path: Sequence[str | int]) -> Sequence[str | int] | None:
+    """Where bytes should be but something else is, on the way to `path`; None for base64 that is wrong in itself."""
+    for each in error.errors(include_url=False):
+        loc = each["loc"]
+        if Base64.__name__ in loc:
+            place = loc[: loc.index(Base64.__name__)]
+            is_base64 = "base64" in loc and each["type"] != "missing"
+            if place == tuple(path[: len(place)]) and not is_base64:
+                return place
+    return None
+
+
+def _at(path: Sequence[str | int], data: Any) -> Any:
+    """What stands there in the body. The names of types that a path of pydantic has are left out."""
+    for part in path:
+        if (isinstance(data, list) and isinstance(part, int)) or (isinstance(data, dict) and part in data):
+            data = data[part]
+    return data
+
+
 def _place(path: Sequence[str | int], data: Any) -> str:
     """Where in the body: requests[0]. The names of types that a path of pydantic has are left out."""
     place = str(path[0])
@@ -234,9 +257,8 @@ def _place(path: Sequence[str | int], data: Any) -> str:
         is_there = (isinstance(data, list) and isinstance(part, int) and part < len(data)) or (
             isinstance(data, dict) and part in data
         )
-        if not is_there:
-            break
-        place, data = f"{place}[{part!r}]", data[part]
+        if is_there:
+            place, data = f"{place}[{part!r}]", data[part]
     return place
 
 

@@ -20,7 +20,8 @@ async def body_of(request: Request) -> bytes:
     body = await read_body(request)
     media_type = media_type_of(request)
     if body and media_type != "application/json":
-        detail = f"a body is application/json here, not {media_type or 'without a type'} (curl --json)"
+        given = repr(media_type[:100]) if media_type else "no type"
+        detail = f"send a JSON body with `Content-Type: application/json` (curl --json), not with {given}"
         raise Problem(415, "unsupported-media-type", detail)
     if has_many_values(body):
         detail = f"a JSON body has at most {MAX_VALUES:,} values; send the others in further requests"

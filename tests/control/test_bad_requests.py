@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.control.arguments import BYTES
 from tests.support.control import Client, with_door
 
 BAD = [
@@ -152,7 +153,11 @@ def test_a_port_that_is_taken() -> None:
     ("path", "body", "detail"),
     [
         ("/journal/wait", {"requests": [{"apis": "Fetch"}]}, "requests[0]: has no field 'apis'"),
-        ("/topics/there/records", {"values": ["a", None, 3]}, "values[2]: should be a valid string, not 3"),
+        ("/topics/there/records", {"values": ["a", None, 3]}, f"values[2]: {BYTES}, not 3"),
+        ("/topics/there/records", {"values": ["a", {"x": 1}]}, f'values[1]: {BYTES}, not {{"x": 1}}'),
+        ("/topics/there/records", {"values": ["a"], "key": [1]}, f"key: {BYTES}, not [1]"),
+        ("/topics/there/records", {"values": ["a"], "headers": {"h": 5}}, f"headers['h']: {BYTES}, not 5"),
+        ("/topics/there/records", {"values": [{"base64": 5}]}, "values[0]['base64']: should be a valid string, not 5"),
         ("/topics/there/records", {"values": []}, "values: should have at least one element, not []"),
         ("/brokers", {"config": {"a.b": [1]}}, "config['a.b']: should be a valid string, not [1]"),
         ("/clock/advance", {"days": None}, "days: should be a valid number, not null"),
