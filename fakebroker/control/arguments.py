@@ -244,7 +244,7 @@ def _path_of_bytes(error: ValidationError, path: Sequence[str | int]) -> Sequenc
 def _at(path: Sequence[str | int], data: Any) -> Any:
     """What stands there in the body. The names of types that a path of pydantic has are left out."""
     for part in path:
-        if (isinstance(data, list) and isinstance(part, int)) or (isinstance(data, dict) and part in data):
+        if _has(data, part):
             data = data[part]
     return data
 
@@ -254,12 +254,16 @@ def _place(path: Sequence[str | int], data: Any) -> str:
     place = str(path[0])
     data = data.get(place)
     for part in path[1:]:
-        is_there = (isinstance(data, list) and isinstance(part, int) and part < len(data)) or (
-            isinstance(data, dict) and part in data
-        )
-        if is_there:
+        if _has(data, part):
             place, data = f"{place}[{part!r}]", data[part]
     return place
+
+
+def _has(data: Any, part: str | int) -> bool:
+    """Whether a list has that index, or an object that key."""
+    if isinstance(data, list):
+        return isinstance(part, int) and part < len(data)
+    return isinstance(data, dict) and part in data
 
 
 def _sentence(error: Any) -> str:

@@ -1,4 +1,4 @@
-"""The files of the page: what a browser gets at `/` and below `/page/`, and for an isolated broker below `/brokers/ID/`.
+"""The files of the page: what a browser gets at `/`, below `/page/` and below `/brokers/ID/`.
 
 They hold no data and need no token: all that the page shows it asks by the HTTP API, as a script does. A strict
 Content-Security-Policy keeps what clients call themselves from ever being run: no script but these files, no script
