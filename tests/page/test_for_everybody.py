@@ -114,6 +114,12 @@ def test_long_names_push_nothing_out_of_sight(shown: ShownPage, clients: Scripte
     client.join(group_id, [topic])
     client.sync({client.member_id: {topic: [0]}})
     client.commit({(topic, 0): 5}, metadata="m" * 200)
+    away = clients.client("svc-1")
+    away.join("billing", ["orders"], session_timeout_ms=300_000)
+    away.sync({away.member_id: {"orders": [0, 1]}})
+    shown.ask("POST", "/groups/billing/hold_joins", {})
+    shown.ask("POST", "/groups/billing/rebalance", {"reason": "the test wants it"})
+    shown.ask("POST", "/clock/advance", {"seconds": 95, "timers": True})
     client.init_producer_id(transactional_id=f"copies-{'z' * 200}")
     client.add_partitions_to_txn([(topic, 0)])
     shown.ask("POST", f"/topics/{topic}/records", {"values": ['{"sku": "' + "x" * 200 + '"}'], "key": "k" * 90})
@@ -121,6 +127,7 @@ def test_long_names_push_nothing_out_of_sight(shown: ShownPage, clients: Scripte
     places = {
         "/overview": "[aria-label='Latest rebalances']",
         f"/groups/{group_id}": ".members",
+        "/groups/billing": ".members .doing",
         f"/topics/{topic}": ".records",
         f"/transactions/copies-{'z' * 200}": "[aria-label='What becomes of it']",
         "/clients": "[aria-label='Connections']",

@@ -30,12 +30,18 @@ export function rebalanceCard(group, passed_ms, actions) {
       ${side(is_classic ? "joined" : "done", joined, group, "good", "nobody yet")}
       ${side("awaited", [...awaited, ...heldNames(group.rebalance, more)], group, "warn", hold ? "only the release" : "nobody")}
     </div>
-    <p>
-      ${hold ? "" : html`<span class="muted">${is_classic ? "It ends when" : "It goes on with"}</span> `}${ends}
-      ${left_ms === null ? "" : html`<strong class="nowrap">· ${duration(Math.max(0, left_ms - passed_ms))} left</strong>`}
-    </p>
+    ${hold ? html`<p>${hold[0].toUpperCase()}${hold.slice(1)}.</p>` : ""} ${ends === hold ? "" : endLine(ends, left_ms, hold, is_classic, passed_ms)}
     ${hold ? releaseButton(group.group_id, group.rebalance, actions) : ""}
   </section>`;
+}
+
+// What ends the rebalance, and when at the latest. A hold only lengthens it: Kafka's end comes after it.
+function endLine(ends, left_ms, hold, is_classic, passed_ms) {
+  const words = hold ? "After that it ends with" : is_classic ? "It ends with" : "It goes on with";
+  const left = left_ms === null ? null : duration(Math.max(0, left_ms - passed_ms));
+  return html`<p>
+    <span class="muted">${words}</span> ${ends} ${left === null ? "" : html`<strong class="nowrap">· ${left} left</strong>`}
+  </p>`;
 }
 
 // What a test holds of a group that does not rebalance: the hold is for the next rebalance.
