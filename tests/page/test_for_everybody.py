@@ -105,6 +105,26 @@ def test_narrow_screens_need_no_scrolling_sideways(lived: ShownPage, width: int)
         lived.sees("other", ".list")
 
 
+@pytest.mark.parametrize(
+    ("fragment", "label", "name"),
+    [
+        ("/groups", "Find groups", "q"),
+        ("/topics", "Find topics", "q"),
+        ("/topics/orders", "Find in keys and values", "search"),
+        ("/timeline", "Filter by client", "client"),
+    ],
+)
+def test_escape_clears_every_filter(lived: ShownPage, fragment: str, label: str, name: str) -> None:
+    """The box and the address alike, in whatever view the filter is."""
+    page = lived.open(fragment)
+    box = page.get_by_label(label)
+    box.fill("zzz")
+    page.wait_for_function(f"location.hash.includes('{name}=zzz')")
+    page.keyboard.press("Escape")
+    page.wait_for_function("!location.hash.includes('zzz')")
+    assert box.input_value() == ""
+
+
 @pytest.mark.parametrize("width", [1280, 1440])
 def test_long_names_push_nothing_out_of_sight(shown: ShownPage, clients: ScriptedClients, width: int) -> None:
     """On a desk no table has to be scrolled sideways, no text leaves its card, and each button is seen whole."""

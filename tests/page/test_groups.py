@@ -114,6 +114,21 @@ def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
     eventually(lambda: "state=Empty" in page.url)
 
 
+def test_of_a_thousand_groups_only_those_in_sight_are_drawn(shown: ShownPage) -> None:
+    """So the list is as quick as a short one: the filter, the keys and scrolling draw some thirty rows each time."""
+    for number in range(1000):
+        shown.ask("POST", f"/groups/service-{number}/commit", {"offsets": {"orders": {"0": 1}}})
+    page = shown.open("/groups")
+    shown.sees("Empty 1,000", ".list")
+    rows = page.locator(".list a.item")
+    assert 10 < rows.count() < 60
+    page.locator(".list .rows").evaluate("rows => rows.scrollTop = rows.scrollHeight")
+    shown.sees("service-999", ".list")
+    assert 10 < rows.count() < 60
+    page.get_by_label("Find groups").fill("service-77")
+    eventually(lambda: rows.count() == 11)
+
+
 def test_escape_clears_the_filter_and_the_address_alike(shown: ShownPage) -> None:
     """The box, the list and the address say the same afterwards."""
     for name in ("billing", "search"):
