@@ -8,7 +8,7 @@ from socket import gaierror
 
 import click
 
-from fakebroker.errors import CheckFailed, FakebrokerError, Unavailable
+from fakebroker.errors import CheckFailed, FakebrokerError, InvalidArgument, Unavailable
 
 
 class ExitStatus(IntEnum):
@@ -49,7 +49,20 @@ class CommandError(click.ClickException):
 
 def command_error(error: Exception) -> CommandError:
     """An error of this package, or of the system, as the end of a command."""
-    return CommandError(_text(error), status_of(error))
+    text = _text(error)
+    if isinstance(error, InvalidArgument):
+        text = _with_option(text, error.field)
+    return CommandError(text, status_of(error))
+
+
+def _with_option(text: str, field: str) -> str:
+    """The text of an error about an argument, under the name that the argument has in a shell."""
+    context = click.get_current_context(silent=True)
+    for param in () if context is None else context.command.params:
+        if isinstance(param, click.Option) and (field == param.name or f"--{field}" in param.opts):
+            option = param.opts[0]
+            return text if option in text else f"{option}: {text.removeprefix(f'{field}: ')}"
+    return text
 
 
 def status_of(error: Exception) -> ExitStatus:

@@ -311,5 +311,11 @@ def test_users_of_the_command_line_and_of_a_file_log_in(tmp_path: Path) -> None:
 
 def test_what_is_no_user_is_told_without_the_password(tmp_path: Path) -> None:
     """On the command line and in the file; a file that is not there has its name."""
-    assert fail("--user", "alice-secret") == "Error: a user is not NAME=PASSWORD"
+    assert fail("--user", "alice-secret") == "Error: --user: a user is not NAME=PASSWORD"
     assert "cannot read /no/such/file" in fail("--users-file", "/no/such/file")
+
+
+@pytest.mark.parametrize("option", ["--listen", "--advertise", "--control", "--as"])
+def test_a_wrong_value_is_told_with_its_option(option: str) -> None:
+    """The names of Python's arguments are for Python."""
+    assert fail(option, "a:b").startswith(f"Error: {option}: ")

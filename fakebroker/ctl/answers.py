@@ -1,6 +1,7 @@
 """Answers of the HTTP API in a shell: texts, tables, JSON, files, streams."""
 
 import json
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def show(media_type: str, text: str, as_json: bool) -> None:
     """Print an answer: a text as it is, JSON as a table, or on one line if it is for a program."""
     if media_type == "application/json":
         data = json.loads(text)
-        text = json.dumps(data) if as_json else text_of(data)
+        text = json.dumps(data) if as_json else text_of(data, is_terminal=sys.stdout.isatty())
     if text:
         click.echo(text.rstrip("\n"))
 

@@ -33,6 +33,10 @@ class RequestLog(Observer):
             else:
                 log.info("%s", printable(event_text(entry.event), LINE_CHARACTERS))
 
+    def end(self) -> None:
+        """The last line."""
+        log.info("the broker has stopped")
+
     def _is_new(self, exchange: Exchange) -> bool:
         connection = exchange.connection_id
         if not is_idle_poll(exchange):
