@@ -2,13 +2,14 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 
-from tests.support.serving import controlled
+from tests.support.serving import controlled, warnings_in
 
 
 def get(url: str, token: str | None = None) -> int:
@@ -27,6 +28,23 @@ def test_a_port_alone_is_on_loopback_without_a_token() -> None:
         assert url.startswith("http://127.0.0.1:")
         assert get(f"{url}/clock") == 200
         assert get(f"{url}/healthz") == 200
+
+
+def test_a_stranger_that_speaks_tls_is_no_warning_of_a_test() -> None:
+    """A client of another test that tries again may find its port to be that of this broker's plain listener."""
+    with controlled() as url:
+        with urllib.request.urlopen(f"{url}/about", timeout=10) as answer:
+            host, _, port = json.load(answer)["bootstrap"].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as stranger:
+            stranger.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+            assert stranger.recv(1) == b""
+
+
+def test_a_client_that_sends_nonsense_is_a_warning_of_a_test() -> None:
+    """Only TLS is a stranger's; the test fails whose client sent anything else that is no request."""
+    assert warnings_in("WARNING closing the connection from x: these bytes look like HTTP\na INFO b\n") == [
+        "WARNING closing the connection from x: these bytes look like HTTP"
+    ]
 
 
 def test_elsewhere_there_is_a_token() -> None:
