@@ -3,11 +3,14 @@
 python -m tools.quick_tests
 """
 
+import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# What the Makefile's APART leaves out: their modules import what `make quick` does not set up.
+APART = ("tests/pipeline", "tests/page", "tests/control/test_random_requests.py")
 CORE = ("tests/apis", "tests/conformance/test_sim.py", "tests/core", "tests/test_house.py", "tests/wire")
 
 
@@ -22,21 +25,42 @@ def changed() -> list[str]:
 
 
 def mirror_of(path: str) -> str | None:
-    """The tests of a file: a test itself, that of a module beside its mirror, or all of the mirrored folder."""
+    """The tests of a file: a test itself, that of a module beside its mirror, or all of the mirrored folder.
+
+    Pages have those that check pages, scenarios those that play them.
+    """
     file = Path(path)
     if file.parts[0] == "tests" and file.name.startswith("test_") and file.suffix == ".py":
         return path
-    if file.parts[0] != "fakebroker" or file.suffix != ".py":
+    if file.suffix == ".md" and file.parts[0] != "tests":
+        return "tests/test_rules.py" if file.parts[:2] == ("docs", "rules") else "tests/test_docs.py"
+    if file.parts[0] == "scenarios":
+        return "tests/scenarios"
+    if file.parts[0] not in ("fakebroker", "tools") or file.suffix != ".py":
         return None
-    folder = Path("tests", *file.parts[1:-1])
+    folder = Path("tests", *file.parts[1 if file.parts[0] == "fakebroker" else 0 : -1])
     if (ROOT / folder / f"test_{file.name}").exists():
         return str(folder / f"test_{file.name}")
+    if (ROOT / folder.parent / f"test_{folder.name}.py").exists():  # tests/test_handles.py, of all handles
+        return str(folder.parent / f"test_{folder.name}.py")
     return str(folder) if len(folder.parts) > 1 and (ROOT / folder).exists() else None
+
+
+def users_of(path: str) -> list[str]:
+    """The tests that import a helper of tests."""
+    file = Path(path)
+    if file.parts[0] != "tests" or file.suffix != ".py" or file.name.startswith(("test_", "conftest")):
+        return []
+    module = ".".join(file.with_suffix("").parts)
+    importing = re.compile(rf"^\s*(?:from|import) {re.escape(module)}\b", re.M)
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [test.relative_to(ROOT).as_posix() for test in tests if importing.search(test.read_text())]
 
 
 def chosen(paths: Iterable[str]) -> list[str]:
     """The core and the tests of some files, none twice."""
-    more = {test for path in paths if (test := mirror_of(path)) and (ROOT / test).exists()}
+    found = {test for path in paths for test in (mirror_of(path), *users_of(path)) if test}
+    more = {test for test in found if (ROOT / test).exists() and not test.startswith(APART)}
     return [
         *CORE,
         *sorted(test for test in more if not any(test == each or test.startswith(each + "/") for each in CORE)),
