@@ -1,21 +1,28 @@
 """The rules of docs/rules are those that code, tests and recordings cite, and each is shown or left out by name.
 
 A test names the rules it asserts with `@pytest.mark.rules("JG-7")`; a recorded dialogue that is played names them in
-its "about" line.
+its "about" line. That a marked test runs and does something is checked here. That it fails when the rule is broken is
+not: whoever writes it has to see it fail once.
 """
 
+import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.conformance.recordings import PATHS
 from tools.rules_pages import (
     LEFT_OUT,
     ROOT,
     SHOWN_BY,
+    Definition,
     about,
     chapters,
     duplicates,
     evidence,
+    marked,
     prefix_of,
     rules_in,
 )
@@ -43,6 +50,58 @@ def sources() -> list[Path]:
     deep = (path for folder in folders for ending in ("*.py", "*.md", "*.java") for path in folder.rglob(ending))
     written = (path for path in deep if "node_modules" not in path.parts)
     return sorted([*written, ROOT / "README.md", ROOT / "CHANGELOG.md"])
+
+
+def idle(tree: ast.Module) -> Iterator[str]:
+    """The definitions of a module that are marked with rules and cannot fail: not collected, never run, or empty."""
+    never = {"skip", "xfail"}
+    marks = [node for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in names_in(node)]
+    is_left_out = any(never & names_in(node) for node in marks)
+    for node, _ in marked(tree):
+        decorators = set[str]().union(*(names_in(each) for each in node.decorator_list))
+        is_collected = node.name.startswith("Test" if isinstance(node, ast.ClassDef) else "test_")
+        if is_left_out or never & decorators or not is_collected or is_empty(node):
+            yield node.name
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Every name and attribute in a piece of code."""
+    names = {getattr(each, "attr", getattr(each, "id", "")) for each in ast.walk(node)}
+    return {name for name in names if isinstance(name, str)}
+
+
+def is_empty(node: Definition) -> bool:
+    """Whether a test has neither an assertion nor a call: helpers and models assert in what they are called for."""
+    return not any(isinstance(each, ast.Assert | ast.Call) for line in node.body for each in ast.walk(line))
+
+
+def test_every_marked_test_can_fail() -> None:
+    """A mark on what is not collected, is always skipped, may fail, or does nothing shows no rule."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    found = [f"{path.relative_to(ROOT)}::{name}" for path in files for name in idle(ast.parse(path.read_text()))]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def check_join(): assert 1 == 1",
+        "@pytest.mark.skip(reason='later')\ndef test_join(): assert 1 == 1",
+        "@pytest.mark.xfail\ndef test_join(): assert 1 == 1",
+        "def test_join():\n    'A member joins.'\n    pass",
+        "class TestJoin:\n    state = 'Stable'",
+    ],
+)
+def test_a_marked_test_that_cannot_fail_is_found(code: str) -> None:
+    """Each of the ways; the same test that asserts is none."""
+    mark = "@pytest.mark.rules('JG-1')\n"
+
+    assert len(list(idle(ast.parse(mark + code)))) == 1
+    assert list(idle(ast.parse(mark + "def test_join(): assert 1 == 1"))) == []
+    assert list(idle(ast.parse(f"pytestmark = pytest.mark.skip\n{mark}def test_join(): assert 1 == 1"))) == [
+        "test_join"
+    ]
 
 
 def test_every_cited_rule_exists() -> None:

@@ -45,6 +45,9 @@ line of a recording, and run `make docs`. An id is never given twice, and never 
 """
 
 
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule of a chapter: its id and the lines below its heading."""
@@ -149,11 +152,17 @@ def about(recording: Path) -> str:
 
 def _marks(path: Path) -> Iterator[tuple[str, str]]:
     """(rule, name of the test function or class) for every argument of a `pytest.mark.rules` in a file."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    for node, rules in marked(ast.parse(path.read_text())):
+        yield from ((rule, node.name) for rule in rules)
+
+
+def marked(tree: ast.Module) -> Iterator[tuple[Definition, list[str]]]:
+    """Every function and class with `pytest.mark.rules`, and the rules that it names."""
+    for node in ast.walk(tree):
+        if isinstance(node, Definition):
             for call in node.decorator_list:
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "rules":
-                    yield from ((str(arg.value), node.name) for arg in call.args if isinstance(arg, ast.Constant))
+                    yield node, [str(arg.value) for arg in call.args if isinstance(arg, ast.Constant)]
 
 
 def _link(name: str, path: Path) -> str:
