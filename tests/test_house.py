@@ -135,6 +135,13 @@ def test_the_bans_see_what_is_banned() -> None:
     assert sorted(banned_in(ast.parse(source))) == ["random.random", "socket", "time", "uuid.uuid4"]
 
 
+def test_no_stream_loses_a_cancellation() -> None:
+    """Neither asyncio.wait_for nor Starlette's StreamingResponse: each goes on under load when it should end."""
+    for path in (PACKAGE / "broker.py", *(PACKAGE / "control").glob("*.py")):
+        names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree_of(path))}
+        assert not names & {"wait_for", "StreamingResponse"}, path
+
+
 def test_functions_and_files_fit_in_the_head() -> None:
     """No function is longer than 70 lines and no file longer than 500."""
     texts = {name_of(path): path.read_text() for path in SOURCES}

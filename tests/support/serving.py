@@ -19,7 +19,7 @@ def warnings_in(log: str) -> list[str]:
 
 @contextmanager
 def controlled(*options: str, control: str = "0") -> Iterator[str]:
-    """A broker that is controlled by HTTP: its URL. At the end it has warned of nothing but strangers, and its status is 0."""
+    """A broker that is controlled by HTTP: its URL. At the end it has warned of no client but strangers, status 0."""
     command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--control", control, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
