@@ -27,7 +27,7 @@ class World:
 
     def __init__(self) -> None:
         self.broker = FakeBroker(config={"message.max.bytes": 10_485_760})
-        self.engine = self.broker.engine
+        self.engine = self.broker._engine
         self.engine.now = self.now = START
         self.connection = self.connect()
 

@@ -92,11 +92,6 @@ class _Broker(BrokerBase):
             self._check_tls()
         _BROKERS.add(self)
 
-    @property
-    def server(self) -> Server:
-        """Its sockets; to be used inside `call`."""
-        return self._server
-
     def _check_tls(self) -> None:
         """Raises SettingError if a listener cannot speak TLS, at once and not when the first client comes."""
         for listener in self._listeners:
@@ -188,7 +183,7 @@ class FakeBroker(_Broker):
                 self._thread = None
             self._raise_errors()
 
-    def call(self, function: Callable[[], T]) -> T:
+    def _call(self, function: Callable[[], T]) -> T:
         """Run `function` on the broker's thread; returns what it returns and raises what it raises.
 
         While the broker is not running: on the caller's thread, one at a time. Raises BrokerStopped with the cause if
@@ -214,14 +209,14 @@ class FakeBroker(_Broker):
         done: Future[T] = Future()
         waiter = Waiter(probe, done)
         try:
-            self.call(lambda: self._waiters.add(waiter, self.is_running))
+            self._call(lambda: self._waiters.add(waiter, self.is_running))
             if not done.done() and self._is_own_thread():
                 raise RuntimeError("a wait on the broker's own thread, inside call(), would keep it from happening")
             return done.result(min(timeout_s, threading.TIMEOUT_MAX))
         except TimeoutError:
             if done.done():  # it was the probe's, or came in the last moment
                 return done.result()
-            raise WaitTimeout(self.call(failure)) from None
+            raise WaitTimeout(self._call(failure)) from None
         finally:
             self._waiters.forget(waiter)
 
@@ -295,7 +290,7 @@ class AsyncFakeBroker(_Broker):
             await self._leave_old_loop()
         self._raise_errors()
 
-    def call(self, function: Callable[[], T]) -> T:
+    def _call(self, function: Callable[[], T]) -> T:
         """Run `function` now; returns what it returns and raises what it raises."""
         return self._run(function)
 

@@ -52,6 +52,7 @@ class BrokerBase(Powers):
     """
 
     _server: EngineServer
+    _engine: Engine
 
     def __init__(
         self,
@@ -96,11 +97,6 @@ class BrokerBase(Powers):
         server.prepare(self._engine)
 
     @property
-    def engine(self) -> Engine:
-        """The engine of the moment; `reset()` makes a new one."""
-        return self._engine
-
-    @property
     def bootstrap(self) -> str:
         """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node. Of the first listener's name.
 
@@ -141,7 +137,7 @@ class BrokerBase(Powers):
         return self._server.is_serving
 
     @property
-    def broker_clock(self) -> BrokerClock:
+    def _broker_clock(self) -> BrokerClock:
         """The clock itself; to be used inside `call`."""
         return self._server.clock
 
@@ -190,7 +186,7 @@ class BrokerBase(Powers):
         after a `restore` of others, and all nodes are alive. Raises OSError if a port of a stopped one was taken by
         another process; then nothing is emptied.
         """
-        self.call(self._reset)
+        self._call(self._reset)
 
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)

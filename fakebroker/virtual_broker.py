@@ -81,11 +81,9 @@ class VirtualBroker(BrokerBase):
         then(read(url))
 
     @property
-    def server(self) -> SimNetwork:
+    def network(self) -> SimNetwork:
         """The network."""
         return self._server
-
-    network = server
 
     def start(self) -> Self:
         """Serve again after `stop`, with everything that was there. Does nothing on a running broker."""
@@ -107,7 +105,7 @@ class VirtualBroker(BrokerBase):
             self._server.stop()
         self._raise_errors()
 
-    def call(self, function: Callable[[], T]) -> T:
+    def _call(self, function: Callable[[], T]) -> T:
         """Run `function` now; the scripted clients have the answers that it leads to when this returns."""
         self._depth += 1
         try:
@@ -127,7 +125,7 @@ class VirtualBroker(BrokerBase):
         found: list[T] = []
 
         def is_found() -> bool:
-            result = self.call(probe)
+            result = self._call(probe)
             if result is not None:
                 found.append(result)
             return bool(found)
@@ -137,7 +135,7 @@ class VirtualBroker(BrokerBase):
                 raise BrokerStopped("the broker is not running, so nothing happens that could be waited for")
             self._pass_ms(round(min(timeout_s * 1000, LONGEST_MS)), is_found)
         if not found:
-            raise WaitTimeout(self.call(failure))
+            raise WaitTimeout(self._call(failure))
         return found[0]
 
     def pass_time(self, *, ms: int = 0, s: float = 0) -> None:

@@ -64,7 +64,7 @@ def test_stop_and_start_keep_the_port_and_the_state() -> None:
         broker.start()
         assert broker.bootstrap == before
         assert ask(broker)
-        assert broker.engine.cluster.topics.get("orders") is not None
+        assert broker._engine.cluster.topics.get("orders") is not None
 
 
 def test_reset_empties_and_disconnects() -> None:
@@ -78,7 +78,7 @@ def test_reset_empties_and_disconnects() -> None:
             assert client.recv(100)
             broker.reset()
             assert client.recv(100) == b""
-        assert "orders" not in broker.engine.cluster.topics
+        assert "orders" not in broker._engine.cluster.topics
         assert list(broker.journal.requests()) == []
         broker.create_topic("orders")
         assert ask(broker)
@@ -87,9 +87,9 @@ def test_reset_empties_and_disconnects() -> None:
 def test_one_seed_one_cluster() -> None:
     """Ids follow from the seed, also after a reset."""
     brokers = [FakeBroker(seed=seed) for seed in (3, 3, 4)]
-    ids = [broker.engine.cluster.cluster_id for broker in brokers]
+    ids = [broker._engine.cluster.cluster_id for broker in brokers]
     brokers[0].reset()
-    assert ids[0] == ids[1] == brokers[0].engine.cluster.cluster_id
+    assert ids[0] == ids[1] == brokers[0]._engine.cluster.cluster_id
     assert ids[0] != ids[2]
 
 
@@ -125,9 +125,9 @@ def test_settings_profile_and_release() -> None:
     """`config` wins over the profile; the release decides what is offered."""
     broker = FakeBroker(config={"num.partitions": 7}, as_release="2.1")
     kafka = FakeBroker(profile="kafka")
-    assert broker.engine.cluster.settings.get_int("num.partitions") == 7
-    assert broker.engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 0
-    assert kafka.engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 3000
+    assert broker._engine.cluster.settings.get_int("num.partitions") == 7
+    assert broker._engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 0
+    assert kafka._engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 3000
     assert broker.listeners[0].versions[18] == (0, 2)
 
 
@@ -143,7 +143,7 @@ def test_topics() -> None:
     """create_topic gives the topic, and says what is wrong with a name or a setting."""
     broker = FakeBroker()
     broker.create_topic("orders", partitions=3, config={"retention.ms": 5})
-    topic = broker.engine.cluster.topics.get("orders")
+    topic = broker._engine.cluster.topics.get("orders")
     assert topic is not None
     assert (len(topic.partitions), topic.config.get_int("retention.ms")) == (3, 5)
     for name, config, code in (
@@ -203,13 +203,13 @@ def test_waits_end_when_the_engine_did_something() -> None:
 def test_calls_from_any_thread_even_the_brokers_own() -> None:
     """`call` raises what the function raised and may be nested; before the start and after the stop it works too."""
     broker = FakeBroker()
-    assert broker.call(lambda: 1) == 1
+    assert broker._call(lambda: 1) == 1
     with broker:
-        thread = broker.call(threading.current_thread)
+        thread = broker._call(threading.current_thread)
         assert thread.name == "fakebroker"
-        assert broker.call(lambda: broker.call(threading.current_thread)) is thread
+        assert broker._call(lambda: broker._call(threading.current_thread)) is thread
         with pytest.raises(ZeroDivisionError):
-            broker.call(lambda: 1 // 0)
+            broker._call(lambda: 1 // 0)
     assert broker.story() == "nothing happened"
 
 
@@ -217,8 +217,8 @@ def test_time_that_passed_while_stopped_is_made_up_for() -> None:
     """What fell due while nobody listened happens at the start."""
     broker = FakeBroker()
     rang: list[int] = []
-    now = broker.engine.now
-    broker.engine.cluster.timers.mono.arm(Deadline(lambda at: rang.append(at.mono_ms)), now.mono_ms)
+    now = broker._engine.now
+    broker._engine.cluster.timers.mono.arm(Deadline(lambda at: rang.append(at.mono_ms)), now.mono_ms)
     with broker:
         broker.wait(lambda: rang or None, 20, lambda: "the deadline did not ring")
 
@@ -239,7 +239,7 @@ def test_async_broker() -> None:
             await broker.start()
             assert broker.bootstrap == before
             broker.reset()
-            assert "orders" not in broker.engine.cluster.topics
+            assert "orders" not in broker._engine.cluster.topics
 
     asyncio.run(live())
 

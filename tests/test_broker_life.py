@@ -65,7 +65,7 @@ def test_timers_ring_after_a_stop_with_a_parked_request() -> None:
         broker.create_topic("t")
         with connect(broker) as parked:
             parked.sendall(long_poll(300))
-            broker.wait(lambda: any(c.is_parked for c in broker.engine.connections.values()) or None, SOON_S, str)
+            broker.wait(lambda: any(c.is_parked for c in broker._engine.connections.values()) or None, SOON_S, str)
             broker.stop()
             broker.start()
         with connect(broker) as client:
@@ -122,7 +122,7 @@ def test_calls_amid_starts_and_stops() -> None:
     def call() -> int:
         count = 0
         while not is_over.is_set():
-            assert broker.call(lambda: 7) == 7
+            assert broker._call(lambda: 7) == 7
             assert broker.group("g").state == "Dead"
             count += 1
         return count
@@ -140,10 +140,10 @@ def test_what_would_wait_for_itself_is_refused() -> None:
     """A stop or a wait inside a call is on the broker's own thread; the broker goes on. A start there does nothing."""
     with FakeBroker() as broker:
         with pytest.raises(RuntimeError, match="own thread"):
-            broker.call(broker.stop)
+            broker._call(broker.stop)
         with pytest.raises(RuntimeError, match="own thread"):
-            broker.call(lambda: broker.group("g").wait(state="Stable"))
-        assert broker.call(broker.start) is broker
+            broker._call(lambda: broker.group("g").wait(state="Stable"))
+        assert broker._call(broker.start) is broker
         with connect(broker) as client:
             client.sendall(ASKED)
             assert client.recv(1000)
@@ -177,7 +177,7 @@ def test_an_async_broker_goes_on_in_another_loop() -> None:
         writer.write(long_poll(30))
         assert await asyncio.wait_for(reader.read(1000), SOON_S)
         writer.write(long_poll(60_000))
-        await broker.wait(lambda: any(c.is_parked for c in broker.engine.connections.values()) or None, SOON_S, str)
+        await broker.wait(lambda: any(c.is_parked for c in broker._engine.connections.values()) or None, SOON_S, str)
         if ends_in_order:
             await asyncio.gather(broker.stop(), broker.stop())
         writer.close()
@@ -253,16 +253,16 @@ def test_a_child_that_was_forked_in_the_middle_of_something_can_start() -> None:
         def fork() -> int | None:
             if not broker._waiters._is_notifying:
                 return None
-            broker.engine.on_work()  # the next step of long work is scheduled
+            broker._engine.on_work()  # the next step of long work is scheduled
             child = os.fork()
             if child == 0:
-                os._exit(broker._waiters._is_notifying or broker.server._has_turn)
+                os._exit(broker._waiters._is_notifying or broker._server._has_turn)
             return child
 
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(broker.wait, fork, SOON_S, str)
             while not waiting.done():
-                broker.call(lambda: None)
+                broker._call(lambda: None)
         assert os.waitpid(waiting.result(), 0)[1] == 0
 
 
@@ -308,7 +308,7 @@ def test_a_loop_that_fails_ends_the_broker_and_says_why() -> None:
 
     waiter = threading.Thread(target=wait)
     waiter.start()
-    while not broker.call(lambda: len(broker._waiters)):
+    while not broker._call(lambda: len(broker._waiters)):
         pass
 
     def fail() -> Any:
@@ -318,9 +318,9 @@ def test_a_loop_that_fails_ends_the_broker_and_says_why() -> None:
         return broker._thread.hand_over(lambda: None)
 
     with pytest.raises(BrokerStopped, match="the selector is gone"):
-        broker.call(fail).result(SOON_S)
+        broker._call(fail).result(SOON_S)
     with ThreadPoolExecutor(1) as pool, pytest.raises(BrokerStopped, match="the selector is gone"):
-        pool.submit(broker.call, lambda: None).result(SOON_S)
+        pool.submit(broker._call, lambda: None).result(SOON_S)
     assert "the selector is gone" in waiting.result(SOON_S)
     waiter.join(SOON_S)
     with pytest.raises(BrokerStopped, match="the selector is gone"):
@@ -332,7 +332,7 @@ def test_a_loop_that_fails_ends_the_broker_and_says_why() -> None:
     broker.stop()
     assert [topic.name for topic in broker.topics] == ["t"]
     with broker:
-        assert broker.call(lambda: broker.is_running)
+        assert broker._call(lambda: broker.is_running)
         assert descriptors() == before
 
 
@@ -340,7 +340,7 @@ def test_starting_again_after_the_loop_has_failed() -> None:
     """`start` needs no `stop` before: the broker runs again, and the error is raised by the next `stop`."""
     broker = FakeBroker().start()
     listeners = [(each.host, each.port) for each in broker.listeners]
-    broker.call(fail_selecting)
+    broker._call(fail_selecting)
     with pytest.raises(BrokerStopped, match="the selector is gone"):
         broker.group("g").wait(state="Stable", timeout_s=LONG_S)
 

@@ -142,11 +142,11 @@ def test_a_stalled_connection_is_not_read(broker: FakeBroker) -> None:
     with closing(connected(broker)) as client, closing(connected(broker)) as other:
         client.sendall(HEARTBEAT)
         assert len(frames(client.recv(100))) == 1
-        [stalled] = broker.call(lambda: [one for one in broker.engine.connections.values() if one.is_stalled])
+        [stalled] = broker._call(lambda: [one for one in broker._engine.connections.values() if one.is_stalled])
         client.sendall(HEARTBEAT * 100)
         other.sendall(HEARTBEAT)
         assert len(frames(other.recv(100))) == 1
-        assert broker.call(lambda: stalled.waiting_bytes) == 0
+        assert broker._call(lambda: stalled.waiting_bytes) == 0
 
 
 def test_a_stalled_connection_is_read_again(broker: FakeBroker) -> None:

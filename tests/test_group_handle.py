@@ -184,7 +184,7 @@ def test_a_wait_tells_what_happened_since_it_began(broker: FakeBroker) -> None:
     waiting = threading.Thread(target=wait)
     waiting.start()
     while not broker._waiters:
-        broker.call(lambda: None)
+        broker._call(lambda: None)
     a.sync({a.member_id: {"orders": [1]}})
     waiting.join()
     lines = done[0].splitlines()

@@ -225,6 +225,6 @@ def test_a_reset_that_cannot_have_a_port_changes_nothing(broker: FakeBroker) -> 
         thief.listen()
         with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}: "):
             broker.reset()
-        assert not broker.call(lambda: [place for place in (1, 2) if not broker.server.ports.is_refusing(place)])
+        assert not broker._call(lambda: [place for place in (1, 2) if not broker._server.ports.is_refusing(place)])
         with pytest.raises(ConnectionRefusedError):
             connected(broker, 2)

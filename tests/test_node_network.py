@@ -27,7 +27,7 @@ def broker() -> Iterator[FakeBroker]:
 
 def is_silent(connection: socket.socket, broker: FakeBroker) -> bool:
     """Whether nothing comes although the broker has had its turn."""
-    broker.call(lambda: None)
+    broker._call(lambda: None)
     return not select.select([connection], [], [], SILENCE_S)[0]
 
 
@@ -59,7 +59,7 @@ def test_a_killed_node(broker: FakeBroker) -> None:
             assert read_all(mine) == b""
     assert (node.state, node.is_alive, node.is_fenced, serving(broker)) == ("killed", False, False, [1, 3])
     node.kill()
-    broker.call(lambda: broker.engine.advance_to(broker.engine.now.plus(9000)))
+    broker._call(lambda: broker._engine.advance_to(broker._engine.now.plus(9000)))
     assert node.is_fenced
     node.start()
     assert (node.state, node.is_fenced, serving(broker)) == ("running", False, [1, 2, 3])
@@ -115,12 +115,12 @@ def test_isolated(broker: FakeBroker) -> None:
     with closing(connected(broker, 2)) as mine, node.isolate():
         mine.sendall(ASK)
         assert is_silent(mine, broker)
-        broker.call(lambda: broker.engine.advance_to(broker.engine.now.plus(9000)))
+        broker._call(lambda: broker._engine.advance_to(broker._engine.now.plus(9000)))
         assert (node.is_fenced, node.state, node.network) == (True, "running", ["isolated"])
         assert all(topic.leaders[index] != 2 for index in led)
         node.heal()
         assert mine.recv(65536)
-    broker.call(lambda: broker.engine.advance_to(broker.engine.now.plus(150)))
+    broker._call(lambda: broker._engine.advance_to(broker._engine.now.plus(150)))
     assert not node.is_fenced
     assert all(2 in topic.partition(index).in_sync for index in range(3))
 

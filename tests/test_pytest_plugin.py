@@ -86,8 +86,8 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
         def test_made_so(fakebroker):
             assert [node.rack for node in fakebroker.nodes] == ["a", "b", None]
             assert fakebroker.bootstrap.count(",") == 2
-            assert fakebroker.engine.cluster.settings.get_int("num.partitions") == 5
-            assert fakebroker.engine.cluster.release.name.startswith("3.9")
+            assert fakebroker._engine.cluster.settings.get_int("num.partitions") == 5
+            assert fakebroker._engine.cluster.release.name.startswith("3.9")
 
         @pytest.mark.fakebroker(node=3)
         def test_misspelt(fakebroker):
@@ -206,8 +206,8 @@ def test_a_broker_that_cannot_tell_does_not_spoil_the_report(run: Runner) -> Non
     result = run(
         """
         def test_fails(fakebroker):
-            del fakebroker.engine.journal._fresh
-            fakebroker.engine.journal.clear = lambda: None
+            del fakebroker._engine.journal._fresh
+            fakebroker._engine.journal.clear = lambda: None
             assert 1 == 2
         """
     )
@@ -263,7 +263,7 @@ def test_options_of_the_whole_run(run: Runner) -> None:
         import pytest
 
         def settings(broker):
-            delay = broker.engine.cluster.settings.get_int("group.initial.rebalance.delay.ms")
+            delay = broker._engine.cluster.settings.get_int("group.initial.rebalance.delay.ms")
             return broker._seed, delay
 
         def test_plain(fakebroker, fakebroker_session, fakebroker_factory):
@@ -372,7 +372,7 @@ ASYNC_TESTS = """
     @pytest.mark.fakebroker(nodes=1, seed=7)
     async def test_runs_here(fakebroker_async, port):
         assert isinstance(fakebroker_async, AsyncFakeBroker)
-        assert fakebroker_async.server._loop is asyncio.get_running_loop()
+        assert fakebroker_async._server._loop is asyncio.get_running_loop()
         assert (fakebroker_async._seed, fakebroker_async.bootstrap) == (7, port)
         waiting = asyncio.ensure_future(fakebroker_async.topic("orders").wait(records=1))
         await asyncio.sleep(0)
@@ -436,7 +436,7 @@ def test_loops_that_several_tests_share(run: Runner, scope: str) -> None:
                 assert not seen[0].is_running
 
             def check(self, broker):
-                assert broker.server._loop is asyncio.get_running_loop()
+                assert broker._server._loop is asyncio.get_running_loop()
                 assert broker not in seen
                 seen.append(broker)
         """

@@ -75,7 +75,7 @@ def test_the_report_of_a_failed_test_tells_what_its_scenario_did(run: Runner) ->
 
         @pytest.mark.fakebroker_scenario("moves.yaml")
         def test_gives_up(fakebroker):
-            fakebroker.wait(lambda: fakebroker.engine.faults or None, 10, lambda: "no fault")
+            fakebroker.wait(lambda: fakebroker._engine.faults or None, 10, lambda: "no fault")
             assert False, "gave up"
     """)
 
@@ -160,7 +160,7 @@ def test_other_marks_may_add_but_not_contradict(run: Runner) -> None:
         @pytest.mark.fakebroker(config={"offsets.retention.minutes": 5})
         @pytest.mark.fakebroker_scenario("moves.yaml")
         def test_settings(fakebroker, fakebroker_scenario):
-            settings = fakebroker.engine.cluster.settings
+            settings = fakebroker._engine.cluster.settings
             assert settings.get_int("offsets.retention.minutes") == 5
             assert settings.get_int("num.partitions") == 3
             a = fakebroker.client("a")

@@ -2,11 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 import fakebroker
-from fakebroker import FakeBroker, VirtualBroker, types
+from fakebroker import AsyncFakeBroker, FakeBroker, VirtualBroker, types
 
 
 def test_the_clock_takes_timedeltas() -> None:
@@ -57,3 +58,18 @@ def test_the_version_is_known() -> None:
 def test_types_are_importable_by_a_public_name(name: str) -> None:
     """For annotations."""
     assert isinstance(getattr(types, name), type)
+
+
+SECTIONS = ("FakeBroker", "Powers", "AsyncFakeBroker", "VirtualBroker")
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "python-api.md").read_text()
+
+
+@pytest.mark.parametrize("broker_class", [FakeBroker, AsyncFakeBroker, VirtualBroker])
+def test_what_is_public_is_documented(broker_class: type) -> None:
+    """Every public name of a broker has its entry in python-api.md; what is for the broker itself has an underscore."""
+    sections = (re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S) for name in SECTIONS)
+    documented = {name for section in sections if section for name in re.findall(r"^### `(\w+)", section[1], re.M)}
+    public = {name for name in dir(broker_class) if not name.startswith("_")}
+
+    assert public - documented == set()
+    assert public & {"engine", "server", "call", "broker_clock"} == set()

@@ -50,7 +50,7 @@ def here(then: Callable[[dict[int, tuple[int, int]], Answers], None]) -> None:
     """Ask a broker in virtual time."""
     config = {**SETTINGS, "listeners": "SASL_PLAINTEXT://:9092"}
     with VirtualBroker(profile="kafka", config=config) as broker:
-        served = {key: each for key, each in broker.engine.listeners[0].versions.items() if key in APIS}
+        served = {key: each for key, each in broker._engine.listeners[0].versions.items() if key in APIS}
         answers = asked(ScriptedClients(broker.driver), 0, served)
         assert broker.errors == []
         then(served, answers)

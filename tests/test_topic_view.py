@@ -42,10 +42,10 @@ def in_transaction(broker: VirtualBroker, transactional_id: str, how: str | None
 def test_a_record_with_all_it_has(broker: VirtualBroker) -> None:
     """Key, value, headers, time and codec, and where its batch begins."""
     records = [Record(n, 1000 + n, b"k", b"v%d" % n, ((b"trace", b"\xff"),)) for n in range(2)]
-    log = broker.engine.cluster.topics.partition("orders", 0)
+    log = broker._engine.cluster.topics.partition("orders", 0)
     assert log is not None
     broker.topic("orders").produce("first")
-    log.log.append(build_batch(records, codec=LZ4), broker.engine.now)
+    log.log.append(build_batch(records, codec=LZ4), broker._engine.now)
 
     first, second, third = browse(broker)
 
@@ -153,7 +153,7 @@ def test_a_topic_in_one_look(broker: VirtualBroker) -> None:
     assert (second.log_end_offset, second.size_bytes, second.max_timestamp_ms) == (0, 0, None)
     broker.topic("orders").browse(1)
     broker.topic("orders").find_time("earliest")
-    partition = broker.engine.cluster.topics.partition("orders", 1)
+    partition = broker._engine.cluster.topics.partition("orders", 1)
     assert partition is not None
     assert not partition.has_log
 

@@ -44,7 +44,7 @@ async def close(writer: asyncio.StreamWriter) -> None:
 
 
 async def gone(broker: AsyncFakeBroker) -> None:
-    await broker.wait(lambda: not broker.engine.connections or None, SOON_S, lambda: "connections are left")
+    await broker.wait(lambda: not broker._engine.connections or None, SOON_S, lambda: "connections are left")
 
 
 def test_long_polls_end_in_time() -> None:
@@ -100,7 +100,7 @@ def test_clients_that_vanish_and_a_stop() -> None:
     async def live(broker: AsyncFakeBroker) -> None:
         _, writer = await connect(broker)
         writer.write(long_poll(60_000))
-        await broker.wait(lambda: broker.engine.connections or None, SOON_S, str)
+        await broker.wait(lambda: broker._engine.connections or None, SOON_S, str)
         sock = writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
@@ -110,7 +110,7 @@ def test_clients_that_vanish_and_a_stop() -> None:
         clients = [await connect(broker) for _ in range(10)]
         for _, each in clients[::2]:
             each.write(long_poll(60_000))
-        await broker.wait(lambda: len(broker.engine.connections) == 10 or None, SOON_S, str)
+        await broker.wait(lambda: len(broker._engine.connections) == 10 or None, SOON_S, str)
         await broker.stop()
         assert broker._server._clients == {}
         for reader, each in clients:

@@ -158,7 +158,7 @@ def test_whole_milliseconds_stay_whole(broker: VirtualBroker) -> None:
         broker.pass_time(ms=step % 5)
         expected_ms += round(86_400_000 * 365 * YEARS / 2000 + step % 7) + step % 5
         assert broker.clock.now_ms == expected_ms
-    timers = broker.engine.cluster.timers
+    timers = broker._engine.cluster.timers
     timers.wall.arm(Deadline(lambda now: due.append(now.wall_ms)), expected_ms + 3)
     timers.mono.arm(Deadline(lambda now: due.append(now.mono_ms)), broker.driver.mono_ms + 5)
     broker.pass_time(ms=10)
@@ -188,12 +188,12 @@ def test_silence_can_be_expected(broker: VirtualBroker) -> None:
 def test_time_cannot_pass_inside_of_a_call(broker: VirtualBroker) -> None:
     """Nothing else happens before it is over, as on the thread of a FakeBroker. What is there is found."""
     with pytest.raises(RuntimeError, match="inside"):
-        broker.call(lambda: broker.pass_time(ms=1))
+        broker._call(lambda: broker.pass_time(ms=1))
     with pytest.raises(RuntimeError, match="inside"):
-        broker.call(lambda: broker.wait(lambda: None, 1, lambda: ""))
+        broker._call(lambda: broker.wait(lambda: None, 1, lambda: ""))
     with pytest.raises(RuntimeError, match="inside"):
-        broker.call(broker.stop)
-    assert broker.call(lambda: broker.topic("orders").wait(records=0)) == []
+        broker._call(broker.stop)
+    assert broker._call(lambda: broker.topic("orders").wait(records=0)) == []
 
 
 def test_a_fault_may_use_the_powers(broker: VirtualBroker) -> None:
@@ -235,7 +235,7 @@ def fail_once(broker: VirtualBroker, then: Exception | None = None) -> None:
     def fail(_now: object) -> None:
         raise ValueError("a bug")
 
-    broker.engine.cluster.timers.mono.arm(Deadline(fail), broker.driver.mono_ms + 5)
+    broker._engine.cluster.timers.mono.arm(Deadline(fail), broker.driver.mono_ms + 5)
     broker.pass_time(ms=5)
     assert len(broker.errors) == 1
     if then is not None:

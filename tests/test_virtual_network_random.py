@@ -144,7 +144,7 @@ def test_every_request_comes_to_an_end(steps: list[tuple[str, int]]) -> None:
     assert world.asked[-1].result().error_code in (0, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_MEMBER_ID)
     begun, ended = (connection_ids(world.broker, kind) for kind in ENDS)
     assert len(set(ended)) == len(ended)
-    assert set(begun) - set(ended) == world.broker.engine.connections.keys()
+    assert set(begun) - set(ended) == world.broker._engine.connections.keys()
     world.broker.stop()
 
 

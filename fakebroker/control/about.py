@@ -25,9 +25,9 @@ async def _about(served: Served, request: Request) -> Response:
     return JSONResponse(
         {
             "version": version_of_package(),
-            "release": broker.engine.cluster.release.name,
+            "release": broker._engine.cluster.release.name,
             "bootstrap": broker.bootstrap,
-            "nodes": list(broker.engine.cluster.nodes),
+            "nodes": list(broker._engine.cluster.nodes),
             "run": served.run,
             "is_running": broker.is_running,
             "is_read_only": False,
@@ -42,7 +42,7 @@ async def _names(served: Served, request: Request) -> Response:
     """The names that forms offer: APIs and their versions, errors, what faults can do, states of groups, kinds of
     journal lines.
     """
-    return JSONResponse(names(served.broker_of(request).engine.cluster.release.versions))
+    return JSONResponse(names(served.broker_of(request)._engine.cluster.release.versions))
 
 
 def version_of_package() -> str:

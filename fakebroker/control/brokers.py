@@ -49,14 +49,14 @@ class Isolated:
     @property
     def is_forgotten(self) -> bool:
         """Whether it was idle for longer than it may."""
-        if self._requests or self.broker.engine.connections:
+        if self._requests or self.broker._engine.connections:
             self.touch()
             return False
         return monotonic() - self._used_s > self.idle_ttl_s
 
     def shown(self) -> dict[str, Any]:
         """What the door tells of it."""
-        nodes = sorted(self.broker.engine.cluster.nodes)
+        nodes = sorted(self.broker._engine.cluster.nodes)
         return {
             "broker_id": self.broker_id,
             "bootstrap": self.broker.bootstrap,
@@ -93,7 +93,7 @@ class Brokers:
         if len(self._brokers) + len(self._starting) >= MOST_BROKERS:
             raise Problem(409, "refused", f"there are {MOST_BROKERS} brokers already; delete those that are not used")
         broker = make()
-        self.check_room(len(broker.engine.cluster.nodes))
+        self.check_room(len(broker._engine.cluster.nodes))
         self._starting.add(broker)
         try:
             await broker.start()
@@ -114,7 +114,7 @@ class Brokers:
         """Raises Problem if so many more nodes are too many for all brokers together."""
         served = () if self._served is None else (self._served,)
         brokers = (*served, *self._starting, *(each.broker for each in self))
-        there = sum(len(broker.engine.cluster.nodes) for broker in brokers)
+        there = sum(len(broker._engine.cluster.nodes) for broker in brokers)
         if there + nodes > MAX_NODES_TOGETHER:
             detail = f"all brokers together have at most {MAX_NODES_TOGETHER:,} nodes; there are {there:,}, and {nodes}"
             raise Problem(409, "refused", f"{detail} more are too many; delete brokers that are not used")

@@ -72,7 +72,7 @@ async def journal_events(broker: "AsyncFakeBroker", seq: int, is_closing: Callab
         except BrokerStopped as error:
             yield f"event: end\ndata: {json.dumps(problem_of(error).detail)}\n\n".encode()
             return
-        journal = broker.engine.journal
+        journal = broker._engine.journal
         encoded = _ENCODED.setdefault(journal, EncodedEntries())
         encoded.readers += 1
         try:
@@ -86,5 +86,5 @@ async def journal_events(broker: "AsyncFakeBroker", seq: int, is_closing: Callab
 
 async def _entry(broker: "AsyncFakeBroker", seq: int) -> None:
     """Wait for an entry with this sequence number."""
-    journal = broker.engine.journal
+    journal = broker._engine.journal
     await broker.wait(lambda: True if journal.next_seq > seq else None, SILENCE_S, lambda: "")

@@ -84,7 +84,7 @@ class LiveReader:
             yield from self._waiting()
 
     def _lines(self) -> Iterator[Message]:
-        journal = self._broker.engine.journal
+        journal = self._broker._engine.journal
         found = stretch(journal, self._brief, self.place.seq, None, MOST_LINES, BriefFilter())
         if found.first_seq > self.place.seq:
             yield "gap", {"from_seq": self.place.seq, "to_seq": found.first_seq}
@@ -95,7 +95,7 @@ class LiveReader:
             yield "lines", {"lines": found.lines, "next_seq": following}
 
     def _groups(self) -> Iterator[Message]:
-        engine, at_s = self._broker.engine, monotonic()
+        engine, at_s = self._broker._engine, monotonic()
         if at_s < self._next_look_s:
             return
         changes = changes_of(self._broker)
@@ -116,7 +116,7 @@ class LiveReader:
             )
 
     def _clock_message(self) -> Iterator[Message]:
-        clock, engine, at_s = self._broker.broker_clock, self._broker.engine, monotonic()
+        clock, engine, at_s = self._broker._broker_clock, self._broker._engine, monotonic()
         now_ms, due_ms, known = clock.now().wall_ms, engine.next_deadline()[0], self._clock
         if (
             known is None
@@ -137,8 +137,8 @@ class LiveReader:
 
     def _states(self) -> dict[str, Hashable]:
         """What changes when something is to be asked again: cheap to make, and never shown."""
-        engine = self._broker.engine
-        cluster, links = engine.cluster, self._broker.server.links
+        engine = self._broker._engine
+        cluster, links = engine.cluster, self._broker._server.links
         partitions = [partition for topic in cluster.topics if not topic.is_internal for partition in topic.partitions]
         return {
             "topics": (
@@ -155,7 +155,7 @@ class LiveReader:
         }
 
     def _waiting(self) -> Iterator[Message]:
-        engine = self._broker.engine
+        engine = self._broker._engine
         waiting = waiting_connections(engine)
         who = tuple((each.connection_id, correlation_id_of(each)) for each in waiting)
         if self._told.get("waiting", ()) != who:
@@ -188,7 +188,7 @@ async def live(served: Served, request: Request) -> Response:
 
 def hello(served: Served, broker: AsyncFakeBroker, place: Place, is_resumed: bool) -> dict[str, Any]:
     """The first message: where the stream goes on. Unless it `is_resumed`, what the reader knows is of another run."""
-    now = broker.broker_clock.now()
+    now = broker._broker_clock.now()
     return {
         "run": served.run,
         "is_resumed": is_resumed,

@@ -27,7 +27,7 @@ class _Counts:
 
     def look(self, broker: AsyncFakeBroker) -> None:
         """Count what came since the last look."""
-        journal = broker.engine.journal
+        journal = broker._engine.journal
         self.uncounted += max(0, journal.forgotten - self._seq)
         for entry in journal.entries(self._seq):
             if isinstance(entry, Exchange):
@@ -43,7 +43,7 @@ class _BrokerCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """All metrics of the broker as it is."""
         yield from self._counters()
-        cluster, engine = self._broker.engine.cluster, self._broker.engine
+        cluster, engine = self._broker._engine.cluster, self._broker._engine
         parked = sum(connection.parked_call is not None for connection in engine.connections.values())
         log_bytes = sum(p.log.size_bytes for topic in cluster.topics for p in topic.partitions if p.has_log)
         yield _gauge("connections", "Connections of clients.", len(engine.connections))

@@ -221,12 +221,8 @@ OPERATIONS = (
 )
 
 PYTHON_ONLY: dict[str, str] = {
-    "AsyncFakeBroker.call": "runs a Python function on the broker's thread",
     "AsyncFakeBroker.client": "a scripted client is an object of the test's own process",
-    "AsyncFakeBroker.engine": "the engine itself",
     "AsyncFakeBroker.listeners": "objects of the broker; `GET /bootstrap` and `GET /brokers` tell the addresses",
-    "AsyncFakeBroker.broker_clock": "the clock itself; `GET /clock` is its door",
-    "AsyncFakeBroker.server": "the sockets themselves",
     "AsyncFakeBroker.start": "the control server lives as long as the broker; `POST /brokers` starts others",
     "AsyncFakeBroker.stop": "as start; `DELETE /brokers/{broker_id}` stops others",
     "DelegationTokenHandle.secret": "a secret, which this door does not give away",

@@ -25,7 +25,7 @@ MOST_CONNECTIONS = 1000
 
 async def _overview(served: Served, request: Request) -> Response:
     """Holds of all groups, how many connections and clients there are, and the isolated brokers."""
-    engine = served.broker_of(request).engine
+    engine = served.broker_of(request)._engine
     connections = list(engine.connections.values())
     return JSONResponse(
         {
@@ -48,7 +48,7 @@ def _holds(cluster: "Cluster") -> list[dict[str, Any]]:
 
 async def _connections(served: Served, request: Request) -> Response:
     """The connections of clients that are open, the first 1000: who, from where, with which request at last."""
-    engine = served.broker_of(request).engine
+    engine = served.broker_of(request)._engine
     shown = list(engine.connections.values())[:MOST_CONNECTIONS]
     return JSONResponse([_connection(each, engine.now.mono_ms) for each in shown])
 
@@ -79,7 +79,7 @@ async def _lags(served: Served, request: Request) -> Response:
     if len(group_ids) > MOST_LAGS:
         detail = f"group is given {len(group_ids)} times; at most {MOST_LAGS} groups are asked for at once"
         raise Problem(422, "invalid-argument", detail, field="group")
-    engine = served.broker_of(request).engine
+    engine = served.broker_of(request)._engine
     return JSONResponse({group_id: lag_of(engine.cluster, group_id, engine.now) for group_id in group_ids})
 
 

@@ -194,7 +194,7 @@ def _begun(
 
     if broker is None:
         return BackgroundPlay(scenario, VirtualWorld(scenario), seed).start(), None
-    check_engine(scenario, broker.engine)
+    check_engine(scenario, broker._engine)
     create_topics(scenario, broker)
     reached = FromThread(broker, asyncio.get_running_loop())
     return BackgroundPlay(scenario, BrokerWorld(reached), seed).start(), reached

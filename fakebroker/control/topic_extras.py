@@ -44,7 +44,7 @@ def _has(record: BrowsedRecord, words: bytes) -> bool:
 
 async def _groups(served: Served, request: Request) -> Response:
     """The groups that have committed offsets of a topic, with their state, members and lag in it."""
-    engine, topic = served.broker_of(request).engine, _topic(served, request)
+    engine, topic = served.broker_of(request)._engine, _topic(served, request)
     readers = [group for group in engine.cluster.groups(engine.now) if topic.name in group.offsets.topics]
     return JSONResponse([_reader(group, topic) for group in readers])
 
@@ -60,7 +60,7 @@ def _reader(group: "Group", topic: "Topic") -> dict[str, Any]:
 
 def _topic(served: Served, request: Request) -> "Topic":
     name = request.path_params["name"]
-    topic = served.broker_of(request).engine.cluster.topics.get(name)
+    topic = served.broker_of(request)._engine.cluster.topics.get(name)
     if topic is None:
         raise Problem(404, "not-found", f"there is no topic {shown_value(name)!r}", field="name")
     return topic

@@ -11,21 +11,21 @@ T = TypeVar("T")
 
 
 class EngineAccess(Protocol):
-    """How handles reach the engine. Everything that touches it goes through `call` or `wait`."""
+    """How handles reach the engine. Everything that touches it goes through `_call` or `wait`."""
 
     @property
-    def engine(self) -> Engine:
+    def _engine(self) -> Engine:
         """The engine of the moment; `reset()` makes a new one."""
 
     @property
-    def broker_clock(self) -> BrokerClock:
-        """The broker's clock; to be used inside `call`."""
+    def _broker_clock(self) -> BrokerClock:
+        """The broker's clock; to be used inside `_call`."""
 
     @property
-    def server(self) -> EngineServer:
-        """What serves the broker's clients; to be used inside `call`."""
+    def _server(self) -> EngineServer:
+        """What serves the broker's clients; to be used inside `_call`."""
 
-    def call(self, function: Callable[[], T]) -> T:
+    def _call(self, function: Callable[[], T]) -> T:
         """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
 
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:

@@ -31,7 +31,7 @@ class ClockHandle(Handle):
     @property
     def now_ms(self) -> int:
         """The same in milliseconds since the epoch."""
-        return self._access.call(lambda: self._access.broker_clock.now().wall_ms)
+        return self._access._call(lambda: self._access._broker_clock.now().wall_ms)
 
     def advance(
         self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
@@ -43,7 +43,7 @@ class ClockHandle(Handle):
         and rebalance timers move, too.
         """
         amount = _amount("advance", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
-        self._access.call(lambda: self._advance(amount, timers))
+        self._access._call(lambda: self._advance(amount, timers))
 
     def step_back(
         self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
@@ -55,7 +55,7 @@ class ClockHandle(Handle):
         next cleanup of offsets and the next look at retention come as soon as they would have come without the step.
         """
         amount = _amount("step_back", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
-        self._access.call(lambda: self._step_back(amount))
+        self._access._call(lambda: self._step_back(amount))
 
     def set(self, when: datetime | int) -> None:
         """Set the time of day to `when`: a datetime with a time zone, or milliseconds since the epoch.
@@ -63,25 +63,25 @@ class ClockHandle(Handle):
         To a later time it is `advance`, to an earlier one `step_back`.
         """
         wall_ms = _wall_ms(when)
-        self._access.call(lambda: self._set(wall_ms))
+        self._access._call(lambda: self._set(wall_ms))
 
     def run_until(self, when: datetime | int) -> None:
         """Advance to `when`, given as for `set`. Raises InvalidArgument for a time that has passed, too."""
         wall_ms = _wall_ms(when)
-        self._access.call(lambda: self._run_until(wall_ms))
+        self._access._call(lambda: self._run_until(wall_ms))
 
     def freeze(self) -> None:
         """The time of day stands still until `resume`; `advance`, `set` and `step_back` still move it."""
-        self._access.call(self._access.broker_clock.freeze)
+        self._access._call(self._access._broker_clock.freeze)
 
     def resume(self) -> None:
         """The time of day goes on from where it stands."""
-        self._access.call(self._access.broker_clock.resume)
+        self._access._call(self._access._broker_clock.resume)
 
     @property
     def is_frozen(self) -> bool:
         """Whether `freeze` stopped the time of day."""
-        return self._access.call(lambda: self._access.broker_clock.is_frozen)
+        return self._access._call(lambda: self._access._broker_clock.is_frozen)
 
     @property
     def rate(self) -> float:
@@ -89,13 +89,13 @@ class ClockHandle(Handle):
 
         Setting anything else raises InvalidArgument. A frozen clock goes on at this rate when it is resumed.
         """
-        return self._access.broker_clock.rate
+        return self._access._broker_clock.rate
 
     @rate.setter
     def rate(self, rate: float) -> None:
         if isinstance(rate, bool) or not isinstance(rate, int | float):
             raise InvalidArgument("rate", rate, f"rate={rate!r} is not a number above 0")
-        self._access.call(lambda: setattr(self._access.broker_clock, "rate", rate))
+        self._access._call(lambda: setattr(self._access._broker_clock, "rate", rate))
 
     def due(self, limit: int = 10) -> "ClockAndDue":
         """What falls due next, in words: at most `limit` events by the time of day, as many by timers.
@@ -106,30 +106,30 @@ class ClockHandle(Handle):
         check_whole("limit", limit, 1)
         if limit > MOST_DUE:
             raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_DUE}")
-        return self._access.call(lambda: self._due(limit))
+        return self._access._call(lambda: self._due(limit))
 
     # On the engine's thread
 
     def _due(self, limit: int) -> "ClockAndDue":
         from fakebroker.reports.due_events import ClockAndDue, due_events
 
-        clock = self._access.broker_clock
+        clock = self._access._broker_clock
         now = clock.now()
-        due = due_events(self._access.engine.cluster, now, limit)
+        due = due_events(self._access._engine.cluster, now, limit)
         return ClockAndDue(now.wall_ms, now.mono_ms, clock.rate, clock.is_frozen, due)
 
     def _advance(self, amount: "_Amount", timers: bool) -> None:
-        clock = self._access.broker_clock
+        clock = self._access._broker_clock
         check_wall_ms(amount.field, amount.value, clock.now().wall_ms + amount.total_ms)
         clock.advance(amount.total_ms, timers)
 
     def _step_back(self, amount: "_Amount") -> None:
-        clock = self._access.broker_clock
+        clock = self._access._broker_clock
         check_wall_ms(amount.field, amount.value, clock.now().wall_ms - amount.total_ms)
         clock.step_back(amount.total_ms)
 
     def _set(self, wall_ms: int) -> None:
-        clock = self._access.broker_clock
+        clock = self._access._broker_clock
         by_ms = wall_ms - clock.now().wall_ms
         if by_ms >= 0:
             clock.advance(by_ms)
@@ -137,7 +137,7 @@ class ClockHandle(Handle):
             clock.step_back(-by_ms)
 
     def _run_until(self, wall_ms: int) -> None:
-        clock = self._access.broker_clock
+        clock = self._access._broker_clock
         by_ms = wall_ms - clock.now().wall_ms
         if by_ms < 0:
             late = f"when={_EPOCH + timedelta(milliseconds=wall_ms)} has passed"

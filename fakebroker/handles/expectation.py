@@ -171,7 +171,7 @@ class _Progress:
 
     def probe(self) -> list[Exchange] | None:
         """The requests, once they have all come and there is no silence to wait for."""
-        journal = self._access.engine.journal
+        journal = self._access._engine.journal
         since, self._next_seq = self._next_seq, journal.next_seq
         for exchange in journal.requests(since=since):
             self._look_at(exchange)

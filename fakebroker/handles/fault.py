@@ -49,22 +49,22 @@ class FaultHandle(Handle, EndsWithBlock):
     @property
     def hits(self) -> int:
         """How many requests it hit."""
-        return self._access.call(lambda: self._fault.hits)
+        return self._access._call(lambda: self._fault.hits)
 
     @property
     def matched(self) -> int:
         """How many requests it could have hit, as `nth` and `every` count."""
-        return self._access.call(lambda: self._fault.matched)
+        return self._access._call(lambda: self._fault.matched)
 
     @property
     def is_set(self) -> bool:
         """Whether it is still there, and not removed. It may be exhausted all the same."""
-        return self._access.call(lambda: self._fault in self._access.engine.faults)
+        return self._access._call(lambda: self._fault in self._access._engine.faults)
 
     @property
     def is_exhausted(self) -> bool:
         """Whether it can hit no further request: `times` are used up, or the `nth` request has come."""
-        return self._access.call(lambda: self._fault.is_exhausted)
+        return self._access._call(lambda: self._fault.is_exhausted)
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> Any:
         """Wait until it has hit so many requests; gives how many it has. Raises WaitTimeout."""
@@ -81,4 +81,4 @@ class FaultHandle(Handle, EndsWithBlock):
 
     def remove(self) -> None:
         """Remove it; does nothing if it is removed. Requests that it hit already are not changed by that."""
-        self._access.call(lambda: self._access.engine.faults.remove(self._fault))
+        self._access._call(lambda: self._access._engine.faults.remove(self._fault))

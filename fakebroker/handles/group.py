@@ -151,7 +151,7 @@ class GroupHandle(Handle):
     @property
     def transitions(self) -> list[Transition]:
         """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
-        return [event for event in self._access.call(self._events) if isinstance(event, Transition)]
+        return [event for event in self._access._call(self._events) if isinstance(event, Transition)]
 
     @property
     def member_transitions(self) -> list[MemberTransition]:
@@ -159,7 +159,7 @@ class GroupHandle(Handle):
 
         Members of classic groups and of share groups have no such states.
         """
-        return [event for event in self._access.call(self._events) if isinstance(event, MemberTransition)]
+        return [event for event in self._access._call(self._events) if isinstance(event, MemberTransition)]
 
     # -- changing it ---------------------------------------------------------------------------------------------------
 
@@ -255,13 +255,13 @@ class GroupHandle(Handle):
         """
         wanted = Wanted(state, members, generation, epoch, protocol, joined, assigned, reconciled, offsets)
         wanted.check()
-        began = self._access.call(lambda: self._access.engine.journal.next_seq)
+        began = self._access._call(lambda: self._access._engine.journal.next_seq)
 
         def probe() -> "GroupHandle | None":
             return self if wanted.holds(self._group_now()) else None
 
         def failure() -> str:
-            holds = self._access.engine.cluster.holds.get(self.group_id, {})
+            holds = self._access._engine.cluster.holds.get(self.group_id, {})
             recorded = self._recorded_events()
             before = [event for seq, event in recorded if seq < began]
             since = [event for seq, event in recorded if seq >= began]
@@ -315,7 +315,7 @@ class GroupHandle(Handle):
         )
         if code is not ErrorCode.NONE:
             raise KafkaError(code, f"group {self.group_id!r} is {state_of(self._group(cluster, now))}")
-        self._access.engine.drain()
+        self._access._engine.drain()
 
     def _rebalance(self, cluster: "Cluster", now: Instant, reason: str) -> None:
         group = self._existing(cluster, now)
@@ -326,12 +326,12 @@ class GroupHandle(Handle):
             text = f"group {self.group_id!r} is {group.state}: it has no members that could rebalance"
             raise InvalidArgument("group_id", self.group_id, text)
         group.request_rebalance(now, reason)
-        self._access.engine.drain()
+        self._access._engine.drain()
 
     def _evict(self, cluster: "Cluster", now: Instant, name: str) -> None:
         group = self._existing(cluster, now)
         group.evict(member_id_named("member", name, group), now)
-        self._access.engine.drain()
+        self._access._engine.drain()
 
     def _existing(self, cluster: "Cluster", now: Instant) -> "Group":
         group = self._group(cluster, now)
@@ -340,12 +340,12 @@ class GroupHandle(Handle):
         return group
 
     def _group_now(self) -> "Group | None":
-        engine = self._access.engine
+        engine = self._access._engine
         return self._group(engine.cluster, engine.now)
 
     def _following(self) -> str:
         """What a group with epochs does next; "" if nothing is due, and for others."""
-        engine, group = self._access.engine, self._group_now()
+        engine, group = self._access._engine, self._group_now()
         return explain_members(engine.cluster, group, engine.now).next if isinstance(group, ModernGroup) else ""
 
     def _group(self, cluster: "Cluster", now: Instant) -> "Group | None":
@@ -369,7 +369,7 @@ class GroupHandle(Handle):
 
     def _recorded_events(self) -> "list[tuple[int, GroupEvent]]":
         """What happened to it and to its members, each with its number in the journal."""
-        recorded = self._access.engine.journal.events()
+        recorded = self._access._engine.journal.events()
         return [
             (each.seq, each.event)
             for each in recorded

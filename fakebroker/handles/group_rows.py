@@ -169,7 +169,7 @@ def group_rows(access: "EngineAccess", since: int, wanted: GroupRowFilter, after
     Call it on the thread that owns the engine.
     """
     changes = changes_of(access)
-    version = changes.look_at(access.engine, again=not after)
+    version = changes.look_at(access._engine, again=not after)
     is_complete, rows, gone = changes.since(since)
     matching = [row for row in rows if wanted.matches(row)]
     page = [row for row in matching if row.group_id > after][: limit + 1]

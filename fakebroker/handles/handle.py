@@ -23,7 +23,7 @@ class Handle(ShortErrors):
 
     def _with_cluster(self, function: Callable[["Cluster", Instant], T]) -> T:
         """Run `function(cluster, now)` on the engine's thread; returns what it returns and raises what it raises."""
-        return self._access.call(lambda: function(self._access.engine.cluster, self._access.engine.now))
+        return self._access._call(lambda: function(self._access._engine.cluster, self._access._engine.now))
 
 
 class EndsWithBlock(ShortErrors):

@@ -115,7 +115,7 @@ class HoldHandle(Handle, EndsWithBlock):
         phase = Phase(self.phase)
         if group is not None and group.state is _STATES[phase]:
             group.release_hold(released, phase, now)
-            self._access.engine.drain()
+            self._access._engine.drain()
         else:
             del cluster.holds[self.group_id][phase]
 
@@ -124,7 +124,7 @@ class HoldHandle(Handle, EndsWithBlock):
         return [] if group is None else [view_of(group, member) for member in self._parked(group).values()]
 
     def _waiting_now(self) -> "dict[str, Member]":
-        engine = self._access.engine
+        engine = self._access._engine
         return self._parked(find_classic_group(engine.cluster, self.group_id, engine.now))
 
     def _parked(self, group: "ClassicGroup | None") -> "dict[str, Member]":

@@ -30,7 +30,7 @@ class JournalHandle(Handle):
         return f"<journal of {len(self)} entries>"
 
     def __len__(self) -> int:
-        return self._access.call(lambda: len(self._access.engine.journal))
+        return self._access._call(lambda: len(self._access._engine.journal))
 
     def __iter__(self) -> Iterator[Exchange | Recorded[Event]]:
         """Requests and events as they happened, those of this moment."""
@@ -39,12 +39,12 @@ class JournalHandle(Handle):
     @property
     def next_seq(self) -> int:
         """The sequence number that the next entry will have: `since=` for what happens from now on."""
-        return self._access.call(lambda: self._access.engine.journal.next_seq)
+        return self._access._call(lambda: self._access._engine.journal.next_seq)
 
     @property
     def forgotten(self) -> int:
         """How many entries are not in memory any more."""
-        return self._access.call(lambda: self._access.engine.journal.forgotten)
+        return self._access._call(lambda: self._access._engine.journal.forgotten)
 
     def requests(
         self, api: str | None = None, *, client_id: str | None = None, group: str | None = None,
@@ -115,8 +115,8 @@ class JournalHandle(Handle):
 
         check_stretch(since, before, limit)
         wanted = BriefFilter.of(kind, group)
-        return self._access.call(
-            lambda: stretch(self._access.engine.journal, BriefLines(), since, before, limit, wanted)
+        return self._access._call(
+            lambda: stretch(self._access._engine.journal, BriefLines(), since, before, limit, wanted)
         )
 
     def entry(self, seq: int) -> "EntryView":
@@ -127,14 +127,14 @@ class JournalHandle(Handle):
         from fakebroker.handles.entry_view import entry_view
 
         check_whole("seq", seq, 0)
-        return self._access.call(lambda: entry_view(self._access.engine.journal, seq, RUN_IN_MEMORY))
+        return self._access._call(lambda: entry_view(self._access._engine.journal, seq, RUN_IN_MEMORY))
 
     @property
     def waiting(self) -> "list[WaitingRequest]":
         """The requests that wait for their answer now, in the order in which their clients connected."""
         from fakebroker.handles.waiting import waiting_requests
 
-        return self._access.call(lambda: waiting_requests(self._access.engine))
+        return self._access._call(lambda: waiting_requests(self._access._engine))
 
     def expect(
         self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,
@@ -154,7 +154,7 @@ class JournalHandle(Handle):
 
     def clear(self) -> None:
         """Forget everything; sequence numbers go on."""
-        self._access.call(lambda: self._access.engine.journal.clear())
+        self._access._call(lambda: self._access._engine.journal.clear())
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write what is in memory to a file, as `--journal` does; returns the number of lines."""
@@ -200,7 +200,7 @@ class JournalHandle(Handle):
 
     def _kept(self, since: int) -> KeptEntries:
         check_whole("since", since)
-        return self._access.call(lambda: self._access.engine.journal.kept(since))
+        return self._access._call(lambda: self._access._engine.journal.kept(since))
 
 
 def _last(found: list[T], limit: int | None) -> list[T]:

@@ -66,7 +66,7 @@ class NodeHandle(Handle):
     @property
     def address(self) -> Address:
         """Host and port of its first listener."""
-        listener = next(each for each in self._access.engine.listeners if each.node_id == self.node_id)
+        listener = next(each for each in self._access._engine.listeners if each.node_id == self.node_id)
         return Address(listener.host, listener.port)
 
     @property
@@ -74,7 +74,7 @@ class NodeHandle(Handle):
         """What is wrong with its network: "unreachable", "isolated", "refuses connects", "half-open"."""
 
         def faults(_cluster: Cluster, _now: Instant) -> list[str]:
-            return [fault for fault in self._access.server.links.faults_of(self.node_id) if fault != FROZEN]
+            return [fault for fault in self._access._server.links.faults_of(self.node_id) if fault != FROZEN]
 
         return self._with_cluster(faults)
 
@@ -181,7 +181,7 @@ class NodeHandle(Handle):
 
         def on_node(cluster: Cluster, _now: Instant) -> None:
             self._node(cluster)
-            change(self._access.engine, self._access.server, self.node_id, *more)
+            change(self._access._engine, self._access._server, self.node_id, *more)
 
         self._with_cluster(on_node)
 

@@ -36,25 +36,23 @@ T = TypeVar("T")
 class Powers(ShortErrors, ABC):
     """The powers of a broker. Handles are imported when they are first asked for: a broker starts fast."""
 
-    # How they reach the engine (`handles/access.py`)
+    # How handles reach the engine (`handles/access.py`)
+
+    if TYPE_CHECKING:
+
+        @property
+        def _engine(self) -> Engine: ...
+
+        @property
+        def _server(self) -> EngineServer: ...
 
     @property
     @abstractmethod
-    def engine(self) -> "Engine":
-        """The engine of the moment; `reset()` makes a new one."""
-
-    @property
-    @abstractmethod
-    def broker_clock(self) -> "BrokerClock":
-        """The clock itself; to be used inside `call`."""
-
-    @property
-    @abstractmethod
-    def server(self) -> "EngineServer":
-        """What serves its clients; to be used inside `call`."""
+    def _broker_clock(self) -> "BrokerClock":
+        """The clock itself; to be used inside `_call`."""
 
     @abstractmethod
-    def call(self, function: Callable[[], T]) -> T:
+    def _call(self, function: Callable[[], T]) -> T:
         """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
 
     @abstractmethod
@@ -86,7 +84,7 @@ class Powers(ShortErrors, ABC):
     @property
     def topics(self) -> "list[TopicHandle]":
         """Every topic by name, without the internal ones, as `AdminClient.listTopics` lists them."""
-        names = self.call(lambda: [topic.name for topic in self.engine.cluster.topics if not topic.is_internal])
+        names = self._call(lambda: [topic.name for topic in self._engine.cluster.topics if not topic.is_internal])
         return [self.topic(name) for name in sorted(names)]
 
     @property
@@ -94,12 +92,14 @@ class Powers(ShortErrors, ABC):
         """A row for each topic, by name, internal ones last: how many partitions and records it has, its size."""
         from fakebroker.handles.topic_view import topic_rows
 
-        return self.call(lambda: topic_rows(self.engine.cluster.topics))
+        return self._call(lambda: topic_rows(self._engine.cluster.topics))
 
     @property
     def groups(self) -> "list[GroupHandle]":
         """Every group that a coordinator of any node knows, by id; not those of a partition that is being loaded."""
-        return [self.group(group_id) for group_id in self.call(lambda: self.engine.cluster.group_ids(self.engine.now))]
+        return [
+            self.group(group_id) for group_id in self._call(lambda: self._engine.cluster.group_ids(self._engine.now))
+        ]
 
     def group_rows(
         self, *, since: int = 0, after: str = "", limit: int = 1000, search: str | None = None,
@@ -114,7 +114,7 @@ class Powers(ShortErrors, ABC):
 
         check_whole("since", since, 0)
         wanted, most = GroupRowFilter(search, state, kind), checked_limit(limit)
-        return self.call(lambda: group_rows(self, since, wanted, after, most))
+        return self._call(lambda: group_rows(self, since, wanted, after, most))
 
     def group(self, group_id: str) -> "GroupHandle":
         """One group, which need not exist yet."""
@@ -147,7 +147,7 @@ class Powers(ShortErrors, ABC):
     @property
     def transactions(self) -> "list[TransactionHandle]":
         """Every transactional id that a coordinator of any node knows; not those of partitions being loaded."""
-        found = self.call(lambda: self.engine.cluster.transactions(self.engine.now))
+        found = self._call(lambda: self._engine.cluster.transactions(self._engine.now))
         return [self.transaction(each.transactional_id) for each in found]
 
     def node(self, node_id: int) -> "NodeHandle":
@@ -159,7 +159,7 @@ class Powers(ShortErrors, ABC):
     @property
     def nodes(self) -> "list[NodeHandle]":
         """The brokers of the cluster, in the order of their ids."""
-        return [self.node(node_id) for node_id in self.call(lambda: list(self.engine.cluster.nodes))]
+        return [self.node(node_id) for node_id in self._call(lambda: list(self._engine.cluster.nodes))]
 
     def add_node(self, rack: str | None = None) -> "NodeHandle":
         """Add a broker on a free port; it has no replicas until a topic is made there or partitions are reassigned.
@@ -173,15 +173,15 @@ class Powers(ShortErrors, ABC):
         check_rack(rack)
 
         def add() -> int:
-            listeners = next_listeners(self.engine.listeners, self.engine.cluster.next_node_id)
-            self.server.extend_ports(self.server.ports.more(listeners))
+            listeners = next_listeners(self._engine.listeners, self._engine.cluster.next_node_id)
+            self._server.extend_ports(self._server.ports.more(listeners))
             for listener in listeners:
-                self.engine.add_listener(listener)
-            node_id = self.engine.cluster.add_node(rack)
-            self.engine.drain()
+                self._engine.add_listener(listener)
+            node_id = self._engine.cluster.add_node(rack)
+            self._engine.drain()
             return node_id
 
-        return NodeHandle(self, self.call(add))
+        return NodeHandle(self, self._call(add))
 
     def create_topic(
         self,
@@ -197,7 +197,7 @@ class Powers(ShortErrors, ABC):
             check_whole("replication_factor", replication_factor)
         check_settings("config", config or {})
         values = {key: str(value) for key, value in (config or {}).items()}
-        self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
+        self._call(lambda: self._engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
 
     @property
@@ -235,7 +235,7 @@ class Powers(ShortErrors, ABC):
 
         Taking one costs milliseconds. It shares the stored records with the broker and never changes.
         """
-        return self.call(self._take_snapshot)
+        return self._call(self._take_snapshot)
 
     def restore(self, snapshot: "Snapshot | str") -> None:
         """Make the broker what it was when the snapshot was taken, its options and its time of day included.
@@ -253,7 +253,7 @@ class Powers(ShortErrors, ABC):
             check_path("snapshot", snapshot)
             snapshot = Snapshot.load(snapshot)
         wanted = snapshot
-        self.call(lambda: self._restore(wanted))
+        self._call(lambda: self._restore(wanted))
 
     @abstractmethod
     def _take_snapshot(self) -> "Snapshot":
@@ -309,7 +309,7 @@ class Powers(ShortErrors, ABC):
         """The faults that are set, in the order in which they are judged."""
         from fakebroker.handles.fault import FaultHandle
 
-        return [FaultHandle(self, fault) for fault in self.call(lambda: list(self.engine.faults))]
+        return [FaultHandle(self, fault) for fault in self._call(lambda: list(self._engine.faults))]
 
     def fault_by_id(self, fault_id: int) -> "FaultHandle":
         """The fault of that number. Raises UnknownThing if none is set."""
@@ -323,13 +323,13 @@ class Powers(ShortErrors, ABC):
 
     def clear_faults(self) -> None:
         """Remove all faults."""
-        self.call(lambda: self.engine.faults.clear())
+        self._call(lambda: self._engine.faults.clear())
 
     def _fault(self, fields: Mapping[str, object]) -> "FaultHandle":
         from fakebroker.handles.fault import FaultHandle, FaultSpec
 
         spec = FaultSpec.of(fields)
-        return FaultHandle(self, self.call(lambda: self.engine.faults.add(spec)))
+        return FaultHandle(self, self._call(lambda: self._engine.faults.add(spec)))
 
     # What happened
 
@@ -344,4 +344,4 @@ class Powers(ShortErrors, ABC):
         """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""
         from fakebroker.reports.failure_story import story
 
-        return self.call(lambda: story(self.engine))
+        return self._call(lambda: story(self._engine))

@@ -14,7 +14,6 @@ from fakebroker.errors import BrokerStopped, FakebrokerError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_INNER = frozenset({"call"})  # handles call it all the time: the method above it shortens
 _SPECIAL = frozenset({"__init__", "__getitem__", "__iter__", "__len__", "__enter__", "__exit__"})
 
 
@@ -45,7 +44,7 @@ def short_errors(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _is_public(name: str) -> bool:
-    return name in _SPECIAL or not (name.startswith("_") or name in _INNER)
+    return name in _SPECIAL or not name.startswith("_")
 
 
 def _shortened(member: Any) -> Any:

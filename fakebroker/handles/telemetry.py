@@ -115,13 +115,13 @@ class TelemetryHandle(Handle):
         """
 
         def probe() -> list[MetricValue] | None:
-            pushes = [each for each in self._access.engine.cluster.telemetry if client_id in (None, each.client_id)]
+            pushes = [each for each in self._access._engine.cluster.telemetry if client_id in (None, each.client_id)]
             found = [value for push in pushes for value in _view(push).metrics if value.name.startswith(name or "")]
             return found or None
 
         def failure() -> str:
             who = "anybody" if client_id is None else f"client {client_id!r}"
-            count = self._access.engine.cluster.telemetry.pushes_count
+            count = self._access._engine.cluster.telemetry.pushes_count
             what = "metrics" if name is None else f"metrics {name!r}"
             return f"waited {timeout_s:g} s for {what} of {who}; there were {count} pushes"
 

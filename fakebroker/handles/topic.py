@@ -170,14 +170,14 @@ class TopicHandle(Handle):
         check_whole("records", records, 0)
 
         def probe() -> list[StoredRecord] | None:
-            cluster = self._access.engine.cluster
+            cluster = self._access._engine.cluster
             topic = cluster.topics.get(self.name)
             if topic is None or sum(p.log.log_end_offset for p in topic.partitions) < records:
                 return None
             return self._records(cluster, None)
 
         def failure() -> str:
-            topic = self._access.engine.cluster.topics.get(self.name)
+            topic = self._access._engine.cluster.topics.get(self.name)
             seen = "there is no such topic"
             if topic is not None:
                 seen = f"there are {sum(p.log.log_end_offset for p in topic.partitions)}"

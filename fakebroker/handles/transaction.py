@@ -101,7 +101,7 @@ class TransactionHandle(Handle):
     @property
     def transitions(self) -> list[TransactionTransition]:
         """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
-        return self._access.call(lambda: [event for _, event in self._recorded_transitions()])
+        return self._access._call(lambda: [event for _, event in self._recorded_transitions()])
 
     def abort(self, reason: str = "a test aborted it") -> None:
         """Abort the transaction now, as if it had been open for longer than its timeout.
@@ -148,10 +148,10 @@ class TransactionHandle(Handle):
             if is_ongoing or transaction.state in ENDING:
                 raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, text)
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{text}: there is nothing to abort")
-        self._access.engine.drain()
+        self._access._engine.drain()
 
     def _transaction_now(self) -> "Transaction | None":
-        engine = self._access.engine
+        engine = self._access._engine
         return self._transaction(engine.cluster, engine.now)
 
     def _transaction(self, cluster: "Cluster", now: Instant) -> "Transaction | None":
@@ -168,7 +168,7 @@ class TransactionHandle(Handle):
         """Its transitions, each with its number in the journal."""
         return [
             (each.seq, each.event)
-            for each in self._access.engine.journal.events(TransactionTransition)
+            for each in self._access._engine.journal.events(TransactionTransition)
             if isinstance(each.event, TransactionTransition) and each.event.transactional_id == self.transactional_id
         ]
 

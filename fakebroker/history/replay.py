@@ -159,7 +159,7 @@ class _Replay:
         self._broker = broker
         self._next_seq = 0
         self.expired: list[Expired] = []
-        broker.call(self._shard)  # cleanups count from the first look at it
+        broker._call(self._shard)  # cleanups count from the first look at it
 
     def advance_to(self, at_ms: int) -> None:
         """Let the time of day reach `at_ms`, unless it has, and note what expires on the way."""
@@ -170,11 +170,11 @@ class _Replay:
 
     def apply(self, happened: Input) -> None:
         """Let it happen now."""
-        self._broker.call(lambda: self._apply(happened, self._now()))
+        self._broker._call(lambda: self._apply(happened, self._now()))
 
     def is_due(self, deleted: OffsetDeleted, retention_ms: int, policy: str) -> bool:
         """Whether a cleanup that comes now would drop the offset."""
-        group = self._broker.call(self._shard).group(deleted.group_id)
+        group = self._broker._call(self._shard).group(deleted.group_id)
         topic, partition = deleted.partition
         stored = None if group is None else group.offsets.topics.get(topic, {}).get(partition)
         if group is None or stored is None or group.offsets.is_pending(*deleted.partition):
@@ -183,14 +183,14 @@ class _Replay:
 
     def is_empty(self, group_id: str) -> bool:
         """Whether the group has no members, or is not there."""
-        group = self._broker.call(self._shard).group(group_id)
+        group = self._broker._call(self._shard).group(group_id)
         return group is None or group.is_empty
 
     def _now(self) -> Instant:
         return self._broker.network.now
 
     def _shard(self) -> Shard:
-        return next(iter(self._broker.engine.cluster.nodes.values())).coordinator.shard("", self._now())
+        return next(iter(self._broker._engine.cluster.nodes.values())).coordinator.shard("", self._now())
 
     def _take_expired(self) -> None:
         journal = self._broker.journal

@@ -38,7 +38,7 @@ def play(
         raise error.with_traceback(None) from None
     world: World = VirtualWorld(scenario)
     if broker is not None:
-        check_engine(scenario, broker.engine)
+        check_engine(scenario, broker._engine)
         world = BrokerWorld(broker)
     played = Player(world, scenario, seed).play()
     if not played.is_good:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def members_of(broker: "Powers", client_id: str) -> "Iterator[tuple[ClassicGroup, Member]]":
     """The memberships of a client, by its client id, in all groups that coordinators have loaded."""
-    for node in broker.engine.cluster.nodes.values():
+    for node in broker._engine.cluster.nodes.values():
         for shard in node.coordinator.shards.values():
             for group in shard:
                 if not isinstance(group, ClassicGroup):
@@ -35,4 +35,4 @@ def expire_sessions(broker: "Powers", client_id: str) -> None:
     Time does not pass for the others: with the clock all members of the group would expire.
     """
     for group, member in list(members_of(broker, client_id)):
-        broker.engine.run(partial(group.on_session_timeout, member), broker.engine.now)
+        broker._engine.run(partial(group.on_session_timeout, member), broker._engine.now)

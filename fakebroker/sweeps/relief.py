@@ -27,12 +27,12 @@ def relieve(broker: "Powers") -> None:
     May be called on any thread, as often as one likes.
     """
     broker.clear_faults()
-    broker.call(lambda: _let_go(broker))
+    broker._call(lambda: _let_go(broker))
 
 
 def disconnect_clients(broker: "Powers") -> None:
     """Close all connections: clients that wait for an answer which was dropped connect again, and ask again."""
-    broker.call(broker.server.drop_clients)
+    broker._call(broker._server.drop_clients)
 
 
 def raise_in(thread_id: int, error: type[BaseException] | None) -> None:
@@ -41,10 +41,10 @@ def raise_in(thread_id: int, error: type[BaseException] | None) -> None:
 
 
 def _let_go(broker: "Powers") -> None:
-    cluster, now = broker.engine.cluster, broker.engine.now
+    cluster, now = broker._engine.cluster, broker._engine.now
     _end_holds(cluster, now)
     _end_sessions(cluster, now)
-    broker.engine.drain()
+    broker._engine.drain()
 
 
 def _end_holds(cluster: "Cluster", now: "Instant") -> None:

@@ -15,14 +15,14 @@ pytestmark = [
 def warnings(broker: FakeBroker) -> list[str]:
     """What the broker warned of, without addresses and from the second clause on."""
     lines = []
-    for line in broker.call(lambda: list(broker.engine.unserved.lines)):
+    for line in broker._call(lambda: list(broker._engine.unserved.lines)):
         who, _, rest = line.partition(" (127.0.0.1:")
         lines.append(f"{who} {rest.partition(') ')[2].partition(';')[0]}")
     return lines
 
 
 def wait_for_warnings(broker: FakeBroker, count: int) -> list[str]:
-    broker.wait(lambda: len(broker.engine.unserved.lines) >= count or None, 20, lambda: "no warning")
+    broker.wait(lambda: len(broker._engine.unserved.lines) >= count or None, 20, lambda: "no warning")
     return warnings(broker)
 
 

@@ -45,7 +45,7 @@ class BusyReader:
 
     def add_entry(self) -> None:
         """Something happens in the broker."""
-        self._broker.engine.journal.event(InternalError("a", "b"), self._broker.broker_clock.now())
+        self._broker._engine.journal.event(InternalError("a", "b"), self._broker._broker_clock.now())
         self._broker._waiters.notify()
 
     async def read(self, app: App, path: str) -> None:
@@ -90,9 +90,9 @@ def test_a_wait_that_is_cancelled_as_it_succeeds_is_cancelled() -> None:
     async def run() -> None:
         async with AsyncFakeBroker() as broker:
             reader = BusyReader(broker)
-            seq = broker.engine.journal.next_seq
+            seq = broker._engine.journal.next_seq
             waiting = asyncio.ensure_future(
-                broker.wait(lambda: broker.engine.journal.next_seq > seq or None, 60, lambda: "")
+                broker.wait(lambda: broker._engine.journal.next_seq > seq or None, 60, lambda: "")
             )
             await asyncio.sleep(0)
             reader.add_entry()
@@ -111,7 +111,7 @@ def test_an_entry_is_encoded_once_for_all_readers(monkeypatch: pytest.MonkeyPatc
 
     async def run() -> None:
         async with AsyncFakeBroker() as broker:
-            reader, journal, encoded = BusyReader(broker), broker.engine.journal, EncodedEntries()
+            reader, journal, encoded = BusyReader(broker), broker._engine.journal, EncodedEntries()
             for _ in range(10):
                 reader.add_entry()
             everything, following = encoded.after(journal, 0)

@@ -33,7 +33,7 @@ def lively_cluster() -> Any:
     broker = new_broker()
     play(broker, [(kind, n) for n in (3, 12, 14) for kind in STEPS if kind != "topic"])
     play(broker, [("produce", 15), ("produce", 16)])
-    return broker.engine.cluster
+    return broker._engine.cluster
 
 
 def test_every_attribute_is_saved_or_listed() -> None:
@@ -109,7 +109,7 @@ def test_a_deletion_of_a_topic_that_was_under_way_is_completed() -> None:
     """The offsets of the topic that was being deleted are gone after the restore."""
     broker = new_broker()
     play(broker, [("commit", 0), ("commit", 3)])
-    steps = broker.engine.cluster.topics.delete_in_steps("a", broker.broker_clock.now())
+    steps = broker._engine.cluster.topics.delete_in_steps("a", broker._broker_clock.now())
     next(steps)
     before = broker.snapshot()
 

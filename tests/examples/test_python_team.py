@@ -34,7 +34,7 @@ def test_a_wait_that_gives_up_says_what_it_saw(fakebroker: FakeBroker) -> None:
 def test_what_one_argument_cannot_say(fakebroker: FakeBroker) -> None:
     """The marker makes another broker: three nodes, a setting, a seed."""
     assert fakebroker.bootstrap.count(",") == 2
-    assert fakebroker.engine.cluster.settings.get_int("num.partitions") == 5
+    assert fakebroker._engine.cluster.settings.get_int("num.partitions") == 5
 
 
 def test_several_brokers(fakebroker_factory: Any) -> None:

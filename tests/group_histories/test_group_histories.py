@@ -49,7 +49,7 @@ def told_by_kafka(running: RealKafka, kind: type[GroupHistory], seed: int) -> tu
 def told_here(kind: type[GroupHistory], seed: int, ids: list[bytes] | None = None) -> list[Told]:
     """What a history tells on a broker in virtual time, whose topics have these ids."""
     with VirtualBroker(profile="kafka", config=OURS) as broker:
-        topic_ids = TopicIds() if ids is None else TopicIds(broker.server.engine.cluster, ids)
+        topic_ids = TopicIds() if ids is None else TopicIds(broker._server.engine.cluster, ids)
         return kind(ScriptedClients(broker.driver), seed, topic_ids).play()
 
 

@@ -150,8 +150,8 @@ def test_a_full_disk_ends_the_journal_and_not_the_broker(
     with FakeBroker(journal_dir=tmp_path) as broker:
         with monkeypatch.context() as patch:
             patch.setattr("fakebroker.journal.files.os.write", full)
-            broker.call(lambda: broker.engine.journal.exchange(*_any_exchange()))
-            broker.call(lambda: broker.engine.journal.exchange(*_any_exchange()))
+            broker._call(lambda: broker._engine.journal.exchange(*_any_exchange()))
+            broker._call(lambda: broker._engine.journal.exchange(*_any_exchange()))
         client = broker.client("svc-1")
         client.join("billing")
         assert broker.group("billing").members
@@ -208,8 +208,8 @@ def test_a_forked_child_does_not_write_into_its_parents_file(tmp_path: Path) -> 
         broker.client("parent").request("Heartbeat", 4, group_id="g", member_id="m")
         pid = os.fork()
         if not pid:
-            broker.engine.journal.exchange(*_any_exchange())
-            broker.engine.journal.tell()
+            broker._engine.journal.exchange(*_any_exchange())
+            broker._engine.journal.tell()
             os._exit(0)
         os.waitpid(pid, 0)
         broker.client("parent").request("Heartbeat", 4, group_id="g", member_id="m")

@@ -89,7 +89,7 @@ class Door(ABC):
 
     def take(self, broker: Any) -> None:
         """Put the broker on the machine, empty."""
-        clock = broker.broker_clock
+        clock = broker._broker_clock
         clock._os_wall, clock._os_mono = lambda: self.machine.wall_s, lambda: self.machine.mono_s
         broker.reset()
         self.broker = broker
@@ -190,7 +190,7 @@ class ThreadDoor(Door):
         if not self.broker.is_running:
             self.machine.pass_s(ms / 1000)
             return
-        self.broker.call(lambda: self._allow(ms))
+        self.broker._call(lambda: self._allow(ms))
         assert self._is_idle.wait(REAL_S)
 
     def wait(self, probe: Callable[[], Any]) -> Callable[[], BaseException | None]:

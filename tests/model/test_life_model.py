@@ -191,7 +191,7 @@ class LifeMachine(RuleBasedStateMachine):
     def nothing_is_parked_for_ever(self) -> None:
         assert self.broker.errors == []
         if self.broker.is_running:
-            self.broker.call(lambda: check_timer(self.broker._server))
+            self.broker._call(lambda: check_timer(self.broker._server))
 
     @invariant()
     def nothing_is_overdue(self) -> None:
@@ -219,7 +219,7 @@ class LifeMachine(RuleBasedStateMachine):
     # -- helpers -------------------------------------------------------------------------------------------------------
 
     def _now_ms(self) -> int:
-        return self.broker.call(lambda: self.broker.broker_clock.now().mono_ms)
+        return self.broker._call(lambda: self.broker._broker_clock.now().mono_ms)
 
     def _send(self, frame: bytes, within_ms: int) -> Client:
         """A new client sends a request and is parked."""
@@ -231,7 +231,7 @@ class LifeMachine(RuleBasedStateMachine):
 
     def _stop(self) -> None:
         self.world.stop()
-        assert self.broker.engine.connections == {}
+        assert self.broker._engine.connections == {}
         self._everybody_is_gone(BrokerStopped)
         assert descriptors() <= self.descriptors  # fewer: the collector came by loops that were lost before
 

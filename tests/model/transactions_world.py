@@ -132,13 +132,13 @@ class World:
         others = [node_id for node_id in fit if node_id != partition.leader]
         if others and partition.leader in self.alive:
             self.note("the old leader is a zombie", partition=f"{topic}-{index}", to=others[0], for_ms=for_ms)
-            self.broker.call(lambda: self._become_zombie(topic, index, others[0], for_ms))
+            self.broker._call(lambda: self._become_zombie(topic, index, others[0], for_ms))
 
     def _become_zombie(self, topic: str, index: int, to: int, for_ms: int) -> None:
-        engine = self.broker.engine
+        engine = self.broker._engine
         partition = engine.cluster.topics.partition(topic, index)
         assert partition is not None
-        now = self.broker.broker_clock.now()
+        now = self.broker._broker_clock.now()
         become_zombie(engine.cluster, engine.cluster.nodes[partition.leader], partition, to, for_ms, now)
 
     def abort(self, transactional_id: str) -> None:

@@ -103,13 +103,13 @@ def test_every_client_gets_all_its_answers(
     monkeypatch.setattr(fakebroker.net.thread, "new_event_loop", make_loop)
     with FakeBroker() as broker:
         writes = noted_writes(monkeypatch)
-        (bound,) = broker.server.ports.sockets
+        (bound,) = broker._server.ports.sockets
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)  # those that it accepts inherit it
         broker.create_topic("wide", partitions=PARTITIONS)
         clients = [Client(broker, chance) for _ in range(CLIENTS)]
         while left := [client for client in clients if not client.is_done]:
             chance.choice(left).step()
-        broker.wait(lambda: not broker.engine.connections or None, 20, lambda: "connections are left")
+        broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "connections are left")
         for client in clients:
             client.sock.close()
     assert [client.answered for client in clients] == [list(range(REQUESTS))] * CLIENTS

@@ -20,16 +20,16 @@ def begun(broker: FakeBroker) -> None:
             frame = request("OffsetCommit", 7, group_id=f"g{number}", generation_id_or_member_epoch=-1, topics=topics)
             committer.sendall(frame)
             read_frame(committer)
-    broker.call(lambda: setattr(broker.engine, "on_work", lambda: None))
+    broker._call(lambda: setattr(broker._engine, "on_work", lambda: None))
 
 
 def works(broker: FakeBroker) -> int:
-    return len(broker.engine.works)
+    return len(broker._engine.works)
 
 
 def offsets(broker: FakeBroker) -> int:
     """How many groups have an offset of the topic."""
-    shards = broker.engine.cluster.nodes[1].coordinator.shards.values()
+    shards = broker._engine.cluster.nodes[1].coordinator.shards.values()
     return sum(bool(group.offsets.topics.get("t")) for shard in shards for group in shard)
 
 
@@ -45,7 +45,7 @@ def test_a_stop_finishes_what_must_be_finished(leaves: bool) -> None:
             if leaves:
                 deleting.close()
                 reading.close()
-                broker.wait(lambda: not broker.engine.connections or None, 20, lambda: "connections are left")
+                broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "connections are left")
             assert offsets(broker) > 0
             broker.stop()
         assert (works(broker), offsets(broker), broker.errors) == (0, 0, [])
@@ -75,12 +75,12 @@ def test_a_client_that_leaves_amid_a_deletion() -> None:
     """The loop goes on with it, and all groups' offsets go."""
     with FakeBroker() as broker:
         begun(broker)
-        on_work = broker.call(lambda: broker._server._schedule_work)
+        on_work = broker._call(lambda: broker._server._schedule_work)
         with connect(broker) as deleting:
             deleting.sendall(request("DeleteTopics", 3, topic_names=["t"]))
             broker.wait(lambda: works(broker) == 1 or None, 20, lambda: f"{works(broker)} requests under way")
-        broker.wait(lambda: not broker.engine.connections or None, 20, lambda: "connections are left")
+        broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "connections are left")
         assert offsets(broker) > 0
-        broker.call(on_work)
+        broker._call(on_work)
         broker.wait(lambda: works(broker) == 0 or None, 20, lambda: "the deletion does not end")
         assert (offsets(broker), broker.errors) == (0, [])

@@ -258,7 +258,7 @@ def test_a_new_client_is_served_before_a_later_request_of_another() -> None:
                 new.sendall(frame)
                 old.sendall(frame)
 
-            broker.call(ask_both)
+            broker._call(ask_both)
             with new:
                 read_answer(new)
                 read_answer(old)

@@ -189,7 +189,7 @@ preload.FIRST_AFTER_S = 3600
 with FakeBroker() as broker:
     listener = broker.listeners[0]
     client = socket.create_connection((listener.host, listener.port))
-    broker.wait(lambda: broker.engine.connections or None, 60, lambda: "no client")
+    broker.wait(lambda: broker._engine.connections or None, 60, lambda: "no client")
     assert reserved() == 1
 client.close()
 assert reserved() == 0

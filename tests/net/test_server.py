@@ -52,7 +52,7 @@ def test_many_clients_at_once(broker: FakeBroker) -> None:
     assert [correlation_id(read_frame(client)) for client in clients] == list(range(300))
     for client in clients:
         client.close()
-    broker.wait(lambda: not broker.engine.connections or None, 20, lambda: "connections are left")
+    broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "connections are left")
 
 
 def test_a_client_that_does_not_read_blocks_itself_only(broker: FakeBroker) -> None:
@@ -86,10 +86,10 @@ def test_a_client_that_vanishes_while_parked(broker: FakeBroker, caplog: pytest.
     broker.create_topic("t")
     client.sendall(long_poll(60_000))
     client.sendall(request("JoinGroup", 3, 2, **JOIN))
-    broker.wait(lambda: broker.engine.connections or None, 20, lambda: "not connected")
+    broker.wait(lambda: broker._engine.connections or None, 20, lambda: "not connected")
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
-    broker.wait(lambda: not broker.engine.connections or None, 20, lambda: "the connection is still there")
+    broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "the connection is still there")
     with closing(connect(broker)) as other:
         other.sendall(request("Heartbeat", 4, 7, **GROUP))
         assert correlation_id(read_frame(other)) == 7

@@ -20,7 +20,7 @@ def broker() -> Iterator[FakeBroker]:
 
 def told(broker: FakeBroker, api: str) -> str:
     """The last request of an API in words, without the wait."""
-    return request_text(broker.engine.journal.requests(api)[-1]).split(" after ")[0]
+    return request_text(broker._engine.journal.requests(api)[-1]).split(" after ")[0]
 
 
 def ask(broker: FakeBroker, api: str, version: int, **fields: Any) -> str:

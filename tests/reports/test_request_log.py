@@ -18,7 +18,7 @@ def test_polls_that_find_nothing_are_logged_once(caplog: pytest.LogCaptureFixtur
             for _ in range(4):
                 client.fetch("orders", 0, produced, max_wait_ms=0)
             client.produce("orders", 0, ["x"])
-        log.tell(broker.engine.journal.requests("Fetch") + broker.engine.journal.requests("Produce")[:1])
+        log.tell(broker._engine.journal.requests("Fetch") + broker._engine.journal.requests("Produce")[:1])
         texts = [record.getMessage() for record in caplog.records]
     assert [text.split("orders-0 ")[1] for text in texts if "Fetch" in text] == [
         f"from {n} -> nothing new" for n in range(3)

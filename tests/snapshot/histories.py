@@ -42,7 +42,7 @@ def commit(broker: FakeBroker, group_id: str, offset: int, topic: str = "a", par
         group = shard.group(group_id) or shard.create_group(group_id, now, for_commit=True)
         shard.commit(group, [stored_offset(topic, partition, offset, commit_ms=now.wall_ms)], now)
 
-    broker.call(act)
+    broker._call(act)
 
 
 def commit_in_transaction(
@@ -59,7 +59,7 @@ def commit_in_transaction(
             shard.partition.log.append_marker(producer_id, 0, now, commit=commits, coordinator_epoch=1)
             shard.replay_end_transaction_marker(producer_id, commits, now)
 
-    broker.call(act)
+    broker._call(act)
 
 
 def join(broker: FakeBroker, group_id: str) -> str:
@@ -73,18 +73,18 @@ def join(broker: FakeBroker, group_id: str) -> str:
             "", None, "c", "/127.0.0.1", 10_000, 60_000, "consumer", (("range", b"r"),), False, True, ""
         )
         group.join(asked, answers.append, now)
-        broker.engine.advance_to(now.plus(1))
+        broker._engine.advance_to(now.plus(1))
         if answers:
             entries = [(answers[0].member_id, b"assigned")]
             synced = SyncRequest(answers[0].member_id, None, answers[0].generation, None, None, entries)
             group.sync(synced, lambda _: None, now)
 
-    broker.call(act)
+    broker._call(act)
     return str(answers[0].member_id) if answers else ""
 
 
 def shard_of(broker: FakeBroker, group_id: str) -> tuple[Any, Instant]:
-    cluster, now = broker.engine.cluster, broker.broker_clock.now()
+    cluster, now = broker._engine.cluster, broker._broker_clock.now()
     leader = cluster.group_partition(group_id).leader
     node = cluster.nodes[leader if leader in cluster.nodes else 1]
     return node.coordinator.shard(group_id, now), now
@@ -92,25 +92,25 @@ def shard_of(broker: FakeBroker, group_id: str) -> tuple[Any, Instant]:
 
 def _produce(broker: FakeBroker, n: int) -> None:
     """Plain batches, and ones of an idempotent or a transactional producer."""
-    topic, now = TOPICS[n % 3], broker.broker_clock.now()
+    topic, now = TOPICS[n % 3], broker._broker_clock.now()
     records = [Record(each, now.wall_ms - n, b"k", b"v" * n) for each in range(n % 4 + 1)]
-    log = broker.engine.cluster.topics.get(topic)
+    log = broker._engine.cluster.topics.get(topic)
     producer: dict[str, Any] = (
         {"producer_id": n, "producer_epoch": 0, "base_sequence": 0, "transactional": n % 2 == 0} if n > 10 else {}
     )
     if log is not None:
-        broker.call(lambda: log.partitions[n % 2].log.append(build_batch(records, **producer), now))
+        broker._call(lambda: log.partitions[n % 2].log.append(build_batch(records, **producer), now))
 
 
 def _end_transaction(broker: FakeBroker, n: int) -> None:
-    topic = broker.engine.cluster.topics.get(TOPICS[n % 3])
+    topic = broker._engine.cluster.topics.get(TOPICS[n % 3])
     if topic is not None:
-        now = broker.broker_clock.now()
+        now = broker._broker_clock.now()
         topic.partitions[n % 2].log.append_marker(n, 0, now, commit=n % 2 == 0, coordinator_epoch=1)
 
 
 def _alter(broker: FakeBroker, n: int) -> None:
-    cluster = broker.engine.cluster
+    cluster = broker._engine.cluster
     cluster.nodes[n % 2 + 1].settings.replace_dynamic({"log.cleaner.threads": str(n + 1)}, cluster=False)
     cluster.group_configs[GROUPS[n % 3]] = {"consumer.session.timeout.ms": str(50_000 + n)}
     cluster.client_metrics["metrics"] = {"interval.ms": str(1000 + n)}
@@ -143,6 +143,6 @@ STEPS: dict[str, Callable[[FakeBroker, int], Any]] = {
     "node": _toggle,
     "alter": _alter,
     "topic": _delete_and_make,
-    "producer id": lambda broker, _: broker.engine.cluster.new_producer_id(),
-    "member id": lambda broker, _: broker.engine.cluster.new_member_id("m"),
+    "producer id": lambda broker, _: broker._engine.cluster.new_producer_id(),
+    "member id": lambda broker, _: broker._engine.cluster.new_member_id("m"),
 }

@@ -96,7 +96,7 @@ def test_restoring_a_running_broker() -> None:
         broker.restore(before)
 
         assert broker.bootstrap == bootstrap
-        assert broker.engine.connections == {}
+        assert broker._engine.connections == {}
         assert broker.group("billing").offsets == {("orders", 0): 42}
         assert broker.topic("orders").end_offsets == {0: 0, 1: 0, 2: 0}
         assert broker.clock.now - before.taken < timedelta(minutes=1)
@@ -128,7 +128,7 @@ def test_a_reset_after_a_restore_is_of_the_broker_itself() -> None:
         assert broker.snapshot().state.options.config == {"num.partitions": "5"}
         broker.reset()
         assert broker.snapshot().state.options == new
-        assert broker.engine.cluster.settings.get_int("num.partitions") == 1
+        assert broker._engine.cluster.settings.get_int("num.partitions") == 1
 
 
 def test_the_clock_is_as_it_was() -> None:
@@ -142,7 +142,7 @@ def test_the_clock_is_as_it_was() -> None:
 
     broker.restore(before)
 
-    assert (broker.clock.now_ms, broker.clock.rate, broker.broker_clock.is_frozen) == (now_ms, 60, True)
+    assert (broker.clock.now_ms, broker.clock.rate, broker._broker_clock.is_frozen) == (now_ms, 60, True)
     broker.clock.resume()
     assert broker.clock.now_ms >= now_ms
 
@@ -151,7 +151,7 @@ def test_ids_go_on_as_they_would_have() -> None:
     """Member ids, producer ids and topic ids after a restore are those from after the snapshot; with a seed others."""
 
     def next_ids(one: FakeBroker) -> tuple[object, ...]:
-        cluster = one.engine.cluster
+        cluster = one._engine.cluster
         return cluster.new_member_id("m"), cluster.new_producer_id(), cluster.new_uuid()
 
     broker = FakeBroker(seed=5)
@@ -163,8 +163,8 @@ def test_ids_go_on_as_they_would_have() -> None:
     assert next_ids(broker) == first
     assert next_ids(before.fork()) == first
     assert next_ids(before.fork(seed=6)) != first
-    assert (before.fork().engine.cluster.seed, before.fork(seed=6).engine.cluster.seed) == (5, 6)
-    assert before.fork(seed=6).engine.cluster.cluster_id == broker.engine.cluster.cluster_id
+    assert (before.fork()._engine.cluster.seed, before.fork(seed=6)._engine.cluster.seed) == (5, 6)
+    assert before.fork(seed=6)._engine.cluster.cluster_id == broker._engine.cluster.cluster_id
 
 
 def test_what_had_expired_is_still_explained() -> None:
@@ -195,10 +195,10 @@ def test_stopped_nodes_stay_stopped(caplog: pytest.LogCaptureFixture) -> None:
         broker.restore(before)
 
         assert [broker.node(1).is_alive, broker.node(2).is_alive] == [True, False]
-        assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
+        assert [broker._server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
         broker.restore(before)  # node 2 is down already
         for _ in range(3):  # turns of the loop
-            broker.call(lambda: None)
+            broker._call(lambda: None)
         assert not caplog.records  # who watched a socket that does not listen would say so every second
 
 
@@ -239,7 +239,7 @@ def test_nodes_that_were_added_or_removed(is_running: bool) -> None:
             fork.reset()
             assert nodes(fork) == {1: "a", 2: "b"}
         assert broker.snapshot().state.cluster.nodes == snapshot.state.cluster.nodes
-        refusing = {each.node_id for n, each in enumerate(broker.listeners) if broker.server.ports.is_refusing(n)}
+        refusing = {each.node_id for n, each in enumerate(broker.listeners) if broker._server.ports.is_refusing(n)}
         assert {each.node_id for each in broker.listeners} - refusing == set(expected)
     assert [each.port for each in broker.listeners][:2] == ports[:2]
     assert Snapshot.from_bytes(one_and_three.to_bytes()) == one_and_three
@@ -260,7 +260,7 @@ def test_a_restore_whose_ports_cannot_be_had_changes_nothing(refused_at: int, mo
         client = broker.client()
         client.produce("t", 0, [(None, b"first")])
         before, history, bootstrap = broker.snapshot(), len(broker.journal.entries()), broker.bootstrap
-        connections = broker.engine.connections.copy()
+        connections = broker._engine.connections.copy()
         real, made = ports._bound_socket, list[socket.socket]()
 
         def bound_socket(host: str, port: int) -> socket.socket:
@@ -276,8 +276,8 @@ def test_a_restore_whose_ports_cannot_be_had_changes_nothing(refused_at: int, mo
         assert [each.fileno() for each in made] == [-1] * refused_at
         assert len(broker.journal.entries()) == history > 0
         assert (broker.snapshot(), broker.bootstrap) == (before, bootstrap)
-        assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
-        assert broker.engine.connections == connections
+        assert [broker._server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
+        assert broker._engine.connections == connections
         monkeypatch.undo()
         broker.restore(four)
         assert len(broker.nodes) == len(broker.listeners) == 4
@@ -341,7 +341,7 @@ def test_a_look_at_a_group_makes_no_log() -> None:
     """The partition of `__consumer_offsets` where the group would be is as unused as it was."""
     broker = new_broker()
     commit(broker, "billing", 3)
-    partition = broker.engine.cluster.group_partition("nope")
+    partition = broker._engine.cluster.group_partition("nope")
     assert not partition.has_log
     assert broker.group("nope").state == "Dead"
     assert not partition.has_log
@@ -366,13 +366,13 @@ def test_what_is_due_by_other_rules_goes_at_the_next_cleanup() -> None:
 def test_a_setting_of_a_fork_goes_before_one_that_was_set_at_run_time() -> None:
     """What the broker had as a dynamic value does not hide it."""
     broker = FakeBroker()
-    broker.engine.cluster.settings.replace_dynamic(
+    broker._engine.cluster.settings.replace_dynamic(
         {"log.retention.ms": "1000", "log.segment.bytes": "2000000"}, cluster=True
     )
 
     fork = broker.snapshot().fork(config={"log.retention.ms": 5000})
 
-    found = fork.engine.cluster.settings
+    found = fork._engine.cluster.settings
     assert (found.get_int("log.retention.ms"), found.get_int("log.segment.bytes")) == (5000, 2_000_000)
 
 
@@ -387,7 +387,7 @@ def test_the_same_history_on_another_release(former: str, as_release: str) -> No
 
     fork = broker.snapshot().fork(as_release=as_release)
 
-    assert fork.engine.cluster.release.name.startswith(as_release)
+    assert fork._engine.cluster.release.name.startswith(as_release)
     assert fork.group("billing").offsets == {("a", 0): 42}
     assert fork.topic("a").end_offsets == {0: 1, 1: 0}
     commit(fork, "billing", 43)
@@ -528,4 +528,4 @@ def test_the_clock_of_a_broker_that_never_ran(act: Callable[[FakeBroker], None])
     broker = FakeBroker(config={RETENTION: 60})
     commit(broker, "billing", 42)
     act(broker)
-    assert broker.group("billing").exists is (broker.broker_clock.is_frozen)
+    assert broker.group("billing").exists is (broker._broker_clock.is_frozen)

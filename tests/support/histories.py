@@ -112,10 +112,10 @@ class _Recorder:
         for entry in journal.entries(since=self._next_seq):
             self._rows += rows_of(entry, self._run)
         self._next_seq = journal.next_seq
-        self._broker.call(self._take_batches)
+        self._broker._call(self._take_batches)
 
     def _take_batches(self) -> None:
-        cluster = self._broker.engine.cluster
+        cluster = self._broker._engine.cluster
         topic = cluster.topics.get(CONSUMER_OFFSETS)
         for partition in topic.partitions if topic is not None else ():
             if not partition.has_log:
@@ -130,9 +130,9 @@ class _Recorder:
     def history(self, seed: int, as_release: str, settings: dict[str, object]) -> History:
         """The history up to now."""
         broker = self._broker
-        node = broker.engine.cluster.nodes[1]
+        node = broker._engine.cluster.nodes[1]
         cleanup_policy = node.settings.get_str("fakebroker.expiry.policy")
-        policy = broker.engine.cluster.behaviours.expiry_policy if cleanup_policy == "release" else cleanup_policy
+        policy = broker._engine.cluster.behaviours.expiry_policy if cleanup_policy == "release" else cleanup_policy
         return History(
             seed,
             self._run,

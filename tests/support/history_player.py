@@ -60,7 +60,7 @@ class HistoryPlayer:
         self.members: list[_Member] = []
         self.producers: list[tuple[str, int]] = []  # open transactions: transactional id, producer id
         self._clients = 0
-        lowest, highest = release(broker.engine.cluster.release.name).versions[8]
+        lowest, highest = release(broker._engine.cluster.release.name).versions[8]
         self._commit_versions = range(max(lowest, 1), min(highest, 9) + 1)
 
     def play(self) -> None:
@@ -156,7 +156,7 @@ class HistoryPlayer:
 
     @property
     def _knows_static_members(self) -> bool:
-        return self.broker.engine.cluster.release.versions[11][1] >= 5
+        return self.broker._engine.cluster.release.versions[11][1] >= 5
 
     def _leave(self) -> None:
         member = self._some_member()
@@ -343,7 +343,7 @@ class HistoryPlayer:
             )  # fmt: skip
             return
         group_id, transactional_id = self.chance.choice([*self.groups, "simple-1"]), f"copier-{self._clients}"
-        timeout_ms = self.broker.engine.cluster.settings.get_int("transaction.max.timeout.ms")
+        timeout_ms = self.broker._engine.cluster.settings.get_int("transaction.max.timeout.ms")
         begun = self._ask_transactions(transactional_id, "InitProducerId", transaction_timeout_ms=timeout_ms)
         producer = {"producer_id": begun.producer_id, "producer_epoch": begun.producer_epoch}
         self._ask_transactions(transactional_id, "AddOffsetsToTxn", group_id=group_id, **producer)
@@ -369,14 +369,14 @@ class HistoryPlayer:
 
     def _newest(self, api: str, version: int) -> int:
         """`version`, or the highest that the release serves."""
-        return min(version, self.broker.engine.cluster.release.versions[find_api(api).key][1])
+        return min(version, self.broker._engine.cluster.release.versions[find_api(api).key][1])
 
     # -- administration, coordinators, time ---------------------------------------------------------------------------
 
     def _delete(self) -> None:
         group_id = self.chance.choice([*self.groups, "connect", "simple-1", "simple-2"])
         client = self._client(group_id, "admin")
-        if self.chance.random() < 0.6 and _OFFSET_DELETE in self.broker.engine.cluster.release.versions:
+        if self.chance.random() < 0.6 and _OFFSET_DELETE in self.broker._engine.cluster.release.versions:
             client.delete_offsets(group_id, self._partitions(self.topics))
         else:
             client.delete_group(group_id)

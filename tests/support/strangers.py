@@ -70,14 +70,14 @@ def _make_rest(root: Client) -> None:
 
 def client_of(broker: VirtualBroker, name: str) -> Client:
     """A client that is this user; the login itself is another matter."""
-    client = Client(broker.server.connect())
+    client = Client(broker._server.connect())
     client.socket.connection.principal = Principal(name)
     return client
 
 
 def served(broker: VirtualBroker) -> Iterator[tuple[Api, int]]:
     """Every API in every version, but those of logging in."""
-    for key, (lowest, highest) in sorted(broker.engine.listeners[0].versions.items()):
+    for key, (lowest, highest) in sorted(broker._engine.listeners[0].versions.items()):
         if key in APIS and key not in _LOGGING_IN:
             for version in range(lowest, highest + 1):
                 yield APIS[key], version
@@ -85,7 +85,7 @@ def served(broker: VirtualBroker) -> Iterator[tuple[Api, int]]:
 
 def topic_ids(broker: VirtualBroker) -> dict[str, bytes]:
     """The ids of the topics that there are, by their names."""
-    return {topic.name: topic.id for topic in broker.engine.cluster.topics}
+    return {topic.name: topic.id for topic in broker._engine.cluster.topics}
 
 
 def state_of(broker: VirtualBroker) -> dict[str, Any]:

@@ -57,10 +57,6 @@ MOST_STEPS = 100_000  # that a scenario takes, repeats counted
 # What has no word of its own in a scenario, and why; tests/scenario/language/test_declaration.py fails for a power that
 # is in neither.
 NOT_IN_SCENARIOS: dict[str, str] = {
-    "Powers.engine": "the engine itself",
-    "Powers.broker_clock": "the clock itself; the word `clock` is its handle",
-    "Powers.server": "the sockets themselves",
-    "Powers.call": "runs a Python function on the broker's thread",
     "Powers.wait": "takes Python functions; `wait` waits for what can be expected",
     "Powers.clock": "the word `clock`",
     "Powers.topic": "the word `topic`",

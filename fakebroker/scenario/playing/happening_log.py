@@ -55,7 +55,7 @@ class HappeningLog:
             return
         # In virtual time without a call: it is asked in the middle of a delivery, when no client may go on.
         is_virtual = self._world.poll_ms is None
-        new = self._new_events(broker.engine) if is_virtual else broker.call(lambda: self._new_events(broker.engine))
+        new = self._new_events(broker._engine) if is_virtual else broker._call(lambda: self._new_events(broker._engine))
         for recorded in new:
             self._add(BrokerEvent(recorded.at.wall_ms - self.start_wall_ms, recorded.event))
 

@@ -156,12 +156,12 @@ class BrokerDriver(TcpDriver):
         port = self.local_port(client)
         super().flush(client)
         end_s = monotonic() + TAKEN_WITHIN_S
-        while client.pending and not self._broker.call(lambda: self._waits(port)) and monotonic() < end_s:
+        while client.pending and not self._broker._call(lambda: self._waits(port)) and monotonic() < end_s:
             self.pass_time(1, lambda: not client.pending)
 
     def _waits(self, client_port: int | None) -> bool:
         """Whether a request of the connection from this port waits; called where the engine runs."""
-        connections = self._broker.engine.connections.values()
+        connections = self._broker._engine.connections.values()
         return any(each.peer.client_port == client_port and each.state is PARKED for each in connections)
 
 

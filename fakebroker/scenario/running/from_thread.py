@@ -33,19 +33,19 @@ class FromThread(Powers):
         return self._broker is broker
 
     @property
-    def engine(self) -> Engine:
+    def _engine(self) -> Engine:
         """The engine of the moment."""
-        return self._broker.engine
+        return self._broker._engine
 
     @property
-    def broker_clock(self) -> Any:
+    def _broker_clock(self) -> Any:
         """The clock itself; to be used inside `call`."""
-        return self._broker.broker_clock
+        return self._broker._broker_clock
 
     @property
-    def server(self) -> Any:
+    def _server(self) -> Any:
         """Its sockets; to be used inside `call`."""
-        return self._broker.server
+        return self._broker._server
 
     @property
     def listeners(self) -> Sequence[Listener]:
@@ -67,7 +67,7 @@ class FromThread(Powers):
         """The broker's internal errors so far."""
         return self._broker.errors
 
-    def call(self, function: Callable[[], T]) -> T:
+    def _call(self, function: Callable[[], T]) -> T:
         """Run `function` in the loop, and wait for its result. Raises BrokerStopped after `close`."""
         done: Future[T] = Future()
 
@@ -75,7 +75,7 @@ class FromThread(Powers):
             if not done.set_running_or_notify_cancel():
                 return
             try:
-                done.set_result(self._broker.call(function))
+                done.set_result(self._broker._call(function))
             except BaseException as error:
                 done.set_exception(error)
 

@@ -40,7 +40,7 @@ class Pair:
 
     def __init__(self) -> None:
         self.brokers = [secretive_broker(has_secrets=each) for each in (True, False)]
-        chance = [broker.engine.cluster.random for broker in self.brokers]
+        chance = [broker._engine.cluster.random for broker in self.brokers]
         chance[1].setstate(chance[0].getstate())  # so that ids which are made up are the same
         self.ids = {uuid_to_text(each) for each in topic_ids(self.brokers[0]).values()}
         self.clients = [client_of(broker, "stranger") for broker in self.brokers]

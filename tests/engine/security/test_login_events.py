@@ -22,7 +22,7 @@ def broker() -> VirtualBroker:
 
 def logins(broker: VirtualBroker) -> list[tuple[str, str, str, str]]:
     """Mechanism, principal, what and why of each."""
-    events = [recorded.event for recorded in broker.engine.journal.events(ClientLogin)]
+    events = [recorded.event for recorded in broker._engine.journal.events(ClientLogin)]
     return [(e.mechanism, e.principal, e.what, e.reason) for e in events]
 
 

@@ -50,6 +50,6 @@ def test_the_end_ends_waits_and_lets_no_call_begin() -> None:
         with pytest.raises(BrokerStopped):
             powers.group("billing").wait(state="Stable", timeout_s=3600)
         with pytest.raises(BrokerStopped):
-            powers.call(lambda: None)
+            powers._call(lambda: None)
 
     in_a_thread(work, FromThread.close)

@@ -16,9 +16,9 @@ def test_a_broker_is_made_as_the_scenario_says() -> None:
     options = broker_options(SCENARIO, {"nodes": 2, "as_release": "4.3", "config": {"num.partitions": 3}, "seed": None})
 
     with FakeBroker(**options) as broker:
-        check_engine(SCENARIO, broker.engine)
+        check_engine(SCENARIO, broker._engine)
         assert [node.rack for node in broker.nodes] == ["a", "b"]
-        assert broker.engine.cluster.settings.get_int("num.partitions") == 3
+        assert broker._engine.cluster.settings.get_int("num.partitions") == 3
 
 
 @pytest.mark.parametrize(
