@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Never, Self, TypeVar
 from fakebroker.arguments import check_options, check_timeout_s
 from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.errors import WaitTimeout
+from fakebroker.handles.literals import Profile, ReleaseName
 from fakebroker.journal.make import make_journal
 from fakebroker.listener_options import FIRST_NODE_ID, listeners_for
 from fakebroker.net.ports import Ports
@@ -55,8 +56,8 @@ class _Broker(BrokerBase):
         users: Mapping[str, str] | None = None,
         acls: Sequence[Mapping[str, object]] | None = None,
         seed: int = 0,
-        profile: str = "test",
-        as_release: str = "4.3",
+        profile: Profile = "test",
+        as_release: ReleaseName = "4.3",
         listen: str | Sequence[str] | Ports | None = None,
         advertise: str | Sequence[str] | None = None,
         journal_dir: str | os.PathLike[str] | None = None,

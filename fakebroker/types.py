@@ -16,6 +16,16 @@ from fakebroker.handles.fault import FaultHandle
 from fakebroker.handles.group import GroupHandle
 from fakebroker.handles.hold import HoldHandle
 from fakebroker.handles.journal import JournalHandle
+from fakebroker.handles.literals import (
+    ApiName,
+    FaultAction,
+    FaultMoment,
+    GroupKind,
+    GroupState,
+    Profile,
+    ReleaseName,
+    TransactionState,
+)
 from fakebroker.handles.member_view import MemberView, TasksView
 from fakebroker.handles.node import NetworkFault, NodeHandle
 from fakebroker.handles.partition import PartitionHandle
@@ -31,14 +41,19 @@ __all__ = [
     "AclEntry",
     "AclExplanation",
     "AclsHandle",
+    "ApiName",
     "CaseResult",
     "ClockHandle",
     "CoordinatorHandle",
     "DelegationTokenHandle",
     "Exchange",
     "Expectation",
+    "FaultAction",
     "FaultHandle",
+    "FaultMoment",
     "GroupHandle",
+    "GroupKind",
+    "GroupState",
     "HoldHandle",
     "IncomingRequest",
     "JournalHandle",
@@ -48,11 +63,13 @@ __all__ = [
     "NodeHandle",
     "PartitionHandle",
     "PendingStep",
+    "Profile",
     "PushView",
     "QuotaEntry",
     "QuotaInForce",
     "QuotasHandle",
     "Recorded",
+    "ReleaseName",
     "ScriptedClient",
     "StoredRecord",
     "SweepReport",
@@ -61,5 +78,6 @@ __all__ = [
     "TopicHandle",
     "TransactionCoordinatorHandle",
     "TransactionHandle",
+    "TransactionState",
     "UsersHandle",
 ]

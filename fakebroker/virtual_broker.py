@@ -20,6 +20,7 @@ from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.engine.clock import check_wall_ms
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, InvalidArgument, SettingError, WaitTimeout
+from fakebroker.handles.literals import Profile, ReleaseName
 from fakebroker.instant import Instant
 from fakebroker.listener_options import FIRST_NODE_ID
 from fakebroker.sim.network import DAY_MS, SimNetwork
@@ -50,8 +51,8 @@ class VirtualBroker(BrokerBase):
         users: Mapping[str, str] | None = None,
         acls: Sequence[Mapping[str, object]] | None = None,
         seed: int = 0,
-        profile: str = "test",
-        as_release: str = "4.3",
+        profile: Profile = "test",
+        as_release: ReleaseName = "4.3",
         start_wall_ms: int = START_WALL_MS,
         **unknown: Never,
     ) -> None:

@@ -13,6 +13,7 @@ from fakebroker.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.engine.faults.spec import ACTIONS, FaultSpec
 from fakebroker.errors import InvalidArgument, UnknownThing, WaitTimeout
 from fakebroker.handles.powers import Powers
+from fakebroker.types import FaultAction
 from tests.support.frames import frames, request
 
 
@@ -255,7 +256,7 @@ def test_what_cannot_be_is_refused_by_name(fields: dict[str, Any], field: str, t
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_every_action_can_be_set_with_what_it_needs(action: str) -> None:
+def test_every_action_can_be_set_with_what_it_needs(action: FaultAction) -> None:
     """Nothing but its own fields is needed."""
     values = {"bytes": 1, "bytes_per_s": 1, "for_s": 1}
     fields: dict[str, Any] = {name: values[name] for name in ACTIONS[action].needs}

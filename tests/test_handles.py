@@ -178,7 +178,7 @@ def test_a_wait_that_gives_up_says_what_it_saw(broker: FakeBroker) -> None:
 def test_a_misspelt_state_is_an_error_at_once(resting: FakeBroker) -> None:
     """Nobody should wait ten seconds for a state that does not exist."""
     with pytest.raises(ValueError, match="'stable' is no state of a group; those are Empty, PreparingRebalance"):
-        resting.group("billing").wait(state="stable")
+        resting.group("billing").wait(state="stable")  # type: ignore[arg-type]
 
 
 def test_waits_of_an_async_broker_are_awaited() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.types import ReleaseName
 from fakebroker.virtual_broker import VirtualBroker
 from tests.support.chance import SEED
 from tests.support.real_kafka import OLDER_VERSION, VERSION, RealKafka, needs_kafka, running_kafka
@@ -18,7 +19,7 @@ from tests.support.transaction_history import SETTINGS, Told, TransactionHistory
 
 HISTORIES = 6
 NUMBERS = [0, 1, *[pytest.param(number, marks=pytest.mark.long) for number in range(2, HISTORIES)]]
-RELEASES = {VERSION: "4.3", OLDER_VERSION: "3.9"}
+RELEASES: dict[str, ReleaseName] = {VERSION: "4.3", OLDER_VERSION: "3.9"}
 
 # A history needs as many partitions of internal topics here as there are on the Kafka, and offsets that say the same.
 OURS = {**SETTINGS, **{name: value for name, value in KAFKA_SETTINGS.items() if name.endswith("num.partitions")}}
@@ -34,7 +35,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[str, RealKafka]]:
         yield request.param, stack.enter_context(running_kafka(SETTINGS, request.param))
 
 
-def told_here(seed: int, as_release: str, *, has_tv2: bool) -> list[Told]:
+def told_here(seed: int, as_release: ReleaseName, *, has_tv2: bool) -> list[Told]:
     """What a history tells on a broker in virtual time."""
     with VirtualBroker(as_release=as_release, profile="kafka", config=OURS) as broker:
         return TransactionHistory(ScriptedClients(broker.driver), seed, has_tv2=has_tv2).play()
@@ -55,7 +56,7 @@ def test_a_history_tells_the_same_on_a_running_kafka(kafka: tuple[str, RealKafka
 
 
 @pytest.mark.parametrize("as_release", ["4.3", "3.9"])
-def test_the_same_seed_is_the_same_history(as_release: str) -> None:
+def test_the_same_seed_is_the_same_history(as_release: ReleaseName) -> None:
     """In virtual time, whatever it is played on."""
     has_tv2 = as_release == "4.3"
     told = told_here(7, as_release, has_tv2=has_tv2)

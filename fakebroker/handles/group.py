@@ -19,6 +19,7 @@ from fakebroker.handles.group_commit import commit_as_admin
 from fakebroker.handles.group_wait import Wanted, is_reconciled, offsets_of, seen, state_of
 from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.handles.hold import HoldHandle, checked_hold
+from fakebroker.handles.literals import GroupState
 from fakebroker.handles.member_view import MemberView, members_of
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import CommittedOffset
@@ -232,7 +233,7 @@ class GroupHandle(Handle):
     def wait(
         self,
         *,
-        state: str | None = None,
+        state: GroupState | None = None,
         members: int | None = None,
         generation: int | None = None,
         epoch: int | None = None,

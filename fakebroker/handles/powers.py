@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 from fakebroker.arguments import check_path, check_settings, check_text, check_whole
+from fakebroker.handles.literals import ApiName, FaultAction, FaultMoment, GroupKind, GroupState
 from fakebroker.handles.short_errors import ShortErrors
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Powers(ShortErrors, ABC):
 
     def group_rows(
         self, *, since: int = 0, after: str = "", limit: int = 1000, search: str | None = None,
-        state: str | None = None, kind: str | None = None,
+        state: GroupState | None = None, kind: GroupKind | None = None,
     ) -> "GroupRows":  # fmt: skip
         """A row for each group, at most `limit` of those that come after the id `after`, in order of their ids.
 
@@ -268,7 +269,7 @@ class Powers(ShortErrors, ABC):
     def fault(
         self,
         *,
-        api: str | None = None,
+        api: ApiName | str | None = None,
         version: int | str | None = None,
         node: int | None = None,
         topic: str | None = None,
@@ -284,8 +285,8 @@ class Powers(ShortErrors, ABC):
         times: int | None = None,
         probability: float | None = None,
         error: str | int | None = None,
-        action: str | None = None,
-        after: str | None = None,
+        action: FaultAction | None = None,
+        after: FaultMoment | None = None,
         delay_s: float | None = None,
         jitter_s: float | None = None,
         throttle_ms: int | None = None,

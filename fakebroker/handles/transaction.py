@@ -10,6 +10,7 @@ from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.finding_transactions import find_transaction
 from fakebroker.handles.handle import WAIT_S, Handle
+from fakebroker.handles.literals import TransactionState as TransactionStateName
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import TopicPartition
 
@@ -113,7 +114,7 @@ class TransactionHandle(Handle):
         self._with_cluster(lambda cluster, now: self._abort(cluster, now, reason))
 
     def wait(
-        self, state: str | None = None, *, partitions: int | None = None, epoch: int | None = None,
+        self, state: TransactionStateName | None = None, *, partitions: int | None = None, epoch: int | None = None,
         timeout_s: float = WAIT_S,
     ) -> Any:  # fmt: skip
         """Wait until the transaction is as described, in everything that is given.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.arguments import check_path, check_settings, check_whole
 from fakebroker.core.cluster_state import ClusterState, cluster_state, random_state
 from fakebroker.errors import InvalidArgument
+from fakebroker.handles.literals import Profile, ReleaseName
 from fakebroker.handles.short_errors import ShortErrors
 from fakebroker.snapshot.lost_commits import Commit, without_latest_commit
 from fakebroker.snapshot.state import BrokerState, ClockState, Options, texts
@@ -97,9 +98,9 @@ class Snapshot(ShortErrors):
         self,
         *,
         config: Mapping[str, object] | None = None,
-        as_release: str | None = None,
+        as_release: ReleaseName | None = None,
         seed: int | None = None,
-        profile: str | None = None,
+        profile: Profile | None = None,
         lost_commits: Sequence[Commit] = (),
         listen: "str | Sequence[str] | Ports | None" = None,
         advertise: str | Sequence[str] | None = None,
@@ -123,9 +124,9 @@ class Snapshot(ShortErrors):
         self,
         *,
         config: Mapping[str, object] | None = None,
-        as_release: str | None = None,
+        as_release: ReleaseName | None = None,
         seed: int | None = None,
-        profile: str | None = None,
+        profile: Profile | None = None,
         lost_commits: Sequence[Commit] = (),
         listen: "str | Sequence[str] | Ports | None" = None,
         advertise: str | Sequence[str] | None = None,
@@ -143,9 +144,9 @@ class Snapshot(ShortErrors):
         self,
         *,
         config: Mapping[str, object] | None = None,
-        as_release: str | None = None,
+        as_release: ReleaseName | None = None,
         seed: int | None = None,
-        profile: str | None = None,
+        profile: Profile | None = None,
         lost_commits: Sequence[Commit] = (),
     ) -> "VirtualBroker":
         """The same as a VirtualBroker, which serves at once: time passes when its test lets it."""

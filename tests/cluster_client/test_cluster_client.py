@@ -32,6 +32,7 @@ from fakebroker.records.compression import CODEC_NAMES
 from fakebroker.records.markers import build_marker
 from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.types import ReleaseName
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest
 from fakebroker.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 
@@ -84,7 +85,7 @@ def test_topics_are_found_by_name_and_all_together(broker: FakeBroker) -> None:
 
 
 @pytest.mark.parametrize("as_release", ["2.1", "2.8", "3.6", "4.3"])
-def test_what_is_produced_is_fetched_in_every_release(as_release: str) -> None:
+def test_what_is_produced_is_fetched_in_every_release(as_release: ReleaseName) -> None:
     """Records written at every partition are read from there, by names and by topic ids, in every codec."""
     with FakeBroker(nodes=2, as_release=as_release) as broker:
         broker.create_topic("orders", partitions=2)

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
+from fakebroker.types import ReleaseName
 from tests.model.transactional_client import GROUPS, TIMEOUT_MS, TRANSACTIONS, Application, Ledger, Outcome
 from tests.model.transactions_world import (
     NODES,
@@ -45,7 +46,7 @@ class TransactionsMachine(RuleBasedStateMachine):
         least_in_sync=st.sampled_from([1, 2]),
         newer=st.sets(st.sampled_from(IDS)),
     )
-    def begin(self, as_release: str, markers_delay_ms: int, least_in_sync: int, newer: set[str]) -> None:
+    def begin(self, as_release: ReleaseName, markers_delay_ms: int, least_in_sync: int, newer: set[str]) -> None:
         config: dict[str, object] = {
             "transaction.state.log.num.partitions": 2,
             "transaction.state.log.min.isr": least_in_sync,

@@ -11,6 +11,7 @@ from fakebroker.records.batch import parse_header, read_records, split_batches
 from fakebroker.schema.building import built
 from fakebroker.schema.jsonable import to_json
 from fakebroker.testclient.scripted_client import ScriptedClient
+from fakebroker.types import ReleaseName
 from fakebroker.virtual_broker import VirtualBroker
 from fakebroker.wire.registry import api
 
@@ -35,7 +36,7 @@ class Batch(NamedTuple):
 class World:
     """Three nodes, a topic whose partitions each have two replicas, and clients with a connection to every node."""
 
-    def __init__(self, config: dict[str, object], as_release: str) -> None:
+    def __init__(self, config: dict[str, object], as_release: ReleaseName) -> None:
         self.config, self.as_release = config, as_release
         self.broker = VirtualBroker(nodes=len(NODES), profile="kafka", config=config, as_release=as_release)
         self.broker.create_topic(TOPIC, partitions=PARTITIONS, replication_factor=2)

@@ -18,6 +18,7 @@ from fakebroker.recording.session import answer_of, frame_of, request_of
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.schema import Message
 from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.types import ReleaseName
 from fakebroker.wire.frame import decode_response, encode_request
 from fakebroker.wire.framing import with_length
 from fakebroker.wire.messages import fetch, produce, share_fetch
@@ -262,7 +263,7 @@ def test_a_broker_that_cannot_be_reached_is_told_and_the_others_are_asked(tmp_pa
 
 
 @pytest.mark.parametrize("release", ["1.0", "2.0", "3.9", "4.3"])
-def test_the_state_of_older_releases_is_asked_for_too(tmp_path: Path, release: str) -> None:
+def test_the_state_of_older_releases_is_asked_for_too(tmp_path: Path, release: ReleaseName) -> None:
     """Questions are of versions that the upstream has, and the guess at its release is right."""
     with FakeBroker(as_release=release) as broker:
         broker.create_topic("orders")

@@ -55,9 +55,9 @@ def test_a_scenario_passes_on_a_running_broker(path: Path) -> None:
     """Over TCP and in real time it goes as in virtual time, where it takes no time."""
     scenario = read_scenario(path)
     made: dict[str, Any] = {"nodes": scenario.nodes, "config": dict(scenario.config), "profile": scenario.profile}
-    made |= {"users": dict(scenario.users), "acls": scenario.acls}
+    made |= {"users": dict(scenario.users), "acls": scenario.acls, "as_release": scenario.release}
 
-    with FakeBroker(as_release=scenario.release, **made) as broker:
+    with FakeBroker(**made) as broker:
         played = Player(BrokerWorld(broker), scenario).play()
 
     assert played.problems == []

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fakebroker import AsyncFakeBroker, FakeBroker, InvalidArgument, SettingError, Snapshot, UnknownThing
 from fakebroker.net import ports
 from fakebroker.release import UnknownRelease
+from fakebroker.types import ReleaseName
 from tests.snapshot.histories import STEPS, commit, commit_in_transaction, join, new_broker, play
 
 steps = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 40)), max_size=25)
@@ -378,7 +379,7 @@ def test_a_setting_of_a_fork_goes_before_one_that_was_set_at_run_time() -> None:
 
 @pytest.mark.parametrize("as_release", ["2.0", "2.1", "3.9", "4.3"])
 @pytest.mark.parametrize("former", ["2.0", "3.9", "4.3"])
-def test_the_same_history_on_another_release(former: str, as_release: str) -> None:
+def test_the_same_history_on_another_release(former: ReleaseName, as_release: ReleaseName) -> None:
     """Groups, offsets and records are there; what the broker does from then on is as that release did."""
     broker = new_broker(as_release=former)
     commit(broker, "billing", 42)

@@ -9,12 +9,13 @@ The same seed and options give the same history, in every process.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.journal.rows import Row, rows_of
 from fakebroker.records.batch import parse_header, read_records
 from fakebroker.records.offsets_topic import CommittedOffset
+from fakebroker.types import ReleaseName
 from fakebroker.virtual_broker import VirtualBroker
 from tests.support.history_player import HistoryOptions, HistoryPlayer
 
@@ -87,7 +88,8 @@ def make_history(
     played = (options or HistoryOptions())._replace(**changes)
     settings = {**_KEEPS_ALL, **(config or {})}
     name = run or f"run-{seed}"
-    with VirtualBroker(nodes=played.nodes, seed=seed, as_release=as_release, config=settings) as broker:
+    release = cast(ReleaseName, as_release)
+    with VirtualBroker(nodes=played.nodes, seed=seed, as_release=release, config=settings) as broker:
         recorder = _Recorder(broker, name)
         player = HistoryPlayer(broker, seed, played, recorder.take)
         player.play()

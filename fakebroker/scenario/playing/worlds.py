@@ -6,7 +6,7 @@ own brokers have them all; a real Kafka (`kafka_world.py`) is a world without a 
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.engine.connection_state import PARKED
@@ -17,6 +17,7 @@ from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.virtual_broker import VirtualBroker
 
 if TYPE_CHECKING:
+    from fakebroker.handles.literals import Profile, ReleaseName
     from fakebroker.handles.powers import Powers
 
 POLL_MS = 5
@@ -119,8 +120,8 @@ class VirtualWorld(WorldWithBroker):
             users=scenario.users,
             acls=scenario.acls,
             seed=scenario.seed,
-            profile=scenario.profile,
-            as_release=scenario.release,
+            profile=cast("Profile", scenario.profile),  # both are checked there
+            as_release=cast("ReleaseName", scenario.release),
         )
         self.broker: Powers = self._virtual
         self.driver: Driver = self._virtual.driver

@@ -1,0 +1,65 @@
+"""The texts that editors and type checkers offer are those that the broker takes."""
+
+import ast
+import inspect
+
+import pytest
+
+from fakebroker import VirtualBroker, types
+from fakebroker.control.schema_enums import release_names
+from fakebroker.core.groups.kinds import GroupKind
+from fakebroker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED
+from fakebroker.errors import InvalidArgument, SettingError
+from fakebroker.handles import literals
+from fakebroker.handles.group_wait import STATE_NAMES as GROUP_STATES
+from fakebroker.handles.transaction import STATE_NAMES as TRANSACTION_STATES
+from fakebroker.settings import PROFILES
+from fakebroker.wire.registry import APIS
+
+TAKEN = {
+    "ApiName": {api.name for api in APIS.values()},
+    "FaultAction": {*ACTIONS},
+    "FaultMoment": {RECEIVED, APPLIED},
+    "GroupKind": {kind.value for kind in GroupKind},
+    "GroupState": {str(name) for name in GROUP_STATES},
+    "Profile": {*PROFILES},
+    "ReleaseName": {*release_names()},
+    "TransactionState": {*TRANSACTION_STATES},
+}
+
+
+def declared() -> dict[str, set[str]]:
+    """What type checkers read, which is no value when a program runs."""
+    return {
+        ast.unparse(node.targets[0]): set(ast.literal_eval(node.value.slice))
+        for node in ast.walk(ast.parse(inspect.getsource(literals)))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)
+    }
+
+
+def test_the_texts_are_those_that_are_taken() -> None:
+    """A state, action or release that comes or goes is declared, too."""
+    assert declared() == TAKEN
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_they_have_public_names(name: str) -> None:
+    """For the annotations of helpers and parametrized tests."""
+    assert name in types.__all__
+
+
+def test_a_type_checker_finds_a_typo_and_the_broker_says_what_is_right() -> None:
+    """mypy, which checks this file, demands that each of these ignores is needed."""
+    with VirtualBroker() as broker:
+        with pytest.raises(InvalidArgument, match="Stable"):
+            broker.group("billing").wait(state="stable")  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgument, match="disconnect"):
+            broker.fault(api="Fetch", action="disconect")  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgument, match="applied"):
+            broker.fault(api="Fetch", action="disconnect", after="aplied")  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgument, match="Ongoing"):
+            broker.transaction("t").wait("ongoing")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match=r"4\.3\.1"):
+        VirtualBroker(as_release="9.9")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="kafka"):
+        VirtualBroker(profile="kafak")  # type: ignore[arg-type]
