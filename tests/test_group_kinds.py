@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from fakebroker.client.streams_group_steps import Subtopology
-from fakebroker.core.groups.explain_members import Reconciliation
+from fakebroker.core.explain.members import Reconciliation
 from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing, WaitTimeout
 from fakebroker.handles.group import GroupHandle
 from fakebroker.testclient.scripted_client import ScriptedClient

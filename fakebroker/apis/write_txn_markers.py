@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from fakebroker.apis.call import Call
 from fakebroker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
-from fakebroker.core.logs.transaction_markers import write_marker
 from fakebroker.core.topics import Partition
 from fakebroker.core.transactions.producer import Producer
+from fakebroker.core.transactions.transaction_markers import write_marker
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.write_txn_markers import (
     WritableTxnMarker,

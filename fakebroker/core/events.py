@@ -11,6 +11,7 @@ from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.records.offsets_topic import TopicPartition
 
 __all__ = [
+    "MOVED",
     "AccessDenied",
     "AclChanged",
     "AssignmentComputed",
@@ -33,6 +34,10 @@ __all__ = [
     "TransactionTransition",
     "Transition",
 ]
+
+
+MOVED = "its coordinator moved away"
+"""The reason of a group's last transition on a broker that coordinates it no more."""
 
 
 class Transition(NamedTuple):

@@ -11,11 +11,11 @@ from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
+    from fakebroker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
     from fakebroker.core.logs.fetch_sessions import FetchSessions
     from fakebroker.core.share_partitions.share_partition_manager import SharePartitionManager
     from fakebroker.core.share_state.coordinator import ShareCoordinator
-    from fakebroker.core.topics import Partition
+    from fakebroker.core.topics import Partition, TopicsNode
 
 
 class NodeState(StrEnum):
@@ -96,7 +96,7 @@ class Node:
         """Whether its replicas fetch from their leaders."""
         return self.state is NodeState.RUNNING and not self.is_cut_off
 
-    def reaches(self, other: "Node") -> bool:
+    def reaches(self, other: "TopicsNode") -> bool:
         """Whether a request of this broker to another, or to itself, is answered now."""
         if self is other:
             return self.is_running
@@ -114,7 +114,7 @@ class Node:
         self.stopped_timers.append((False, now.mono_ms, deadline))
 
     @property
-    def coordinators(self) -> "tuple[PartitionCoordinator[Any], ...]":
+    def coordinators(self) -> "tuple[PartitionCoordinator[Any, Any], ...]":
         """The coordinators of groups and of transactions, and that of share partitions once it was asked for."""
         if self._share_coordinator is None:
             return self.coordinator, self.transactions

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from fakebroker.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from fakebroker.core.topics import Partition
+    from collections.abc import Sequence
+
+    from fakebroker.core.logs.log import PartitionLog
 
 
 class StaleView:
@@ -17,14 +19,14 @@ class StaleView:
 
     __slots__ = ("high_watermark", "isr", "last_stable_offset", "leader", "leader_epoch", "log_end_offset")
 
-    def __init__(self, partition: "Partition") -> None:
-        self.leader = partition.leader
-        self.leader_epoch = partition.leader_epoch
-        self.isr = list(partition.isr)
-        has_log = partition.has_log
-        self.log_end_offset = partition.log.log_end_offset if has_log else 0
-        self.high_watermark = partition.log.high_watermark if has_log else 0
-        self.last_stable_offset = partition.log.last_stable_offset if has_log else 0
+    def __init__(self, leader: int, leader_epoch: int, isr: "Sequence[int]", log: "PartitionLog | None") -> None:
+        """`log` is the partition's, None if it was not used yet."""
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.isr = list(isr)
+        self.log_end_offset = 0 if log is None else log.log_end_offset
+        self.high_watermark = 0 if log is None else log.high_watermark
+        self.last_stable_offset = 0 if log is None else log.last_stable_offset
 
     def append(self, count: int) -> int:
         """Append so many records to the broker's own copy of the log; the offset of the first."""

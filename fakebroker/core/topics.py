@@ -1,17 +1,22 @@
 """Topics and their partitions: names, ids (KIP-516), replicas, leaders."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Protocol
 
+from fakebroker.core.deadlines import Timers
 from fakebroker.core.stale_view import StaleView, epoch_error
 from fakebroker.core.topic_config import TopicConfig, check_config
 from fakebroker.core.topic_rules import check_name, check_partitions, collision_key
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
+from fakebroker.release import Behaviours
+from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.logs.host import LogWatcher
     from fakebroker.core.logs.log import PartitionLog
+    from fakebroker.core.logs.pending_batches import PendingBatchMemory
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
@@ -19,6 +24,83 @@ SHARE_GROUP_STATE = "__share_group_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
 _NONE = ErrorCode.NONE  # each read and write asks for it: read from the class it costs as much as a call
 METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can neither make nor read it (NT-3)
+
+
+class LeaderListener(Protocol):
+    """A coordinator on a broker: it loads and unloads what changes its leader."""
+
+    def leader_changed(self, partition: "Partition", now: Instant) -> None:
+        """The partition has a new leader, or the broker hears of it only now."""
+
+
+class TopicsNode(Protocol):
+    """A broker, as the partitions on it see it."""
+
+    log_ends: "dict[Partition, int]"
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def rack(self) -> str | None: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def is_unaware(self) -> bool:
+        """Whether it does not hear of new leaders."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process runs, reachable or not."""
+
+    @property
+    def is_replicating(self) -> bool:
+        """Whether its replicas fetch from their leaders."""
+
+    @property
+    def coordinators(self) -> Sequence[LeaderListener]: ...
+
+
+class TopicsHost(Protocol):
+    """What topics, and reading their logs, need of the cluster."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def behaviours(self) -> Behaviours: ...
+
+    @property
+    def random(self) -> Random: ...
+
+    @property
+    def timers(self) -> Timers: ...
+
+    @property
+    def topics(self) -> "Topics": ...
+
+    @property
+    def nodes(self) -> Mapping[int, TopicsNode]: ...
+
+    @property
+    def pending_batch_memory(self) -> "PendingBatchMemory": ...
+
+    @property
+    def log_jobs(self) -> "LogWatcher": ...
+
+    def live(self, node_ids: Iterable[int]) -> list[int]:
+        """Those of the nodes that are known and not fenced, in the given order."""
+
+    def new_uuid(self) -> bytes:
+        """A random UUID."""
+
+    def assign_replicas(self, first: int, count: int, replication_factor: int) -> list[list[int]]:
+        """Where `count` new partitions of a topic will be, from index `first` on."""
+
+    def check_new_partitions(self, assignments: Sequence[Sequence[int]], replication_factor: int) -> None:
+        """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for replicas that new partitions cannot have (CLU-25)."""
 
 
 class Partition:
@@ -95,7 +177,7 @@ class Partition:
         """A new leader epoch, of another leader or the same. Brokers that do not hear of it keep their view."""
         for node in self.topic.cluster.nodes.values():
             if node.is_unaware and node.id in self.replicas and node.id not in self.stale_views:
-                self.stale_views[node.id] = StaleView(self)
+                self.stale_views[node.id] = StaleView(self.leader, self.leader_epoch, self.isr, self._log)
         self.leader = leader
         self.leader_epoch += 1
 
@@ -173,7 +255,7 @@ class Topic:
 
     __slots__ = ("cluster", "config", "id", "is_internal", "name", "partitions")
 
-    def __init__(self, cluster: "Cluster", name: str, config: TopicConfig, replicas: Sequence[Sequence[int]]) -> None:
+    def __init__(self, cluster: TopicsHost, name: str, config: TopicConfig, replicas: Sequence[Sequence[int]]) -> None:
         self.cluster = cluster
         self.name = name
         self.id = cluster.new_uuid()
@@ -223,7 +305,7 @@ class Topics:
     `last_creation` is what it was when the newest topic was made, 0 before the first.
     """
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: TopicsHost) -> None:
         self._cluster = cluster
         self.changes = self.last_creation = 0
         self._by_name: dict[str, Topic] = {}
@@ -360,7 +442,7 @@ class Topics:
         return self._cluster.assign_replicas(0, partitions, replication_factor)
 
 
-def _internal_shape(cluster: "Cluster", name: str) -> tuple[int, int, dict[str, str]]:
+def _internal_shape(cluster: TopicsHost, name: str) -> tuple[int, int, dict[str, str]]:
     """Partitions, replication factor and own settings of an internal topic (CR-1, TS-1)."""
     settings = cluster.settings
     if name == CONSUMER_OFFSETS:

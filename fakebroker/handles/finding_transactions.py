@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from fakebroker.core.explain.transactions import shard_of
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.topics import TRANSACTION_STATE
-from fakebroker.core.transactions.explain import shard_of
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakebroker.core.events import AssignmentComputed, GroupEpochBumped, MemberTransition, Transition
+from fakebroker.core.explain.members import explain_members
+from fakebroker.core.explain.offsets import GroupExplanation, explain, side_by_side
+from fakebroker.core.explain.share_partitions import SharePartitionView, share_partitions_of
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import Phase
-from fakebroker.core.groups.explain_members import explain_members
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
-from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
-from fakebroker.core.share_partitions.view import SharePartitionView, share_partitions_of
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError, UnknownThing
 from fakebroker.handles.finding import find_coordinator, find_group, member_id_named
 from fakebroker.handles.group_commit import commit_as_admin

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.core.explain.members import MemberExplanation
+from fakebroker.core.explain.offsets import GroupExplanation, OffsetExplanation, explain
+from fakebroker.core.explain.pending_offsets import PendingExplanation
+from fakebroker.core.explain.share_partitions import SharePartitionView
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.joins import NEW_MEMBER_TIMEOUT_MS
-from fakebroker.core.groups.explain_members import MemberExplanation
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.modern.reconciling_group import ReconcilingGroup
-from fakebroker.core.offsets.explain import GroupExplanation, OffsetExplanation, explain
-from fakebroker.core.offsets.explain_pending import PendingExplanation
-from fakebroker.core.share_partitions.view import SharePartitionView
 from fakebroker.handles.finding import find_coordinator, find_group
 from fakebroker.handles.group_wait import doing
 from fakebroker.handles.member_view import MemberView, TasksView, members_of

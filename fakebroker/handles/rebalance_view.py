@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.core.explain.members import MemberExplanation, Reconciliation
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import Hold, Phase, waiting_members
 from fakebroker.core.groups.classic.states import State
-from fakebroker.core.groups.explain_members import MemberExplanation, Reconciliation
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 
 if TYPE_CHECKING:

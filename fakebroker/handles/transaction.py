@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fakebroker.arguments import check_whole
 from fakebroker.core.events import TransactionTransition
-from fakebroker.core.transactions.explain import TransactionExplanation, explain, shard_of
+from fakebroker.core.explain.transactions import TransactionExplanation, explain, shard_of
 from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.finding_transactions import find_transaction

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from fakebroker.core.coordinator.cleanup import Cleanup
 from fakebroker.core.deadlines import Deadline, DeadlineQueue
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.members import Member
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.logs.jobs import Job
 from fakebroker.core.node import Node
-from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.engine.printable import printable
 
 if TYPE_CHECKING:

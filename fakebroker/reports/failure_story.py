@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.events import ClientLogin, CoordinatorMoved, TransactionTransition
-from fakebroker.core.groups.explain_members import explain_members
+from fakebroker.core.explain.members import explain_members
+from fakebroker.core.explain.share_partitions import share_partitions_of
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.share.share_group import ShareGroup
-from fakebroker.core.share_partitions.view import share_partitions_of
 from fakebroker.core.topics import TRANSACTION_STATE
 from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.engine.journal import UNTOLD, Event, Exchange, Recorded

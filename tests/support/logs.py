@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fakebroker.core.logs.log import Appended, PartitionLog
-from fakebroker.core.topics import Topic
+from fakebroker.core.topics import Partition, Topic
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
@@ -56,6 +56,12 @@ class LogsCluster(TimeDriven):
     def append(self, log: PartitionLog, *times_ms: int, **fields: Any) -> Appended:
         """Append one batch with a record per timestamp."""
         return log.append(batch(*times_ms, **fields), self.now)
+
+
+def partition_of(log: PartitionLog) -> Partition:
+    """The partition of a log that `LogsCluster` made."""
+    assert isinstance(log.partition, Partition)
+    return log.partition
 
 
 def batch(*times_ms: int, key: bytes | None = b"k", value: bytes | None = b"v", **fields: Any) -> bytes:

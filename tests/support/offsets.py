@@ -8,11 +8,11 @@ from fakebroker.apis.handlers import handler
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.explain.offsets import GroupExplanation, explain
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.messages import JoinRequest, Leaver, SyncRequest
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
-from fakebroker.core.offsets.explain import GroupExplanation, explain
 from fakebroker.core.topics import Partition, Topic
 from fakebroker.listeners import Listener
 from fakebroker.records.batch import read_records

@@ -3,24 +3,21 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from fakebroker.core.coordinator.host import GroupNode
 from fakebroker.core.coordinator.loading import load_groups
-from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
+from fakebroker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition, Topic
 
 
-class GroupCoordinator(PartitionCoordinator[Shard]):
+class GroupCoordinator(PartitionCoordinator[Shard, GroupNode]):
     """The group coordinator of one broker: a shard for each partition that it leads and has been asked for."""
 
     topic_name = CONSUMER_OFFSETS
-
-    def _of(self, node: "Node") -> "GroupCoordinator":
-        return node.coordinator
 
     def _new_shard(self, partition: "Partition", since: Instant) -> Shard:
         return Shard(self.node, partition, since)

@@ -8,14 +8,14 @@ comes here. Kafka: `GroupCoordinatorShard`.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
+from fakebroker.core.coordinator.cleanup import Cleanup
+from fakebroker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.core.coordinator.stored_groups import restored, stored_group
-from fakebroker.core.events import CoreEvent, OffsetsDeleted, Transition
+from fakebroker.core.events import MOVED, CoreEvent, OffsetsDeleted, Transition
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.group import MOVED, Group
+from fakebroker.core.groups.group import Group
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.logs.log import PartitionLog
-from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.core.offsets.commit_validator import CommitValidator
 from fakebroker.core.offsets.group_offsets import NEVER
 from fakebroker.core.offsets.records import ClassicGroupRecord, GroupRecords, OffsetCommits, Several, Tombstones
@@ -26,8 +26,8 @@ from fakebroker.records.offsets_codec import Format
 from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, GroupEntry, GroupValue, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
+    from fakebroker.core.coordinator.host import GroupCluster, GroupNode
     from fakebroker.core.logs.pending_batches import DeferredRecords
-    from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition, Topics
     from fakebroker.core.transactions.producer import Producer
     from fakebroker.records.group_records import GroupRecord
@@ -42,8 +42,10 @@ class Shard(CoordinatorShard):
     """The groups of one partition. Implements GroupHost for them."""
 
     write_timeout = "offsets.commit.timeout.ms"
+    node: "GroupNode"
+    cluster: "GroupCluster"
 
-    def __init__(self, node: "Node", partition: "Partition", since: Instant) -> None:
+    def __init__(self, node: "GroupNode", partition: "Partition", since: Instant) -> None:
         """`since` is when the node became the coordinator: cleanups run at whole intervals from there (EX-1)."""
         super().__init__(node, partition)
         self.holds = self.cluster.holds

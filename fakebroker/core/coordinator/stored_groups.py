@@ -6,14 +6,14 @@ from fakebroker.core.events import GroupStored
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 
 if TYPE_CHECKING:
-    from fakebroker.core.coordinator.shard import Shard
+    from fakebroker.core.groups.host import GroupHost
     from fakebroker.instant import Instant
     from fakebroker.records.offsets_topic import GroupValue
 
 
-def restored(shard: "Shard", group_id: str, value: "GroupValue", now: "Instant") -> ClassicGroup:
+def restored(host: "GroupHost", group_id: str, value: "GroupValue", now: "Instant") -> ClassicGroup:
     """A classic group as its record says."""
-    group = ClassicGroup(group_id, shard, now)
+    group = ClassicGroup(group_id, host, now)
     group.restore(value, now)
     return group
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
+from fakebroker.core.events import MOVED
 from fakebroker.core.groups.classic.messages import (
     AnswerJoin,
     AnswerSync,
@@ -27,8 +28,6 @@ from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.records.group_records import GroupRecord
-
-MOVED = "its coordinator moved away"
 
 
 class Group(ABC):

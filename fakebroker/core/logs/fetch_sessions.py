@@ -10,8 +10,7 @@ from fakebroker.core.logs.fetching import FetchParams, FetchTarget, LogReadResul
 from fakebroker.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
-    from fakebroker.core.topics import Partition, Topics
+    from fakebroker.core.topics import Partition, Topics, TopicsHost
 
 NO_SESSION = 0
 FULL_EPOCH = 0  # makes a session
@@ -160,7 +159,7 @@ class FetchSession:
 class FetchSessions:
     """The sessions of one broker."""
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: "TopicsHost") -> None:
         self._random = cluster.random
         self._settings = cluster.settings
         self._sessions: dict[int, FetchSession] = {}  # the one unused for longest first

@@ -15,9 +15,8 @@ from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
     from fakebroker.core.logs.log import PartitionLog
-    from fakebroker.core.topics import Partition
+    from fakebroker.core.topics import Partition, TopicsHost
 
 CONSUMER_REPLICA_ID = -1  # of every client that is not a broker
 NO_TOPIC_ID = bytes(16)
@@ -104,7 +103,7 @@ class ReadResult:
     ends_wait: bool  # an error, a diverging epoch or a preferred replica (FT-5)
 
 
-def read_all(cluster: "Cluster", targets: Sequence[FetchTarget], params: FetchParams) -> ReadResult:
+def read_all(cluster: "TopicsHost", targets: Sequence[FetchTarget], params: FetchParams) -> ReadResult:
     """Read every target within the byte limits of the fetch.
 
     The first partition with data gives at least its first batch, however large, unless `params.hard_limits`; for the
@@ -130,7 +129,7 @@ def read_all(cluster: "Cluster", targets: Sequence[FetchTarget], params: FetchPa
 
 
 def read_partition(
-    cluster: "Cluster",
+    cluster: "TopicsHost",
     fetch: PartitionFetch,
     partition: "Partition",
     params: FetchParams,
@@ -195,7 +194,7 @@ def _read_stale(partition: "Partition", fetch: PartitionFetch, params: FetchPara
     )
 
 
-def preferred_replica(cluster: "Cluster", partition: "Partition", params: FetchParams) -> int:
+def preferred_replica(cluster: "TopicsHost", partition: "Partition", params: FetchParams) -> int:
     """The first live follower in sync in the client's rack (KIP-392, CLU-56).
 
     -1 if there is none, if the leader is in that rack, or if this broker does not lead.
@@ -207,7 +206,7 @@ def preferred_replica(cluster: "Cluster", partition: "Partition", params: FetchP
 
 
 def error_for_fetch(
-    cluster: "Cluster", fetch: PartitionFetch, partition: "Partition", params: FetchParams
+    cluster: "TopicsHost", fetch: PartitionFetch, partition: "Partition", params: FetchParams
 ) -> ErrorCode:
     """The error for reading the partition at this node, or NONE.
 
@@ -233,7 +232,7 @@ def last_fetchable_offset(log: "PartitionLog", params: FetchParams) -> int:
     return log.last_fetchable_offset(is_consumer=params.replica_id < 0, read_committed=params.read_committed)
 
 
-def longest_wait_ms(cluster: "Cluster", asked_ms: int) -> int:
+def longest_wait_ms(cluster: "TopicsHost", asked_ms: int) -> int:
     """How long a fetch waits that asks for `asked_ms`: `fakebroker.fetch.max.wait.ms` bounds it."""
     return min(asked_ms, cluster.settings.get_int("fakebroker.fetch.max.wait.ms"))
 
@@ -248,7 +247,7 @@ class DelayedFetch:
 
     def __init__(
         self,
-        cluster: "Cluster",
+        cluster: "TopicsHost",
         targets: Sequence[FetchTarget],
         params: FetchParams,
         done: Callable[[Instant], None],

@@ -11,9 +11,8 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
     from fakebroker.core.logs.log import PartitionLog
-    from fakebroker.core.topics import Topic
+    from fakebroker.core.topics import Topic, TopicsHost
 
 
 class Job:
@@ -24,7 +23,7 @@ class Job:
     """
 
     def __init__(
-        self, cluster: "Cluster", work: Callable[[Instant], int | None], first_after_ms: int, interval_ms: int
+        self, cluster: "TopicsHost", work: Callable[[Instant], int | None], first_after_ms: int, interval_ms: int
     ) -> None:
         self._cluster = cluster
         self._work = work
@@ -72,7 +71,7 @@ class Job:
 class LogJobs:
     """The jobs of one cluster, and the logs that have ever been written to."""
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: "TopicsHost") -> None:
         self._cluster = cluster
         self._logs: dict[PartitionLog, None] = {}
         self._unwritten: dict[PartitionLog, None] = {}  # a verification began there (TX-6), nothing was written yet

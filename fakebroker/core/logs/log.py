@@ -13,6 +13,7 @@ from sortedcontainers import SortedDict
 from fakebroker.core.logs.aborted import AbortedTransaction, AbortedTransactions
 from fakebroker.core.logs.appends import AppendError, check_batch
 from fakebroker.core.logs.config import LogConfig
+from fakebroker.core.logs.host import LogPartition
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log_time_index import LogTimeIndex
 from fakebroker.core.logs.log_time_search import FoundOffset, search_batch, search_from
@@ -30,7 +31,6 @@ from fakebroker.records.search import max_timestamp_from
 
 if TYPE_CHECKING:
     from fakebroker.core.logs.request_scans import ScanBatch
-    from fakebroker.core.topics import Partition
 
 
 class Appended(NamedTuple):
@@ -49,7 +49,7 @@ class PartitionLog:
     in the middle of a Produce: nothing of the log may be half done when they are called.
     """
 
-    def __init__(self, partition: "Partition") -> None:
+    def __init__(self, partition: LogPartition) -> None:
         self.partition = partition
         self.name = f"{partition.topic.name}-{partition.index}"
         self.log_start_offset = 0

@@ -10,24 +10,38 @@ kip-211  the text of the proposal: an Empty group expires as a whole; such topic
 """
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.states import State
+from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.offsets.expiry import Aging
 from fakebroker.errors import InvalidArgument, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from enum import StrEnum
 
-    from fakebroker.core.groups.group import Group
     from fakebroker.release import Behaviours
     from fakebroker.settings import Settings
 
-    Policy = Callable[[ClassicGroup, int], Aging]  # the group and the retention in milliseconds
+    Policy = Callable[["AgingGroup", int], Aging]  # the group and the retention in milliseconds
 
 
-def _without_members(group: "ClassicGroup", retention_ms: int) -> Aging | None:
+class AgingGroup(Protocol):
+    """What expiry looks at in a group of any kind. `Group` implements it."""
+
+    state_ms: int
+    protocol_type: str | None
+    subscribed_topics: frozenset[str] | None
+
+    @property
+    def kind(self) -> GroupKind: ...
+
+    @property
+    def state(self) -> "StrEnum": ...
+
+
+def _without_members(group: AgingGroup, retention_ms: int) -> Aging | None:
     """The aging of a group without members (first and third row of EX-3); None for a group that has some."""
     if group.state != State.EMPTY:
         return None
@@ -43,16 +57,16 @@ def _simple(retention_ms: int) -> Aging:
     return Aging("EX-3", "a simple group: each offset counts from its commit", retention_ms)
 
 
-def _policy_2_0(group: "ClassicGroup", retention_ms: int) -> Aging:  # noqa: ARG001 - the group does not matter, that is the point
+def _policy_2_0(group: AgingGroup, retention_ms: int) -> Aging:  # noqa: ARG001 - the group does not matter, that is the point
     return Aging("EX-17", "each offset dies on its own timer, live members or not", retention_ms)
 
 
-def _policy_2_1(group: "ClassicGroup", retention_ms: int) -> Aging:
+def _policy_2_1(group: AgingGroup, retention_ms: int) -> Aging:
     empty = _without_members(group, retention_ms)
     return empty or Aging("EX-18", f"{group.state}: a group with members loses nothing", retention_ms, kept=True)
 
 
-def _policy_4_3(group: "ClassicGroup", retention_ms: int) -> Aging:
+def _policy_4_3(group: AgingGroup, retention_ms: int) -> Aging:
     empty = _without_members(group, retention_ms)
     if empty is not None:
         return empty
@@ -69,7 +83,7 @@ def _policy_4_3(group: "ClassicGroup", retention_ms: int) -> Aging:
     return Aging("EX-3", why, retention_ms, kept=True)
 
 
-def _kip_211_as_written(group: "ClassicGroup", retention_ms: int) -> Aging:
+def _kip_211_as_written(group: AgingGroup, retention_ms: int) -> Aging:
     empty = _without_members(group, retention_ms)
     if empty is not None:
         return empty._replace(rule="EX-14", whole_group=empty.base_ms is not None)
@@ -81,13 +95,13 @@ def _kip_211_as_written(group: "ClassicGroup", retention_ms: int) -> Aging:
     return Aging("EX-14", why, retention_ms, kept_topics=topics)
 
 
-def aging_of(group: "Group", policy: "Policy", retention_ms: int) -> Aging:
+def aging_of(group: AgingGroup, policy: "Policy", retention_ms: int) -> Aging:
     """How the offsets of a group of any kind age: a classic group's as `policy` says.
 
     In a consumer or streams group the state does not matter, nor when it became Empty: offsets of topics that no
     member reads age, each from its own commit (CGO-10).
     """
-    if isinstance(group, ClassicGroup):
+    if group.kind is GroupKind.CLASSIC:
         return policy(group, retention_ms)
     why = f"a {group.kind} group: topics that a member reads are kept, others count from their commits"
     return Aging("CGO-10", why, retention_ms, kept_topics=group.subscribed_topics or frozenset())

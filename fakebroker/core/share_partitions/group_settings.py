@@ -7,8 +7,7 @@ from fakebroker.core.groups.modern.config import group_config, group_config_int
 from fakebroker.core.share_partitions.acquisition import Limits
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
-    from fakebroker.core.node import Node
+    from fakebroker.core.share_state.asking import ShareStateNode
     from fakebroker.settings import Settings
 
 EARLIEST: Final = "earliest"
@@ -24,9 +23,9 @@ _ISO_DURATION: Final = re.compile(
 class ShareGroupSettings:
     """The configs of one group on one broker."""
 
-    def __init__(self, node: "Node", group_id: str) -> None:
+    def __init__(self, node: "ShareStateNode", group_id: str) -> None:
         self.group_id = group_id
-        self._cluster: Cluster = node.cluster
+        self._cluster = node.cluster
         self._settings: Settings = node.settings
 
     @property

@@ -7,7 +7,7 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
+    from fakebroker.core.share_state.asking import ShareStateNode
 
 
 class AcquisitionLock:
@@ -20,7 +20,7 @@ class AcquisitionLock:
 
     def __init__(
         self,
-        node: "Node",
+        node: "ShareStateNode",
         first_offset: int,
         last_offset: int,
         timed_out: Callable[["AcquisitionLock", Instant], None],

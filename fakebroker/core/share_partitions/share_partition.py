@@ -20,7 +20,7 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
+    from fakebroker.core.share_state.asking import ShareStateNode
     from fakebroker.core.topics import Partition
 
 Answer = Callable[[ErrorCode, str | None, Instant], None]
@@ -63,7 +63,7 @@ class SharePartition:
 
     def __init__(
         self,
-        node: "Node",
+        node: "ShareStateNode",
         key: SharePartitionKey,
         partition: "Partition",
         fenced: Callable[["SharePartition", Instant], None],

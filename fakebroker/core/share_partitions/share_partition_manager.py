@@ -15,8 +15,8 @@ from fakebroker.instant import Instant
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fakebroker.core.node import Node
     from fakebroker.core.share_partitions.acquisition import Acquired
+    from fakebroker.core.share_state.asking import ShareStateNode
     from fakebroker.core.topics import Partition, Topic
 
 
@@ -26,7 +26,7 @@ class SharePartitionManager:
     `groups_of` has for each connection the groups whose sessions it has opened.
     """
 
-    def __init__(self, node: "Node") -> None:
+    def __init__(self, node: "ShareStateNode") -> None:
         self.node = node
         self.sessions = ShareSessions(node.settings)
         self._partitions: dict[SharePartitionKey, SharePartition] = {}

@@ -6,10 +6,11 @@ to be asked again; never if the asking node's process ends meanwhile. A coordina
 five times, after 1, 2, 4 and 8 seconds. Kafka: `DefaultStatePersister`, `PersisterStateManager`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from fakebroker.core.coordinator.runtime.host import CoordinatorHost, CoordinatorNode
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.share_state.states import (
     NO_STATE,
@@ -24,7 +25,7 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
+    from fakebroker.core.share_state.coordinator import ShareCoordinator
     from fakebroker.core.share_state.shard import ShareStateShard
 
 _MOST_ATTEMPTS: Final = 5
@@ -39,8 +40,25 @@ _ASKED_AGAIN: Final = frozenset(
 )
 
 
+class ShareStateNode(CoordinatorNode, Protocol):
+    """A broker that asks, or keeps states, or both."""
+
+    @property
+    def cluster(self) -> "ShareStateCluster": ...
+
+    @property
+    def share_coordinator(self) -> "ShareCoordinator": ...
+
+
+class ShareStateCluster(CoordinatorHost, Protocol):
+    """The cluster of such brokers."""
+
+    @property
+    def nodes(self) -> Mapping[int, ShareStateNode]: ...
+
+
 def initialize(
-    node: "Node", key: SharePartition, state_epoch: int, start_offset: int, answer: CodeAnswer, now: Instant
+    node: "ShareStateNode", key: SharePartition, state_epoch: int, start_offset: int, answer: CodeAnswer, now: Instant
 ) -> None:
     """Create the state of a share partition, or begin it anew, with a start offset or NO_OFFSET (SGH-10, SGO-4).
 
@@ -54,7 +72,7 @@ def initialize(
     _begin(node, key, ask, _only_code(answer), now)
 
 
-def read(node: "Node", key: SharePartition, leader_epoch: int, answer: StateAnswer, now: Instant) -> None:
+def read(node: "ShareStateNode", key: SharePartition, leader_epoch: int, answer: StateAnswer, now: Instant) -> None:
     """Read a state as the leader of the partition, in `leader_epoch`: writers of earlier epochs are fenced (SGP-1).
 
     `answer` gets NONE and the state; or NO_STATE with INVALID_REQUEST (not initialized), FENCED_LEADER_EPOCH, or why no
@@ -67,7 +85,7 @@ def read(node: "Node", key: SharePartition, leader_epoch: int, answer: StateAnsw
     _begin(node, key, ask, answer, now)
 
 
-def write(node: "Node", key: SharePartition, change: StateWrite, answer: CodeAnswer, now: Instant) -> None:
+def write(node: "ShareStateNode", key: SharePartition, change: StateWrite, answer: CodeAnswer, now: Instant) -> None:
     """Store what has changed (SGK-10).
 
     `answer` gets NONE; or FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, INVALID_REQUEST (not initialized), or why no
@@ -80,7 +98,7 @@ def write(node: "Node", key: SharePartition, change: StateWrite, answer: CodeAns
     _begin(node, key, ask, _only_code(answer), now)
 
 
-def delete(node: "Node", key: SharePartition, answer: CodeAnswer, now: Instant) -> None:
+def delete(node: "ShareStateNode", key: SharePartition, answer: CodeAnswer, now: Instant) -> None:
     """Forget a state, if there is one (SGB-4).
 
     `answer` gets NONE, UNKNOWN_TOPIC_OR_PARTITION, or why no coordinator answered (`initialize`).
@@ -92,7 +110,7 @@ def delete(node: "Node", key: SharePartition, answer: CodeAnswer, now: Instant) 
     _begin(node, key, ask, _only_code(answer), now)
 
 
-def read_summary(node: "Node", key: SharePartition, answer: StateAnswer, now: Instant) -> None:
+def read_summary(node: "ShareStateNode", key: SharePartition, answer: StateAnswer, now: Instant) -> None:
     """Read a state without its batches (`batches` is empty) and without fencing anybody (SGO-1).
 
     `answer` gets NONE and the state, one with start offset NO_OFFSET if none is kept; or NO_STATE with
@@ -108,7 +126,7 @@ def read_summary(node: "Node", key: SharePartition, answer: StateAnswer, now: In
 class _Question(NamedTuple):
     """One question, which may have to be asked again."""
 
-    node: "Node"
+    node: "ShareStateNode"
     incarnation: int
     key: SharePartition
     ask: Callable[["ShareStateShard", StateAnswer, Instant], None]
@@ -117,7 +135,7 @@ class _Question(NamedTuple):
 
 
 def _begin(
-    node: "Node",
+    node: "ShareStateNode",
     key: SharePartition,
     ask: Callable[["ShareStateShard", StateAnswer, Instant], None],
     answer: StateAnswer,
@@ -134,7 +152,7 @@ def _ask(question: _Question, now: Instant) -> None:
         done(error.code, NO_STATE, now)
 
 
-def _shard(node: "Node", key: SharePartition, now: Instant) -> "ShareStateShard":
+def _shard(node: "ShareStateNode", key: SharePartition, now: Instant) -> "ShareStateShard":
     """Where the state is kept, as far as `node` knows and reaches it. The topic is made if need be.
 
     Raises KafkaError: COORDINATOR_NOT_AVAILABLE if there is no coordinator, NETWORK_EXCEPTION if it is not reached, and

@@ -3,24 +3,21 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
+from fakebroker.core.coordinator.runtime.host import CoordinatorNode
+from fakebroker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
 from fakebroker.core.share_state.loading import load_states
 from fakebroker.core.share_state.shard import ShareStateShard
 from fakebroker.core.topics import SHARE_GROUP_STATE
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition, Topic
 
 
-class ShareCoordinator(PartitionCoordinator[ShareStateShard]):
+class ShareCoordinator(PartitionCoordinator[ShareStateShard, CoordinatorNode]):
     """The share coordinator of one broker: a shard for each partition that it leads and has been asked for."""
 
     topic_name = SHARE_GROUP_STATE
-
-    def _of(self, node: "Node") -> "ShareCoordinator":
-        return node.share_coordinator
 
     def _new_shard(self, partition: "Partition", since: Instant) -> ShareStateShard:  # noqa: ARG002
         return ShareStateShard(self.node, partition)

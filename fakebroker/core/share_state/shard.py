@@ -6,7 +6,7 @@ knows no API and no version. Kafka: `ShareCoordinatorShard`.
 
 from typing import TYPE_CHECKING
 
-from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
+from fakebroker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.core.share_state.records import ShareStateRecord
 from fakebroker.core.share_state.states import (
     NO_EPOCH,
@@ -23,7 +23,7 @@ from fakebroker.instant import Instant
 from fakebroker.records.share_state_log import ShareStateEntry, ShareStateValue
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
+    from fakebroker.core.coordinator.runtime.host import CoordinatorNode
     from fakebroker.core.topics import Partition
 
 
@@ -37,7 +37,7 @@ class ShareStateShard(CoordinatorShard):
 
     write_timeout = "share.coordinator.write.timeout.ms"
 
-    def __init__(self, node: "Node", partition: "Partition") -> None:
+    def __init__(self, node: "CoordinatorNode", partition: "Partition") -> None:
         super().__init__(node, partition)
         self.states: dict[SharePartition, StoredState] = {}
 

@@ -4,21 +4,42 @@ Times are milliseconds of the monotonic reading. Kafka: `ClientMetricsManager`, 
 """
 
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol
 
 from fakebroker.core.telemetry.subscriptions import ClientIdentity, Wanted, subscription_id, wanted_of
 from fakebroker.errors import ErrorCode, KafkaError
-
-if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
-    from fakebroker.core.node import Node
 
 MOST_INSTANCES = 16_384  # that a broker remembers
 MOST_PUSHES = 10_000
 MOST_PUSHED_BYTES = 32 * 1024 * 1024
 _NEVER_MS = -(1 << 62)
 _ASKS_AGAIN = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+
+
+class TelemetryNode(Protocol):
+    """The broker that a client is connected to. `incarnation` counts its processes."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def incarnation(self) -> int: ...
+
+
+class TelemetryHost(Protocol):
+    """What the cluster knows of subscriptions. `Cluster` implements it."""
+
+    @property
+    def client_metrics(self) -> Mapping[str, Mapping[str, str]]:
+        """The configs of each subscription."""
+
+    @property
+    def client_metrics_changes(self) -> int:
+        """How often they were changed."""
+
+    def new_uuid(self) -> bytes:
+        """A random UUID."""
 
 
 class Push(NamedTuple):
@@ -77,7 +98,7 @@ class Instance:
 class ClientTelemetry:
     """The clients of all brokers, and what they pushed: the last `MOST_PUSHES`, or `MOST_PUSHED_BYTES` of them."""
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: TelemetryHost) -> None:
         self._cluster = cluster
         self._instances: dict[tuple[int, int, bytes], Instance] = {}  # by node, its process, and id
         self._pushes: deque[Push] = deque(maxlen=MOST_PUSHES)
@@ -87,7 +108,9 @@ class ClientTelemetry:
     def __iter__(self) -> Iterator[Push]:
         return iter(list(self._pushes))
 
-    def instance(self, node: "Node", connection_id: int, instance_id: bytes, identity: ClientIdentity) -> Instance:
+    def instance(
+        self, node: TelemetryNode, connection_id: int, instance_id: bytes, identity: ClientIdentity
+    ) -> Instance:
         """A client of a broker, made if it is not known; anew if the resources have changed since."""
         key = (node.id, node.incarnation, instance_id)
         known = self._instances.pop(key, None)

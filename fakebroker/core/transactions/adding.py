@@ -9,25 +9,25 @@ from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.transactions.shard import TransactionShard
+    from fakebroker.core.transactions.host import TransactionHost
 
 
-def begin(shard: "TransactionShard", transaction: Transaction, request: AddRequest, now: Instant) -> None:
+def begin(shard: "TransactionHost", transaction: Transaction, request: AddRequest, now: Instant) -> None:
     """The first partitions: the transaction begins now."""
     _add(shard, transaction, request, now.wall_ms, now)
 
 
-def add(shard: "TransactionShard", transaction: Transaction, request: AddRequest, now: Instant) -> None:
+def add(shard: "TransactionHost", transaction: Transaction, request: AddRequest, now: Instant) -> None:
     """More partitions in an open transaction."""
     _add(shard, transaction, request, transaction.start_ms, now)
 
 
-def refuse(_shard: "TransactionShard", _transaction: Transaction, request: AddRequest, _now: Instant) -> None:
+def refuse(_shard: "TransactionHost", _transaction: Transaction, request: AddRequest, _now: Instant) -> None:
     """The last transaction is not over yet."""
     request.answer(ErrorCode.CONCURRENT_TRANSACTIONS)
 
 
-def _add(shard: "TransactionShard", transaction: Transaction, request: AddRequest, start_ms: int, now: Instant) -> None:
+def _add(shard: "TransactionHost", transaction: Transaction, request: AddRequest, start_ms: int, now: Instant) -> None:
     partitions = dict.fromkeys((*transaction.partitions, *request.partitions))
     value = transaction.to_value(
         status=TransactionState.ONGOING,

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.logs.transaction_markers import write_marker
 from fakebroker.core.transactions.states import TransactionInput, TransactionState
 from fakebroker.core.transactions.transaction import Transaction
+from fakebroker.core.transactions.transaction_markers import write_marker
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 

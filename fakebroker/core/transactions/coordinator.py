@@ -2,24 +2,21 @@
 
 from typing import TYPE_CHECKING
 
-from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
+from fakebroker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
 from fakebroker.core.topics import TRANSACTION_STATE
+from fakebroker.core.transactions.host import TransactionNode
 from fakebroker.core.transactions.loading import load_transactions
 from fakebroker.core.transactions.shard import TransactionShard
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
 
 
-class TransactionCoordinator(PartitionCoordinator[TransactionShard]):
+class TransactionCoordinator(PartitionCoordinator[TransactionShard, TransactionNode]):
     """The transaction coordinator of one broker: a shard for each partition that it leads and has been asked for."""
 
     topic_name = TRANSACTION_STATE
-
-    def _of(self, node: "Node") -> "TransactionCoordinator":
-        return node.transactions
 
     def _new_shard(self, partition: "Partition", since: Instant) -> TransactionShard:
         return TransactionShard(self.node, partition, since)

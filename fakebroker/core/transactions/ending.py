@@ -14,7 +14,7 @@ from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.transactions.shard import TransactionShard
+    from fakebroker.core.transactions.host import TransactionHost
 
 _State = TransactionState
 
@@ -22,17 +22,17 @@ _State = TransactionState
 # -- EndTxn ------------------------------------------------------------------------------------------------------------
 
 
-def prepare_commit(shard: "TransactionShard", transaction: Transaction, request: EndRequest, now: Instant) -> None:
+def prepare_commit(shard: "TransactionHost", transaction: Transaction, request: EndRequest, now: Instant) -> None:
     """Decide that the open transaction is committed."""
     _prepare(shard, transaction, request, _State.PREPARE_COMMIT, transaction.start_ms, "EndTxn commit", now)
 
 
-def prepare_abort(shard: "TransactionShard", transaction: Transaction, request: EndRequest, now: Instant) -> None:
+def prepare_abort(shard: "TransactionHost", transaction: Transaction, request: EndRequest, now: Instant) -> None:
     """Decide that the open transaction is aborted."""
     _prepare(shard, transaction, request, _State.PREPARE_ABORT, transaction.start_ms, "EndTxn abort", now)
 
 
-def abort_nothing(shard: "TransactionShard", transaction: Transaction, request: EndRequest, now: Instant) -> None:
+def abort_nothing(shard: "TransactionHost", transaction: Transaction, request: EndRequest, now: Instant) -> None:
     """Abort with protocol 2 where nothing was begun: it raises the epoch all the same (TX-21).
 
     The producer may have sent data that arrives later, with the epoch that is fenced by this.
@@ -41,28 +41,28 @@ def abort_nothing(shard: "TransactionShard", transaction: Transaction, request: 
     _prepare(shard, transaction, request, _State.PREPARE_ABORT, now.wall_ms, reason, now)
 
 
-def repeated(_shard: "TransactionShard", transaction: Transaction, request: EndRequest, _now: Instant) -> None:
+def repeated(_shard: "TransactionHost", transaction: Transaction, request: EndRequest, _now: Instant) -> None:
     """It has ended that way already: the same answer as then."""
     request.answer(ErrorCode.NONE, transaction.producer)
 
 
-def ending(_shard: "TransactionShard", _transaction: Transaction, request: EndRequest, _now: Instant) -> None:
+def ending(_shard: "TransactionHost", _transaction: Transaction, request: EndRequest, _now: Instant) -> None:
     """Markers are on their way, and until they are all there Kafka does not look at what is asked (TX-2)."""
     request.answer(ErrorCode.CONCURRENT_TRANSACTIONS, NO_PRODUCER)
 
 
-def invalid(_shard: "TransactionShard", _transaction: Transaction, request: EndRequest, _now: Instant) -> None:
+def invalid(_shard: "TransactionHost", _transaction: Transaction, request: EndRequest, _now: Instant) -> None:
     """There is nothing to end, or it has ended the other way."""
     request.answer(ErrorCode.INVALID_TXN_STATE, NO_PRODUCER)
 
 
-def fenced(_shard: "TransactionShard", _transaction: Transaction, request: EndRequest, _now: Instant) -> None:
+def fenced(_shard: "TransactionHost", _transaction: Transaction, request: EndRequest, _now: Instant) -> None:
     """In this state the other of the two epochs is expected (TX-21)."""
     request.answer(ErrorCode.PRODUCER_FENCED, NO_PRODUCER)
 
 
 def _prepare(
-    shard: "TransactionShard",
+    shard: "TransactionHost",
     transaction: Transaction,
     request: EndRequest,
     state: TransactionState,
@@ -97,13 +97,13 @@ def _prepare(
 # -- without the producer ----------------------------------------------------------------------------------------------
 
 
-def abort_overdue(shard: "TransactionShard", transaction: Transaction, reason: str, now: Instant) -> None:
+def abort_overdue(shard: "TransactionHost", transaction: Transaction, reason: str, now: Instant) -> None:
     """Abort an open transaction, and fence its producer (TX-23). `reason` is for the journal."""
     abort_and_fence(shard, transaction, reason, lambda _code: None, now)
 
 
 def abort_and_fence(
-    shard: "TransactionShard",
+    shard: "TransactionHost",
     transaction: Transaction,
     reason: str,
     answer: Callable[[ErrorCode], None],
@@ -135,7 +135,7 @@ def abort_and_fence(
     shard.write(transaction, value, producer.epoch if is_tv2 else -1, reason, written, now)
 
 
-def complete(shard: "TransactionShard", transaction: Transaction, now: Instant) -> None:
+def complete(shard: "TransactionHost", transaction: Transaction, now: Instant) -> None:
     """All markers are written: the transaction is over (TX-2). With the last epoch, the next id comes into force."""
     committed = transaction.state is _State.PREPARE_COMMIT
     producer = transaction.following_producer

@@ -14,7 +14,7 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.transactions.shard import TransactionShard
+    from fakebroker.core.transactions.host import TransactionHost
 
 NO_EPOCH = -1
 
@@ -30,7 +30,7 @@ def is_known(transaction: Transaction, expected: Producer) -> bool:
     return expected.id == transaction.previous_producer_id and expected.is_exhausted
 
 
-def initialize(shard: "TransactionShard", transaction: Transaction, request: InitRequest, now: Instant) -> None:
+def initialize(shard: "TransactionHost", transaction: Transaction, request: InitRequest, now: Instant) -> None:
     """Hand out the next epoch, or at the last one a new producer id (PI-7, PI-8, PI-11)."""
     try:
         producer, last_epoch = _next(shard, transaction, request.expected)
@@ -53,7 +53,7 @@ def initialize(shard: "TransactionShard", transaction: Transaction, request: Ini
     shard.write(transaction, value, last_epoch, f"InitProducerId gave epoch {producer.epoch}", written, now)
 
 
-def _next(shard: "TransactionShard", transaction: Transaction, expected: Producer | None) -> tuple[Producer, int]:
+def _next(shard: "TransactionHost", transaction: Transaction, expected: Producer | None) -> tuple[Producer, int]:
     """The producer to hand out, and the epoch that a repetition may carry, -1 for none.
 
     Raises KafkaError: PRODUCER_FENCED, and UNKNOWN_SERVER_ERROR where Kafka finds no epoch to hand out.
@@ -73,7 +73,7 @@ def _next(shard: "TransactionShard", transaction: Transaction, expected: Produce
     raise KafkaError(ErrorCode.PRODUCER_FENCED, f"epoch {expected.epoch}, {producer.epoch} is in force")
 
 
-def fence(shard: "TransactionShard", transaction: Transaction, request: InitRequest, now: Instant) -> None:
+def fence(shard: "TransactionHost", transaction: Transaction, request: InitRequest, now: Instant) -> None:
     """End the open transaction first: the producer before is fenced, the new one has to come again (PI-10)."""
 
     def written(code: ErrorCode) -> None:
@@ -82,6 +82,6 @@ def fence(shard: "TransactionShard", transaction: Transaction, request: InitRequ
     abort_and_fence(shard, transaction, "a new producer asked for its id", written, now)
 
 
-def concurrent(_shard: "TransactionShard", _transaction: Transaction, request: InitRequest, _now: Instant) -> None:
+def concurrent(_shard: "TransactionHost", _transaction: Transaction, request: InitRequest, _now: Instant) -> None:
     """The last transaction is not over yet (PI-10)."""
     request.answer(ErrorCode.CONCURRENT_TRANSACTIONS, NO_PRODUCER)

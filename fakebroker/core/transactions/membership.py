@@ -5,8 +5,9 @@ Produce and TxnOffsetCommit ask before they append (TX-6, TX-11, TX-13). Kafka: 
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from fakebroker.core.coordinator.runtime.host import CoordinatorHost, CoordinatorNode
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.topics import TRANSACTION_STATE
 from fakebroker.core.transactions.producer import Producer
@@ -15,15 +16,32 @@ from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import TopicPartition
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
+    from fakebroker.core.transactions.coordinator import TransactionCoordinator
 
 Codes = Mapping[TopicPartition, ErrorCode]
+
+
+class MembershipNode(CoordinatorNode, Protocol):
+    """A broker that leads partitions, or coordinates transactions, or both."""
+
+    @property
+    def cluster(self) -> "MembershipCluster": ...
+
+    @property
+    def transactions(self) -> "TransactionCoordinator": ...
+
+
+class MembershipCluster(CoordinatorHost, Protocol):
+    """The cluster of such brokers."""
+
+    @property
+    def nodes(self) -> Mapping[int, MembershipNode]: ...
 
 
 class _Question(NamedTuple):
     """One question, which may have to be asked again."""
 
-    node: "Node"
+    node: "MembershipNode"
     incarnation: int
     transactional_id: str
     producer: Producer
@@ -34,7 +52,7 @@ class _Question(NamedTuple):
 
 
 def ask_coordinator(
-    node: "Node",
+    node: "MembershipNode",
     transactional_id: str,
     producer: Producer,
     partitions: Sequence[TopicPartition],
@@ -79,7 +97,7 @@ def _ask(question: _Question, now: Instant) -> None:
     shard.add_partitions(question.transactional_id, question.producer, question.partitions, added, now, is_tv2=True)
 
 
-def _coordinator(node: "Node", transactional_id: str) -> "Node":
+def _coordinator(node: "MembershipNode", transactional_id: str) -> "MembershipNode":
     """The node that coordinates the transactional id, as far as `node` knows and reaches it.
 
     Raises KafkaError: INVALID_REQUEST for an empty id, COORDINATOR_NOT_AVAILABLE if there is none, NETWORK_EXCEPTION if

@@ -7,7 +7,7 @@ always does at once. A shard knows no API and no version. Kafka: `TransactionCoo
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
+from fakebroker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.core.events import TransactionTransition
 from fakebroker.core.transactions.completion import Completions
 from fakebroker.core.transactions.initialization import NO_EPOCH, is_known
@@ -25,8 +25,8 @@ from fakebroker.records.transaction_log import TransactionValue
 
 if TYPE_CHECKING:
     from fakebroker.core.logs.pending_batches import DeferredRecords
-    from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
+    from fakebroker.core.transactions.host import TransactionCluster, TransactionNode
 
 _In = TransactionInput
 
@@ -38,8 +38,10 @@ class TransactionShard(CoordinatorShard):
     """
 
     write_timeout = "request.timeout.ms"
+    node: "TransactionNode"
+    cluster: "TransactionCluster"
 
-    def __init__(self, node: "Node", partition: "Partition", since: Instant) -> None:
+    def __init__(self, node: "TransactionNode", partition: "Partition", since: Instant) -> None:
         """`since` is when the node became the coordinator: periodic passes run at whole intervals from there."""
         super().__init__(node, partition)
         self.transactions: dict[str, Transaction] = {}

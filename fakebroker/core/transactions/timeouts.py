@@ -6,7 +6,7 @@ Times of day are compared, so moving the clock does it (TX-23, TX-24). Kafka: `T
 
 from typing import TYPE_CHECKING
 
-from fakebroker.core.coordinator.passes import Passes, PassGrid
+from fakebroker.core.coordinator.runtime.passes import Passes, PassGrid
 from fakebroker.core.transactions.records import ForgottenIds, in_batches
 from fakebroker.core.transactions.states import ENDING, TransactionInput, TransactionState
 from fakebroker.core.transactions.transaction import Transaction

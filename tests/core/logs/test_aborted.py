@@ -11,7 +11,7 @@ from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.stale_view import StaleView
 from fakebroker.records.batch import parse_header, peek, read_records
 from fakebroker.records.markers import ControlRecordType, control_record_type
-from tests.support.logs import NOW, LogsCluster, batch
+from tests.support.logs import NOW, LogsCluster, batch, partition_of
 from tests.support.time import T0
 
 _LARGE = b"v" * 3000  # more than one such batch lies between two entries of an index (4096 bytes)
@@ -37,10 +37,10 @@ def write(log: PartitionLog, producer_id: int, value: bytes = b"v") -> int:
 
 def read(log: PartitionLog, offset: int, max_bytes: int = 1 << 30, *, at_least_one: bool = True) -> LogReadResult:
     """What a read_committed consumer gets."""
-    cluster = log.partition.topic.cluster
-    params = FetchParams(log.partition.leader, 0, 0, max_bytes, read_committed=True)
-    fetch = PartitionFetch(log.partition.topic.name, bytes(16), 0, offset, max_bytes)
-    return read_partition(cluster, fetch, log.partition, params, max_bytes, at_least_one)
+    partition = partition_of(log)
+    params = FetchParams(partition.leader, 0, 0, max_bytes, read_committed=True)
+    fetch = PartitionFetch(partition.topic.name, bytes(16), 0, offset, max_bytes)
+    return read_partition(partition.topic.cluster, fetch, partition, params, max_bytes, at_least_one)
 
 
 @pytest.mark.rules("FT-15")
@@ -192,8 +192,8 @@ def test_a_broker_that_was_replaced() -> None:
     log = lab.log()
     transaction(log, 1, commit=False)
     write(log, 2)
-    partition = log.partition
-    partition.stale_views[partition.leader] = StaleView(partition)
+    partition = partition_of(log)
+    partition.stale_views[partition.leader] = StaleView(partition.leader, partition.leader_epoch, partition.isr, log)
     log.append_marker(2, 0, NOW, commit=True, coordinator_epoch=0)
 
     result = read(log, 0)

@@ -8,6 +8,7 @@ before a group is found (`core/coordinator`). Kafka: `GroupMetadataManager`, bef
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.core.events import MOVED
 from fakebroker.core.groups.classic import rebalance
 from fakebroker.core.groups.classic.group_metadata import PROTOCOL_TYPE_CONSUMER, GroupMetadata
 from fakebroker.core.groups.classic.holds import Hold, Phase
@@ -23,7 +24,6 @@ from fakebroker.core.groups.classic.messages import (
 )
 from fakebroker.core.groups.classic.states import GroupInput, State, Trigger
 from fakebroker.core.groups.classic.table import HANDLERS
-from fakebroker.core.groups.group import MOVED
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue

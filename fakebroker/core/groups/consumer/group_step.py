@@ -15,7 +15,7 @@ from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssign
 from fakebroker.core.groups.consumer.messages import TopicPartitions
 from fakebroker.core.groups.consumer.patterns import check_pattern
 from fakebroker.core.groups.consumer.reconciliation import Goal, reconcile
-from fakebroker.core.groups.consumer.topic_ids import TopicIds
+from fakebroker.core.groups.consumer.subscriptions import TopicIds
 from fakebroker.core.groups.modern.assignments import (
     Assignment,
     AssignorGroup,

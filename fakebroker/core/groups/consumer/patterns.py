@@ -7,9 +7,11 @@ group new topics to assign. Kafka: `GroupMetadataManager.maybeUpdateRegularExpre
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.groups.consumer import records
+from fakebroker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.java_hash_map import JavaHashMap, JavaHashSet
 from fakebroker.core.pace import Pace
@@ -17,20 +19,12 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
+    from fakebroker.core.groups.consumer.stored_group import StoredGroup
     from fakebroker.records.group_records import GroupRecord
 
 SHORTEST_PAUSE_MS: Final = 10_000  # between two resolutions of a group's patterns; a constant in Kafka, too
 STATES_PER_STEP: Final = 5_000  # of the patterns' machines that one step looks at
 NEVER_MS: Final = -(2**63)
-
-
-class ResolvedPattern(NamedTuple):
-    """What a pattern was resolved to: the record of type 16. `topics` are sorted."""
-
-    topics: tuple[str, ...]
-    version: int
-    resolved_ms: int
 
 
 def check_pattern(pattern: str) -> None:
@@ -57,7 +51,7 @@ class PatternResolver:
 
     __slots__ = ("_group", "_running", "_seen_creation")
 
-    def __init__(self, group: "ConsumerGroup") -> None:
+    def __init__(self, group: "StoredGroup") -> None:
         self._group = group
         self._running: Deadline | None = None
         self._seen_creation = group.host.topics.last_creation
@@ -123,8 +117,6 @@ class PatternResolver:
 
     def _records(self, resolved: Mapping[str, ResolvedPattern], *, is_changed: bool) -> "list[GroupRecord]":
         """The patterns, and the group epoch if it is bumped."""
-        from fakebroker.core.groups.consumer import records
-
         group = self._group
         group_id = group.group_id
         in_order: JavaHashMap[str, ResolvedPattern] = JavaHashMap(expected=len(resolved))
@@ -138,7 +130,7 @@ class PatternResolver:
         return made
 
 
-def _topics_of(group: "ConsumerGroup", pattern: str) -> tuple[str, ...]:
+def _topics_of(group: "StoredGroup", pattern: str) -> tuple[str, ...]:
     known = group.patterns.get(pattern)
     return () if known is None else known.topics
 

@@ -9,8 +9,8 @@ from fakebroker.core.groups.consumer.member import (
     MemberMetadata,
     StampedPartitions,
 )
-from fakebroker.core.groups.consumer.patterns import ResolvedPattern
 from fakebroker.core.groups.consumer.states import MemberState
+from fakebroker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.core.groups.modern.assignments import Assignment
 from fakebroker.records import consumer_group_schema as schema
 from fakebroker.records.group_records import GroupRecord

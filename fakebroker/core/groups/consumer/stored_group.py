@@ -6,9 +6,8 @@ from typing import Any
 from fakebroker.core.groups.consumer import records
 from fakebroker.core.groups.consumer.assignors import preferred_assignor
 from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
-from fakebroker.core.groups.consumer.patterns import ResolvedPattern
 from fakebroker.core.groups.consumer.states import GroupState, member_state_text
-from fakebroker.core.groups.consumer.subscriptions import Subscriptions
+from fakebroker.core.groups.consumer.subscriptions import ResolvedPattern, Subscriptions
 from fakebroker.core.groups.consumer.table import GROUP_STATES
 from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.kinds import GroupKind

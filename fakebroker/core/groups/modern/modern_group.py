@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.events import GroupEpochBumped, Transition
-from fakebroker.core.groups.group import MOVED, Group
+from fakebroker.core.events import MOVED, GroupEpochBumped, Transition
+from fakebroker.core.groups.group import Group
 from fakebroker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.errors import KafkaError

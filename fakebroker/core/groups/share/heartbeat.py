@@ -3,8 +3,6 @@
 All records of a heartbeat are one batch. What it is answered follows from the group as it is after them.
 """
 
-from typing import TYPE_CHECKING
-
 from fakebroker.core.events import AssignmentComputed
 from fakebroker.core.groups.modern.assignments import same_partitions
 from fakebroker.core.groups.modern.heartbeats import (
@@ -17,18 +15,15 @@ from fakebroker.core.groups.modern.heartbeats import (
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.heartbeat_step import HeartbeatStep
-from fakebroker.core.groups.share.initialization import begin_initialization
+from fakebroker.core.groups.share.initialization import ShareGroupHost, begin_initialization
 from fakebroker.core.groups.share.member import MemberMetadata, ShareMember
 from fakebroker.core.groups.share.messages import LEAVE_EPOCH, HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.groups.share.share_group import ASSIGNOR_NAME, ShareGroup
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
-if TYPE_CHECKING:
-    from fakebroker.core.coordinator.shard import Shard
 
-
-def heartbeat(shard: "Shard", request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
+def heartbeat(shard: ShareGroupHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
     """Serve a heartbeat; its records are written when this returns.
 
     Answers GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED, or what a failed write
@@ -52,7 +47,7 @@ def remove_member(group: ShareGroup, member_id: str, now: Instant, reason: str) 
     group.write(removal, now, reason)
 
 
-def _leave(shard: "Shard", request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
+def _leave(shard: ShareGroupHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
     group = group_for_heartbeat(shard, ShareGroup, request.group_id, now, may_create=False, may_replace_classic=False)
     if request.member_id not in group.members:
         raise unknown_member(group, request.member_id)
@@ -60,7 +55,7 @@ def _leave(shard: "Shard", request: HeartbeatRequest, now: Instant) -> Heartbeat
     return HeartbeatAnswer(member_id=request.member_id, member_epoch=LEAVE_EPOCH)
 
 
-def _join_or_go_on(shard: "Shard", request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
+def _join_or_go_on(shard: ShareGroupHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
     joins = request.member_epoch == JOIN_EPOCH
     group = group_for_heartbeat(shard, ShareGroup, request.group_id, now, may_create=joins, may_replace_classic=False)
     before = _member(shard, group, request)
@@ -83,7 +78,7 @@ def _join_or_go_on(shard: "Shard", request: HeartbeatRequest, now: Instant) -> H
     )
 
 
-def _member(shard: "Shard", group: ShareGroup, request: HeartbeatRequest) -> ShareMember:
+def _member(shard: ShareGroupHost, group: ShareGroup, request: HeartbeatRequest) -> ShareMember:
     """The member as it was before the heartbeat; a new one as if it had told nothing. Raises KafkaError."""
     member = group.members.get(request.member_id)
     most = shard.settings.get_int("group.share.max.size")

@@ -5,9 +5,10 @@ Kafka: `GroupCoordinatorService.persisterInitialize`.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.gathering import Gathering
 from fakebroker.core.groups.share.share_group import ShareGroup
@@ -18,12 +19,20 @@ from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.coordinator.shard import Shard
+    from fakebroker.core.share_state.asking import ShareStateNode
 
 Codes = Mapping[SharePartition, ErrorCode]
 
 
-def begin_initialization(shard: "Shard", group: ShareGroup, partitions: Partitions, now: Instant) -> None:
+class ShareGroupHost(GroupsHost, Protocol):
+    """A host of share groups. `Shard` implements it."""
+
+    @property
+    def node(self) -> "ShareStateNode":
+        """The broker that asks for the states of share partitions."""
+
+
+def begin_initialization(shard: ShareGroupHost, group: ShareGroup, partitions: Partitions, now: Instant) -> None:
     """Ask for the states of these partitions at the same instant, after the answer that is being made now."""
     if not partitions:
         return
@@ -40,7 +49,7 @@ def begin_initialization(shard: "Shard", group: ShareGroup, partitions: Partitio
 
 
 def initialize(
-    shard: "Shard",
+    shard: ShareGroupHost,
     start_offsets: Mapping[SharePartition, int],
     epoch: int,
     answer: Callable[[Codes, Instant], None],
@@ -55,7 +64,7 @@ def initialize(
         asking.initialize(shard.node, key, epoch, start_offset, gathering.one_for(key), now)
 
 
-def note(shard: "Shard", group: ShareGroup, partitions: Partitions, is_success: bool, now: Instant) -> None:
+def note(shard: ShareGroupHost, group: ShareGroup, partitions: Partitions, is_success: bool, now: Instant) -> None:
     """Write what came of it, unless the group is gone: all of them have a state now, or none of them counts."""
     if group.is_dead or shard.group(group.group_id) is not group:
         return
@@ -73,5 +82,5 @@ def keys_of(group_id: str, partitions: Partitions) -> list[SharePartition]:
     ]
 
 
-def _initialized(shard: "Shard", group: ShareGroup, partitions: Partitions, codes: Codes, now: Instant) -> None:
+def _initialized(shard: ShareGroupHost, group: ShareGroup, partitions: Partitions, codes: Codes, now: Instant) -> None:
     note(shard, group, partitions, not any(codes.values()), now)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core.groups.modern.heartbeats import group_for_heartbeat
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.gathering import Gathering
-from fakebroker.core.groups.share.initialization import Codes, initialize, keys_of, note
+from fakebroker.core.groups.share.initialization import Codes, ShareGroupHost, initialize, keys_of, note
 from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.groups.share.state_partitions import Partitions, TopicPartitions
 from fakebroker.core.share_state import asking
@@ -19,14 +19,13 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.coordinator.shard import Shard
-    from fakebroker.core.node import Node
+    from fakebroker.core.share_state.asking import ShareStateNode
 
 TopicCodes = Mapping[bytes, ErrorCode]  # by topic id
 
 
 def alter_offsets(
-    shard: "Shard",
+    shard: ShareGroupHost,
     group_id: str,
     start_offsets: Mapping[SharePartition, int],
     answer: Callable[[Codes, Instant], None],
@@ -52,7 +51,7 @@ def alter_offsets(
 
 
 def delete_offsets(
-    shard: "Shard",
+    shard: ShareGroupHost,
     group_id: str,
     topic_ids: Iterable[bytes],
     answer: Callable[[TopicCodes, Instant], None],
@@ -81,7 +80,7 @@ def delete_offsets(
 
 
 def delete_all_states(
-    shard: "Shard", group: ShareGroup, answer: Callable[[ErrorCode, Instant], None], now: Instant
+    shard: ShareGroupHost, group: ShareGroup, answer: Callable[[ErrorCode, Instant], None], now: Instant
 ) -> None:
     """Forget all states of an Empty group before it is deleted (SGL-3). `answer` gets NONE or the first error."""
     known = group.state_partitions
@@ -101,7 +100,7 @@ def delete_all_states(
 
 
 def describe_states(
-    node: "Node",
+    node: "ShareStateNode",
     keys: Iterable[SharePartition],
     answer: Callable[[Mapping[SharePartition, tuple[ErrorCode, ShareState]], Instant], None],
     now: Instant,
@@ -119,7 +118,7 @@ def describe_states(
 
 
 def _delete_states(
-    shard: "Shard", keys: Iterable[SharePartition], answer: Callable[[Codes, Instant], None], now: Instant
+    shard: ShareGroupHost, keys: Iterable[SharePartition], answer: Callable[[Codes, Instant], None], now: Instant
 ) -> None:
     gathering = Gathering(keys, answer)
     if not gathering.codes:
@@ -128,14 +127,14 @@ def _delete_states(
         asking.delete(shard.node, key, gathering.one_for(key), now)
 
 
-def _empty_group(shard: "Shard", group_id: str, now: Instant, *, may_create: bool) -> ShareGroup:
+def _empty_group(shard: ShareGroupHost, group_id: str, now: Instant, *, may_create: bool) -> ShareGroup:
     group = group_for_heartbeat(shard, ShareGroup, group_id, now, may_create=may_create, may_replace_classic=False)
     if not group.is_empty:
         raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"share group {group_id!r} has members")
     return group
 
 
-def _partitions_of(shard: "Shard", keys: Iterable[SharePartition]) -> Partitions:
+def _partitions_of(shard: ShareGroupHost, keys: Iterable[SharePartition]) -> Partitions:
     """The partitions by topic, with the topics' names; they exist."""
     indexes: dict[bytes, list[int]] = {}
     for key in keys:

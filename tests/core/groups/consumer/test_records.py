@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from fakebroker.core.groups.consumer import records
 from fakebroker.core.groups.consumer.member import ClassicMetadata, CurrentAssignment, MemberMetadata
-from fakebroker.core.groups.consumer.patterns import ResolvedPattern
 from fakebroker.core.groups.consumer.states import MemberState
+from fakebroker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.records.group_records import GroupRecord, read_group_record
 from tests.support.consumer_groups import OneConsumerGroup
 

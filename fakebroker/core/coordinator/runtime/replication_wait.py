@@ -8,7 +8,7 @@ from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
+    from fakebroker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 
 
 class ReplicationWait:

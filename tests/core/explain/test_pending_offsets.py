@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakebroker.core.offsets.explain_pending import PendingExplanation
+from fakebroker.core.explain.pending_offsets import PendingExplanation
 from fakebroker.testclient.scripted_client import ScriptedClient
 from fakebroker.virtual_broker import START_WALL_MS, VirtualBroker
 

@@ -4,20 +4,52 @@ For the transaction coordinator's own completion, and for WriteTxnMarkers of oth
 handleWriteTxnMarkersRequest`, `GroupCoordinator.completeTransaction`.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
+from fakebroker.core.coordinator.runtime.host import CoordinatorHost, CoordinatorNode
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
     from fakebroker.core.topics import Partition
     from fakebroker.core.transactions.producer import Producer
 
 
+class MarkedGroups(Protocol):
+    """The groups of one partition of `__consumer_offsets`, with offsets that are pending in transactions."""
+
+    def end_transaction(
+        self, producer: "Producer", *, commit: bool, coordinator_epoch: int, now: Instant, is_tv2: bool
+    ) -> int:
+        """Append the marker of a transaction, and complete its pending offsets (WM-5); returns the marker's offset."""
+
+
+class MarkedCoordinator(Protocol):
+    """The group coordinator of a broker."""
+
+    @property
+    def shards(self) -> Mapping[int, MarkedGroups]:
+        """What it has loaded, by the index of the partition."""
+
+
+class MarkerNode(CoordinatorNode, Protocol):
+    """A broker that markers are written on."""
+
+    @property
+    def coordinator(self) -> MarkedCoordinator: ...
+
+
+class MarkerCluster(CoordinatorHost, Protocol):
+    """The cluster that markers are written in."""
+
+    @property
+    def nodes(self) -> Mapping[int, MarkerNode]: ...
+
+
 def write_marker(
-    cluster: "Cluster",
+    cluster: MarkerCluster,
     partition: "Partition",
     producer: "Producer",
     *,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.dates import date_text
-from fakebroker.core.transactions.explain import next_abort_ms
+from fakebroker.core.explain.transactions import next_abort_ms
 from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.records.offsets_topic import OFFSET
 

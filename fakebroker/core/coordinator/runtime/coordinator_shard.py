@@ -4,14 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from fakebroker.core.coordinator.replication_wait import ReplicationWait
-from fakebroker.core.coordinator.stranded_log import StrandedLog
+from fakebroker.core.coordinator.runtime.replication_wait import ReplicationWait
+from fakebroker.core.coordinator.runtime.stranded_log import StrandedLog
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.node import Node
+    from fakebroker.core.coordinator.runtime.host import CoordinatorNode
     from fakebroker.core.stale_view import StaleView
     from fakebroker.core.topics import Partition
 
@@ -26,7 +26,7 @@ class CoordinatorShard(ABC):
     write_timeout: ClassVar[str]
     """The setting that says how long a write may wait for replicas, in milliseconds."""
 
-    def __init__(self, node: "Node", partition: "Partition") -> None:
+    def __init__(self, node: "CoordinatorNode", partition: "Partition") -> None:
         cluster = node.cluster
         self.node = node
         self.settings = node.settings

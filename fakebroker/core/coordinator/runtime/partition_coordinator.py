@@ -12,29 +12,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
+from fakebroker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
+from fakebroker.core.coordinator.runtime.host import CoordinatorHost, CoordinatorNode
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.events import CoordinatorMoved
-from fakebroker.core.groups.group import MOVED
+from fakebroker.core.events import MOVED, CoordinatorMoved
 from fakebroker.core.java_hash import partition_of
 from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
-    from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition, Topic
 
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
+NodeT = TypeVar("NodeT", bound=CoordinatorNode)
 
 
-class PartitionCoordinator(ABC, Generic[ShardT]):
+class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
     """A coordinator of one broker: a shard for each partition that it leads and has been asked for."""
 
     topic_name: ClassVar[str]
     """The internal topic whose partitions are coordinated."""
 
-    def __init__(self, cluster: "Cluster", node: "Node") -> None:
+    def __init__(self, cluster: CoordinatorHost, node: NodeT) -> None:
         self.cluster = cluster
         self.node = node
         self.shards: dict[int, ShardT] = {}
@@ -43,10 +42,6 @@ class PartitionCoordinator(ABC, Generic[ShardT]):
         self._loads: dict[int, Deadline] = {}
         cluster.topics.on_deleted.append(self._on_topic_deleted)
         cluster.topics.on_leader_changed.append(self.leader_changed)
-
-    @abstractmethod
-    def _of(self, node: "Node") -> "PartitionCoordinator[ShardT]":
-        """The coordinator of the same kind on another broker."""
 
     @abstractmethod
     def _new_shard(self, partition: "Partition", since: Instant) -> ShardT:
@@ -224,5 +219,11 @@ class PartitionCoordinator(ABC, Generic[ShardT]):
         elif partition.has_log and self.node.has_process:
             for node in self.cluster.nodes.values():
                 if node.id not in partition.stale_views:
-                    self._of(node).unload(partition.index, now)
+                    self._unload_on(node, partition.index, now)
             self.load(partition.index, now, self.node.settings.get_int("fakebroker.coordinator.load.ms"))
+
+    def _unload_on(self, node: CoordinatorNode, partition: int, now: Instant) -> None:
+        """Unload a partition on any broker; its coordinator of this kind may not be made yet."""
+        for coordinator in node.coordinators:
+            if coordinator.topic_name == self.topic_name:
+                coordinator.unload(partition, now)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.core.dates import date_text
+from fakebroker.core.explain.share_partitions import SharePartitionView, share_partitions_of
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.share.share_group import ShareGroup
-from fakebroker.core.share_partitions.view import SharePartitionView, share_partitions_of
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 

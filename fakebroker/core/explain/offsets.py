@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.dates import date_text, span_text
-from fakebroker.core.groups.explain_members import Reconciliation, explain_members
+from fakebroker.core.explain.members import Reconciliation, explain_members
+from fakebroker.core.explain.pending_offsets import PendingExplanation, explain_pending
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.offsets.expiry import Aging, evaluate
 from fakebroker.core.offsets.expiry_policies import aging_of, configured_policy, policy_named
-from fakebroker.core.offsets.explain_pending import PendingExplanation, explain_pending
 from fakebroker.core.offsets.group_offsets import NEVER
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.records.offsets_topic import CommittedOffset

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fakebroker.core.offsets import cleanup
+from fakebroker.core.coordinator import cleanup
 from fakebroker.core.offsets.expiry import due_ms
 from fakebroker.instant import Instant
 from tests.support.offsets import PASS, WEEK, OffsetsCluster

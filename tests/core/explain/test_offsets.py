@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakebroker.core.explain.offsets import OffsetExplanation, side_by_side
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expirations import Expirations, OffsetsExpired
 from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
-from fakebroker.core.offsets.explain import OffsetExplanation, side_by_side
 from fakebroker.errors import InvalidArgument
 from tests.core.offsets.histories import DURATIONS, STEPS, take
 from tests.support.offsets import WEEK, OffsetsCluster

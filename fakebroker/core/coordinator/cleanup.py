@@ -9,7 +9,7 @@ what is due and not what there is, and passes at which nothing can be due are le
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from fakebroker.core.coordinator.passes import PassGrid
+from fakebroker.core.coordinator.runtime.passes import PassGrid
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expirations import OffsetsExpired

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.coordinator.passes import Passes, PassGrid
+from fakebroker.core.coordinator.runtime.passes import Passes, PassGrid
 from fakebroker.core.deadlines import Timers
 from fakebroker.instant import Instant
 from tests.support.time import START, TimeDriven

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fakebroker.core.logs.transaction_markers import write_marker
 from fakebroker.core.node import NodeState
 from fakebroker.core.topics import Partition
 from fakebroker.core.transactions.producer import Producer
+from fakebroker.core.transactions.transaction_markers import write_marker
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import stored_offset
 from tests.support.logs import LogsCluster, batch
