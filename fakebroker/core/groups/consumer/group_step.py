@@ -28,7 +28,7 @@ from fakebroker.core.groups.modern.assignments import (
 )
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
-from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from fakebroker.core.groups.consumer.states import MemberState
 from fakebroker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.core.groups.modern.assignments import closed, opened
 from fakebroker.core.groups.modern.member_table import MemberTable
-from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.core.java_hash import hash_map_order
 from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant

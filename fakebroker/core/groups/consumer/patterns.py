@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.consumer import records
 from fakebroker.core.groups.consumer.subscriptions import ResolvedPattern
-from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.core.java_hash_map import JavaHashMap, JavaHashSet
 from fakebroker.core.pace import Pace
 from fakebroker.errors import ErrorCode, KafkaError

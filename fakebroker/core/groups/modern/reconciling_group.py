@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Protocol
 
 from fakebroker.core.events import MemberTransition
 from fakebroker.core.groups.host import GroupsHost
-from fakebroker.core.groups.modern import offset_rules
 from fakebroker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.core.groups.modern.modern_group import RETRY_MS, ModernGroup
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
+_FIRST_VERSION = 9  # of OffsetCommit, in which a member of a newer protocol may commit (CGO-4)
 LEFT_EPOCH = -1  # what the journal says is the epoch of one who is no member any more
 
 
@@ -114,23 +114,49 @@ class ReconcilingGroup(ModernGroup):
         super().end_timers()
         self.rebalance_timers.end_all()
 
-    # -- offsets -------------------------------------------------------------------------------------------------------
+    # -- offsets: Kafka's `validateOffsetCommit` and `validateOffsetFetch` ---------------------------------------------
 
     def error_for_commit(self, member_id: str, instance_id: str | None, epoch: int, version: int) -> ErrorCode:  # noqa: ARG002
-        """The error that an OffsetCommit of that version is answered with, or NONE; the instance id does not matter."""
-        return offset_rules.error_for_commit(self, member_id, epoch, version)
+        """The error that an OffsetCommit of that version is answered with, or NONE (CGO-1 to CGO-4, STO-1).
+
+        The instance id does not matter.
+        """
+        if epoch < 0 and self.is_empty:
+            return ErrorCode.NONE
+        member = self.members.get(member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if version < _FIRST_VERSION and not self.is_classic(member):
+            return ErrorCode.UNSUPPORTED_VERSION
+        return self._error_for_epoch(member, epoch)
 
     def error_for_txn_commit(self, member_id: str, instance_id: str | None, epoch: int) -> ErrorCode:
-        """The error that a TxnOffsetCommit is answered with, or NONE."""
-        return offset_rules.error_for_txn_commit(self, member_id, instance_id, epoch)
+        """The error that a TxnOffsetCommit is answered with, or NONE (CGO-4); it need not name a member."""
+        if epoch == -1 and not member_id and instance_id is None:
+            return ErrorCode.NONE
+        code = self.error_for_commit(member_id, instance_id, epoch, _FIRST_VERSION)
+        return ErrorCode.ILLEGAL_GENERATION if code is ErrorCode.STALE_MEMBER_EPOCH else code
 
     def is_late_commit(self, member_id: str, epoch: int) -> bool:
         """Whether the member had that epoch, which is not its epoch any more: then partitions decide (CGO-5)."""
-        return offset_rules.is_late_commit(self, member_id, epoch)
+        member = self.members.get(member_id)
+        return member is not None and epoch < member.epoch
 
     def error_for_offset_fetch(self, member_id: str | None, epoch: int) -> ErrorCode:
-        """The error that an OffsetFetch is answered with, or NONE."""
-        return offset_rules.error_for_fetch(self, member_id, epoch)
+        """The error that an OffsetFetch is answered with, or NONE (CGO-7, STO-1).
+
+        An epoch without a member id is UNKNOWN_SERVER_ERROR: Kafka fails to look up the null.
+        """
+        if member_id is None:
+            return ErrorCode.NONE if epoch < 0 else ErrorCode.UNKNOWN_SERVER_ERROR
+        member = self.members.get(member_id)
+        return ErrorCode.UNKNOWN_MEMBER_ID if member is None else self._error_for_epoch(member, epoch)
+
+    def _error_for_epoch(self, member: Any, epoch: int) -> ErrorCode:
+        """NONE if the member has that epoch, else what it is answered in its protocol (CGO-2)."""
+        if epoch == member.epoch:
+            return ErrorCode.NONE
+        return ErrorCode.ILLEGAL_GENERATION if self.is_classic(member) else ErrorCode.STALE_MEMBER_EPOCH
 
     def error_for_offset_delete(self) -> ErrorCode:
         """None, whatever the state: partitions of topics that are read are spared one by one (CGO-9, STO-1)."""

@@ -12,7 +12,7 @@ from fakebroker.core.groups.modern.heartbeats import (
     group_for_heartbeat,
     unknown_member,
 )
-from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.heartbeat_step import HeartbeatStep
 from fakebroker.core.groups.share.initialization import ShareGroupHost, begin_initialization

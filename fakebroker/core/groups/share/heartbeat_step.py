@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.modern.assignments import Assignment
 from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
-from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.assignment import new_target, reconciled, target_records
 from fakebroker.core.groups.share.member import ShareMember

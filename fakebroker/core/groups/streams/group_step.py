@@ -12,7 +12,7 @@ from fakebroker.core.events import AssignmentComputed
 from fakebroker.core.groups.modern.assignments import members_in_order
 from fakebroker.core.groups.modern.config import group_config, group_config_int
 from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
-from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.core.groups.streams import records
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology, Status, configure
 from fakebroker.core.groups.streams.member import MemberMetadata, StreamsMember
