@@ -12,8 +12,6 @@ from fakebroker.core.groups.modern.heartbeats import (
     group_for_heartbeat,
     unknown_member,
 )
-from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
-from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.heartbeat_step import HeartbeatStep
 from fakebroker.core.groups.share.initialization import ShareGroupHost, begin_initialization
 from fakebroker.core.groups.share.member import MemberMetadata, ShareMember
@@ -37,21 +35,11 @@ def heartbeat(shard: ShareGroupHost, request: HeartbeatRequest, now: Instant) ->
         return HeartbeatAnswer(error.code, error.message)
 
 
-def remove_member(group: ShareGroup, member_id: str, now: Instant, reason: str) -> None:
-    """Remove a member with a bump of the group epoch (SGH-7, SGB-1). Raises KafkaError if it cannot be stored."""
-    metadata_hash = metadata_hash_of(group.topic_names_with(member_id, ()), group.host.topics)
-    removal = [
-        *records.member_tombstones(group.group_id, member_id),
-        records.epoch_record(group.group_id, group.group_epoch + 1, metadata_hash),
-    ]
-    group.write(removal, now, reason)
-
-
 def _leave(shard: ShareGroupHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
     group = group_for_heartbeat(shard, ShareGroup, request.group_id, now, may_create=False, may_replace_classic=False)
     if request.member_id not in group.members:
         raise unknown_member(group, request.member_id)
-    remove_member(group, request.member_id, now, f"member {request.member_id} left")
+    group.remove_member(request.member_id, now, f"member {request.member_id} left")
     return HeartbeatAnswer(member_id=request.member_id, member_epoch=LEAVE_EPOCH)
 
 

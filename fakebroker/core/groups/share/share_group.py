@@ -13,6 +13,7 @@ from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.assignments import NOTHING, Assignment
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.member_table import MemberTable
+from fakebroker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.modern.tallies import tally
 from fakebroker.core.groups.share import records as share_records
@@ -176,10 +177,13 @@ class ShareGroup(ModernGroup):
         self.restart_session(member_id, self.config_ms("share.session.timeout.ms"), now)
 
     def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
-        """Remove a member; see `heartbeat.remove_member`."""
-        from fakebroker.core.groups.share.heartbeat import remove_member
-
-        remove_member(self, member_id, now, reason)
+        """Remove a member with a bump of the group epoch (SGH-7, SGB-1). Raises KafkaError if it cannot be stored."""
+        metadata_hash = metadata_hash_of(self.topic_names_with(member_id, ()), self.host.topics)
+        removal = [
+            *share_records.member_tombstones(self.group_id, member_id),
+            share_records.epoch_record(self.group_id, self.group_epoch + 1, metadata_hash),
+        ]
+        self.write(removal, now, reason)
 
     # -- offsets: share groups have none (SGL-2) -----------------------------------------------------------------------
 
