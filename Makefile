@@ -35,7 +35,7 @@ LEFT := slow or long or clients or java or go or node or page or real_kafka or s
 TEST := not ($(LEFT)) or (essential and not spark)
 REST := not ($(TEST)) and not long and not spark
 # Their modules import what `make test` does not set up, or sets up beside its tests.
-APART := --ignore tests/pipeline --ignore tests/page --ignore tests/control/test_random_requests.py
+APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
 	bench instructions bench-spark spark soak fuzz model random docs page screenshots \
@@ -87,7 +87,7 @@ quick-tests: .venv/.test
 
 # The pipeline, with one test on Spark. In one process: `make test` has others beside it.
 pipeline: .venv/.test .venv/.spark
-	@$(BIN)/pytest -q -m "$(TEST) or essential" tests/pipeline $(ARGS)
+	@$(BIN)/pytest -q -m "$(TEST) or essential" tests/analysis/pipeline $(ARGS)
 
 rest-tests: set-up-rest
 	@WORKERS=$(WORKERS) scripts/rest-tests "$(REST) and not alone and not page" $(ARGS)
@@ -114,7 +114,7 @@ clients: .venv/.test
 fuzz: .venv/.test
 	@echo '$(AGAIN)'
 	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n $(WORKERS) --timeout 0 --hypothesis-seed=$(FAKEBROKER_SEED) \
-		tests/schema tests/wire tests/records tests/engine $(ARGS) || { echo 'fuzz failed; $(AGAIN)'; exit 1; }
+		tests/protocol/schema tests/protocol/wire tests/protocol/records tests/broker/engine $(ARGS) || { echo 'fuzz failed; $(AGAIN)'; exit 1; }
 
 model: .venv/.test
 	@echo '$(AGAIN)'

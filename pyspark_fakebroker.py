@@ -1,5 +1,5 @@
 """Spark finds this module by the beginning of its name: with it `format("fakebroker")` needs no registration."""
 
-from fakebroker.pipeline.kafka_source.source import FakebrokerSource as DefaultSource
+from fakebroker.analysis.pipeline.kafka_source.source import FakebrokerSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -7,8 +7,8 @@ import statistics
 import time
 from typing import Any
 
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
 from tests.support.chromium import ShownPage, chromium
 from tests.support.serving import controlled
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bench import requests as r
 from bench.driver import Address, ask, connect
-from fakebroker.errors import FakebrokerError
+from fakebroker.protocol.errors import FakebrokerError
 
 GROUP, TOPIC = "bench", "bench"
 REQUESTS = 1_024  # that differ, before they come again

@@ -17,7 +17,7 @@ from bench import requests as r
 from bench.driver import Address
 from bench.rows import line, section
 from bench.targets import fakebroker
-from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 
 STEPS = (1_000, 5_000, 10_000)
 BATCH = 1_000

@@ -21,10 +21,10 @@ from bench.cases import GROUP, REQUESTS, TOPIC, create_topics, heartbeat
 from bench.driver import Address, ask, connect, load, median_and_spread
 from bench.rows import line, section
 from bench.targets import Elsewhere, Target, fakebroker
-from fakebroker.errors import ErrorCode
-from fakebroker.wire.frame import decode_response
-from fakebroker.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.protocol.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from fakebroker.protocol.wire.messages.find_coordinator import FindCoordinatorRequest
 
 MEMBERS = 1_000
 PAUSE_S = 0.25

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from bench.counted_cases import CASES
 from bench.counted_loop import LOOP_CASES
-from fakebroker.cli import tune_garbage_collector
+from fakebroker.cli.main import tune_garbage_collector
 
 Run = Callable[[Callable[[], None]], int]  # calls its argument three times: before N, before 2N, at the end; returns N
 

@@ -10,7 +10,7 @@ from bench import requests as r
 from bench import transactions
 from bench.counted_groups import share_fetches, share_heartbeats, streams_heartbeats
 from bench.scale import World
-from fakebroker.schema import Message
+from fakebroker.protocol.schema import Message
 from tests.support.cluster import partition
 
 GROUP, TOPIC = "bench", "bench"

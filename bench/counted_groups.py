@@ -5,10 +5,15 @@ from itertools import count
 
 from bench import requests as r
 from bench.scale import World
-from fakebroker.schema import Message
-from fakebroker.wire.messages.share_fetch import AcknowledgementBatch, FetchPartition, FetchTopic, ShareFetchRequest
-from fakebroker.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from fakebroker.wire.messages.streams_group_heartbeat import (
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.messages.share_fetch import (
+    AcknowledgementBatch,
+    FetchPartition,
+    FetchTopic,
+    ShareFetchRequest,
+)
+from fakebroker.protocol.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from fakebroker.protocol.wire.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     Subtopology,

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from bench import requests as r
 from fakebroker import AsyncFakeBroker
-from fakebroker.net import preload
-from fakebroker.net.loop import new_event_loop
-from fakebroker.wire.frame import decode_response
+from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.serve.net import preload
+from fakebroker.serve.net.loop import new_event_loop
 
 CLIENTS = 64
 ROUNDS = 12  # with N requests

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from bench.requests import frame
 from bench.targets import Target
-from fakebroker.engine.subjects import errors_of
-from fakebroker.schema import Message
-from fakebroker.wire.frame import decode_response
+from fakebroker.broker.engine.subjects import errors_of
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.frame import decode_response
 
 Address = tuple[str, int]
 

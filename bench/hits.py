@@ -1,4 +1,4 @@
-"""How many requests of real clients are answered by a layout (engine/lanes.py), because they are like the one before.
+"""How many requests of real clients are answered by a layout (broker/engine/lanes.py): they are like an earlier one.
 
     python -m bench.hits [--only java]
 
@@ -20,8 +20,8 @@ from typing import Any
 from bench.clients import JARS
 from bench.rows import line, section
 from fakebroker import FakeBroker
-from fakebroker.engine import lanes
-from fakebroker.engine.connection import Connection
+from fakebroker.broker.engine import lanes
+from fakebroker.broker.engine.connection import Connection
 
 TOPIC = "hits"
 RECORDS = 20_000

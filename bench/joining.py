@@ -7,8 +7,8 @@ from typing import Any
 
 from bench import requests as r
 from bench.driver import Address, connect
-from fakebroker.schema import Message
-from fakebroker.wire.frame import decode_response
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.frame import decode_response
 
 REBALANCE_IN_PROGRESS = 27
 

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fakebroker.cli import tune_garbage_collector
-from fakebroker.engine.journal import Journal
-from fakebroker.journal.make import make_journal
+from fakebroker.broker.engine.journal import Journal
+from fakebroker.cli.main import tune_garbage_collector
+from fakebroker.testing.journal.make import make_journal
 from tests.support.engine import SimEngine
 from tests.support.frames import request
 

@@ -4,27 +4,27 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from fakebroker.records.batch import assemble, build_batch, parse_header
-from fakebroker.records.batch_format import HEADER_BYTES
-from fakebroker.records.record_codec import Record
-from fakebroker.schema import Message
-from fakebroker.wire.frame import encode_request
-from fakebroker.wire.framing import with_length
-from fakebroker.wire.messages.consumer_group_heartbeat import (
+from fakebroker.protocol.records.batch import assemble, build_batch, parse_header
+from fakebroker.protocol.records.batch_format import HEADER_BYTES
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.frame import encode_request
+from fakebroker.protocol.wire.framing import with_length
+from fakebroker.protocol.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from fakebroker.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
-from fakebroker.wire.messages.heartbeat import HeartbeatRequest
-from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
-from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
-from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest
-from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from fakebroker.protocol.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic
+from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest
+from fakebroker.protocol.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
+from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 FIRST_MS = 1_700_000_000_000
 TIMEOUT_MS = 1_000_000

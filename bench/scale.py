@@ -7,15 +7,15 @@ from typing import Any
 
 from bench import requests as r
 from fakebroker import FakeBroker
-from fakebroker.cli import tune_garbage_collector
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.logs.log import PartitionLog
-from fakebroker.engine.connection import Connection
-from fakebroker.instant import Instant
-from fakebroker.listeners import Address
-from fakebroker.records.offsets_topic import GroupValue, MemberValue
-from fakebroker.schema import Message
-from fakebroker.wire.frame import decode_response
+from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.broker.engine.connection import Connection
+from fakebroker.cli.main import tune_garbage_collector
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.records.offsets_topic import GroupValue, MemberValue
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.frame import decode_response
 from tests.support.cluster import partition
 
 START = Instant(r.FIRST_MS, 0)

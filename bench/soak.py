@@ -21,8 +21,8 @@ from typing import Any
 import confluent_kafka
 
 from bench.targets import Target, fakebroker
-from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
 
 TOPIC, PARTITIONS = "soak", 6
 RETENTION = {"retention.bytes": "1000000", "segment.bytes": "1048576"}
@@ -183,7 +183,7 @@ class Soak:
     @staticmethod
     def create_topic(client: ScriptedClient, name: str, partitions: int, config: dict[str, str]) -> None:
         """Create a topic, and see that it was."""
-        from fakebroker.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig
+        from fakebroker.protocol.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig
 
         configs = [CreatableTopicConfig(name=key, value=value) for key, value in config.items()]
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)

@@ -22,7 +22,7 @@ from bench import requests as r
 from bench.driver import connect, read_frame
 from bench.rows import line, section
 from fakebroker import FakeBroker
-from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 
 INTERVALS_MS = (5.0, 1.0, 0.2, 0.05)
 ROUND_TRIPS = 100

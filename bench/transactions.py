@@ -8,15 +8,15 @@ from typing import Any
 
 from bench import requests as r
 from bench.driver import Address, ask, connect, read_frame
-from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.schema import Message
-from fakebroker.wire.frame import decode_response
-from fakebroker.wire.messages.end_txn import EndTxnRequest
-from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
-from fakebroker.wire.messages.init_producer_id import InitProducerIdRequest
-from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.protocol.wire.messages.end_txn import EndTxnRequest
+from fakebroker.protocol.wire.messages.find_coordinator import FindCoordinatorRequest
+from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdRequest
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 RECORDS = 10
 VALUE = b"v" * 100

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages.create_topics import CreatableTopic
-from fakebroker.wire.messages.delete_topics import DeleteTopicState
-from fakebroker.wire.messages.describe_configs import DescribeConfigsResource
-from fakebroker.wire.messages.list_offsets import ListOffsetsTopic
-from fakebroker.wire.messages.metadata import MetadataRequestTopic
-from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
-from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
+from fakebroker.protocol.wire.messages.delete_topics import DeleteTopicState
+from fakebroker.protocol.wire.messages.describe_configs import DescribeConfigsResource
+from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsTopic
+from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
 from tests.support.engine import SimEngine
 from tests.support.frames import request
 
@@ -144,8 +144,8 @@ def raw_snappy(size_bytes: int) -> tuple[SimEngine, bytes]:
     """One block of snappy without frame, which cannot be unpacked in parts."""
     from cramjam import snappy
 
-    from fakebroker.records.batch import crc32c
-    from fakebroker.records.batch_format import HEADER_BYTES
+    from fakebroker.protocol.records.batch import crc32c
+    from fakebroker.protocol.records.batch_format import HEADER_BYTES
 
     lab = _lab(message_max_bytes=200 << 20)
     lab.cluster.topics.create("t", 1)

@@ -8,22 +8,22 @@ Importing this is cheap; what is named here is loaded when it is first used.
 TYPE_CHECKING = False  # typing itself costs more than all of this
 
 if TYPE_CHECKING:
-    from fakebroker.broker import AsyncFakeBroker as AsyncFakeBroker
-    from fakebroker.broker import FakeBroker as FakeBroker
-    from fakebroker.errors import BrokerStopped as BrokerStopped
-    from fakebroker.errors import ErrorCode as ErrorCode
-    from fakebroker.errors import ExpectationFailed as ExpectationFailed
-    from fakebroker.errors import InvalidArgument as InvalidArgument
-    from fakebroker.errors import KafkaError as KafkaError
-    from fakebroker.errors import ScenarioFailed as ScenarioFailed
-    from fakebroker.errors import SettingError as SettingError
-    from fakebroker.errors import UnknownThing as UnknownThing
-    from fakebroker.errors import WaitTimeout as WaitTimeout
-    from fakebroker.errors import WireError as WireError
-    from fakebroker.scenario.play import play as play
-    from fakebroker.snapshot.snapshot import Snapshot as Snapshot
-    from fakebroker.sweeps.runner import sweep as sweep
-    from fakebroker.virtual_broker import VirtualBroker as VirtualBroker
+    from fakebroker.protocol.errors import BrokerStopped as BrokerStopped
+    from fakebroker.protocol.errors import ErrorCode as ErrorCode
+    from fakebroker.protocol.errors import ExpectationFailed as ExpectationFailed
+    from fakebroker.protocol.errors import InvalidArgument as InvalidArgument
+    from fakebroker.protocol.errors import KafkaError as KafkaError
+    from fakebroker.protocol.errors import ScenarioFailed as ScenarioFailed
+    from fakebroker.protocol.errors import SettingError as SettingError
+    from fakebroker.protocol.errors import UnknownThing as UnknownThing
+    from fakebroker.protocol.errors import WaitTimeout as WaitTimeout
+    from fakebroker.protocol.errors import WireError as WireError
+    from fakebroker.scenarios.play import play as play
+    from fakebroker.testing.broker import AsyncFakeBroker as AsyncFakeBroker
+    from fakebroker.testing.broker import FakeBroker as FakeBroker
+    from fakebroker.testing.snapshot.snapshot import Snapshot as Snapshot
+    from fakebroker.testing.sweeps.runner import sweep as sweep
+    from fakebroker.testing.virtual_broker import VirtualBroker as VirtualBroker
 
     __version__: str
 
@@ -47,12 +47,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AsyncFakeBroker": "fakebroker.broker",
-    "FakeBroker": "fakebroker.broker",
-    "VirtualBroker": "fakebroker.virtual_broker",
-    "Snapshot": "fakebroker.snapshot.snapshot",
-    "play": "fakebroker.scenario.play",
-    "sweep": "fakebroker.sweeps.runner",
+    "AsyncFakeBroker": "fakebroker.testing.broker",
+    "FakeBroker": "fakebroker.testing.broker",
+    "VirtualBroker": "fakebroker.testing.virtual_broker",
+    "Snapshot": "fakebroker.testing.snapshot.snapshot",
+    "play": "fakebroker.scenarios.play",
+    "sweep": "fakebroker.testing.sweeps.runner",
 }
 
 
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(_HOMES.get(name, "fakebroker.errors")), name)
+    found: object = getattr(import_module(_HOMES.get(name, "fakebroker.protocol.errors")), name)
     return found
 
 

@@ -1,5 +1,5 @@
 """python -m fakebroker"""
 
-from fakebroker.cli import main
+from fakebroker.cli.main import main
 
 main()

@@ -5,18 +5,19 @@
 None of them is made by a test: brokers and handles give them.
 """
 
-from fakebroker.engine.faults.fault import IncomingRequest
-from fakebroker.engine.journal import Exchange, Recorded
-from fakebroker.handles.acls import AclEntry, AclExplanation, AclsHandle
-from fakebroker.handles.clock import ClockHandle
-from fakebroker.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
-from fakebroker.handles.delegation_token import DelegationTokenHandle
-from fakebroker.handles.expectation import Expectation
-from fakebroker.handles.fault import FaultHandle
-from fakebroker.handles.group import GroupHandle
-from fakebroker.handles.hold import HoldHandle
-from fakebroker.handles.journal import JournalHandle
-from fakebroker.handles.literals import (
+from fakebroker.broker.engine.faults.fault import IncomingRequest
+from fakebroker.broker.engine.journal import Exchange, Recorded
+from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient
+from fakebroker.testing.handles.acls import AclEntry, AclExplanation, AclsHandle
+from fakebroker.testing.handles.clock import ClockHandle
+from fakebroker.testing.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
+from fakebroker.testing.handles.delegation_token import DelegationTokenHandle
+from fakebroker.testing.handles.expectation import Expectation
+from fakebroker.testing.handles.fault import FaultHandle
+from fakebroker.testing.handles.group import GroupHandle
+from fakebroker.testing.handles.hold import HoldHandle
+from fakebroker.testing.handles.journal import JournalHandle
+from fakebroker.testing.handles.literals import (
     ApiName,
     FaultAction,
     FaultMoment,
@@ -26,16 +27,15 @@ from fakebroker.handles.literals import (
     ReleaseName,
     TransactionState,
 )
-from fakebroker.handles.member_view import MemberView, TasksView
-from fakebroker.handles.node import NetworkFault, NodeHandle
-from fakebroker.handles.partition import PartitionHandle
-from fakebroker.handles.quotas import QuotaEntry, QuotaInForce, QuotasHandle
-from fakebroker.handles.telemetry import MetricValue, PushView, TelemetryHandle
-from fakebroker.handles.topic import StoredRecord, TopicHandle
-from fakebroker.handles.transaction import TransactionHandle
-from fakebroker.handles.users import UsersHandle
-from fakebroker.sweeps.report import CaseResult, SweepReport
-from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient
+from fakebroker.testing.handles.member_view import MemberView, TasksView
+from fakebroker.testing.handles.node import NetworkFault, NodeHandle
+from fakebroker.testing.handles.partition import PartitionHandle
+from fakebroker.testing.handles.quotas import QuotaEntry, QuotaInForce, QuotasHandle
+from fakebroker.testing.handles.telemetry import MetricValue, PushView, TelemetryHandle
+from fakebroker.testing.handles.topic import StoredRecord, TopicHandle
+from fakebroker.testing.handles.transaction import TransactionHandle
+from fakebroker.testing.handles.users import UsersHandle
+from fakebroker.testing.sweeps.report import CaseResult, SweepReport
 
 __all__ = [
     "AclEntry",

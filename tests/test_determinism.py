@@ -149,7 +149,7 @@ def test_no_iteration_over_sets_above_the_line() -> None:
 
 def bytes_of_workload(seed: int, hash_seed: str) -> bytes:
     """What the workload's broker sent and kept, in a process with that hash seed."""
-    command = [sys.executable, "-m", "tests.sim.workload", str(seed)]
+    command = [sys.executable, "-m", "tests.serve.sim.workload", str(seed)]
     done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": hash_seed})
     return done.stdout
 

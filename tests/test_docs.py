@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.cli import main
+from fakebroker.cli.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -257,7 +257,12 @@ def test_what_the_glossary_names_exists() -> None:
 
 def test_only_what_is_defined_is_there() -> None:
     """A local variable, an argument, or an attribute that its class does not have, is not on the map."""
-    assert all(map(is_there, ("core/", "ClassicGroup", "ClassicGroup.heartbeat", "Engine.tick", "apis/heartbeat.py")))
+    assert all(
+        map(
+            is_there,
+            ("broker/core/", "ClassicGroup", "ClassicGroup.heartbeat", "Engine.tick", "broker/apis/heartbeat.py"),
+        )
+    )
     assert [
         code for code in ("is_chosen", "frame_bytes_of", "ClassicGroup.tick", "nowhere.py", "Nothing") if is_there(code)
     ] == []

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from fakebroker.cli import main
-from fakebroker.virtual_broker import VirtualBroker
+from fakebroker.cli.main import main
+from fakebroker.testing.virtual_broker import VirtualBroker
 
 DATA = Path(__file__).parent / "data"
 SESSION = (DATA / "sessions" / "confluent-kafka.jsonl").read_bytes()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from fakebroker.apis.handlers import MODULES
+from fakebroker.broker.apis.handlers import MODULES
 
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -179,7 +179,7 @@ def test_importing_the_package_is_cheap() -> None:
 
 def test_importing_the_pytest_plugin_is_cheap() -> None:
     """A test run that never asks for a broker does not pay for one."""
-    loaded = loaded_by("import fakebroker.pytest_plugin")
+    loaded = loaded_by("import fakebroker.cli.pytest.plugin")
 
     assert {
         m for m in loaded if m.startswith(("fakebroker.core", "fakebroker.wire", "fakebroker.engine", "asyncio"))
@@ -189,15 +189,20 @@ def test_importing_the_pytest_plugin_is_cheap() -> None:
 def test_a_running_broker_needs_only_the_core_dependencies() -> None:
     """Serving loads no library beyond those that the core install names."""
     ours = {"click", "cramjam", "google_crc32c", "sortedcontainers", "fakebroker"}
-    loaded = {m.split(".")[0] for m in loaded_by("import fakebroker.cli, fakebroker.broker, fakebroker.net.server")}
+    loaded = {
+        m.split(".")[0] for m in loaded_by("import fakebroker.cli.main, fakebroker.broker, fakebroker.serve.net.server")
+    }
 
     assert {m for m in loaded - set(sys.stdlib_module_names) if not m.startswith("_")} <= ours
 
 
 def test_without_control_nothing_of_it_is_imported() -> None:
     """A broker that is not controlled by HTTP does not load the door, nor the libraries that it needs."""
-    serve = "from fakebroker.cli import main; main(['serve', '--help'], standalone_mode=False)"
-    for statement in ("import fakebroker.broker, fakebroker.handles.powers, fakebroker.net.server", serve):
+    serve = "from fakebroker.cli.main import main; main(['serve', '--help'], standalone_mode=False)"
+    for statement in (
+        "import fakebroker.testing.broker, fakebroker.testing.handles.powers, fakebroker.serve.net.server",
+        serve,
+    ):
         loaded = loaded_by(
             f"import sys, io; out, sys.stdout = sys.stdout, io.StringIO(); {statement}; sys.stdout = out"
         )
@@ -206,8 +211,10 @@ def test_without_control_nothing_of_it_is_imported() -> None:
 
 
 def test_an_api_has_one_name_in_three_places() -> None:
-    """What is answered by apis/<api>.py has its messages in wire/messages/<api>.py, its tests in test_<api>.py."""
-    tests = Path(__file__).resolve().parent / "apis"
-    places = [f for api in MODULES.values() for f in (PACKAGE / f"wire/messages/{api}.py", tests / f"test_{api}.py")]
+    """What is answered by broker/apis/<api>.py has its messages in protocol/wire/messages/<api>.py, its tests in
+    test_<api>.py.""" tests = Path(__file__).resolve().parent / "apis"
+    places = [
+        f for api in MODULES.values() for f in (PACKAGE / f"protocol/wire/messages/{api}.py", tests / f"test_{api}.py")
+    ]
 
     assert [str(path) for path in places if not path.exists()] == []

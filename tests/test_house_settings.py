@@ -2,7 +2,7 @@
 
 import re
 
-from fakebroker.settings.table import BROKER, FALLBACKS, GROUP, TOPIC, TOPIC_BEFORE_4
+from fakebroker.broker.settings.table import BROKER, FALLBACKS, GROUP, TOPIC, TOPIC_BEFORE_4
 from tests.test_house import SOURCES
 
 # Names that the code writes or refuses, but whose value it does not look at.
@@ -25,7 +25,7 @@ FORMED = {
 
 
 def used_names() -> set[str]:
-    """Every setting's name that the package's source outside of settings/ mentions."""
+    """Every setting's name that the package's source outside of broker/settings/ mentions."""
     sources = [path for path in SOURCES if "settings" not in path.parts and path.name != "release.py"]
     text = "\n".join(path.read_text() for path in sources)
     names = set(re.findall(r'"([a-z][a-z0-9.]+\.[a-z0-9.]+)"', text))

@@ -31,7 +31,7 @@ def test_what_the_wheel_includes_is_copied(tmp_path: Path) -> None:
         assert (tmp_path / name).exists(), name
     assert not is_in_context("tests/test_image.py")
     assert not is_in_context("fakebroker/__pycache__/cli.pyc")
-    assert is_in_context("fakebroker/control/app.py")
+    assert is_in_context("fakebroker/cli/http/app.py")
 
 
 def test_its_labels_are_those_of_the_package() -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import fakebroker
 from fakebroker import FakeBroker, VirtualBroker
-from fakebroker.cli import main
+from fakebroker.cli.main import main
 from tests.support.serving import controlled
 
 KB = 1000

@@ -6,15 +6,15 @@ import inspect
 import pytest
 
 from fakebroker import VirtualBroker, types
-from fakebroker.control.schema_enums import release_names
-from fakebroker.core.groups.kinds import GroupKind
-from fakebroker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED
-from fakebroker.errors import InvalidArgument, SettingError
-from fakebroker.handles import literals
-from fakebroker.handles.group_wait import STATE_NAMES as GROUP_STATES
-from fakebroker.handles.transaction import STATE_NAMES as TRANSACTION_STATES
-from fakebroker.settings import PROFILES
-from fakebroker.wire.registry import APIS
+from fakebroker.broker.core.groups.kinds import GroupKind
+from fakebroker.broker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED
+from fakebroker.broker.settings import PROFILES
+from fakebroker.cli.http.schema_enums import release_names
+from fakebroker.protocol.errors import InvalidArgument, SettingError
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.handles import literals
+from fakebroker.testing.handles.group_wait import STATE_NAMES as GROUP_STATES
+from fakebroker.testing.handles.transaction import STATE_NAMES as TRANSACTION_STATES
 
 TAKEN = {
     "ApiName": {api.name for api in APIS.values()},

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fakebroker.errors import ErrorCode
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
-from fakebroker.virtual_broker import VirtualBroker
-from fakebroker.wire.registry import APIS
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.real_kafka import VERSION, needs_kafka, running_kafka
 from tests.support.refused_requests import RefusedRequests, shown
 from tests.support.rights_history import SETTINGS, RightsHistory

@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from fakebroker.dialogue.names import value_at
-from fakebroker.dialogue.player import Player
-from fakebroker.dialogue.script import Receive, Send, Sleep, Step, read_dialogue
-from fakebroker.errors import FakebrokerError
-from fakebroker.schema.jsonable import to_json
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.tcp_driver import TcpDriver
+from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.schema.jsonable import to_json
+from fakebroker.scenarios.dialogue.names import value_at
+from fakebroker.scenarios.dialogue.player import Player
+from fakebroker.scenarios.dialogue.script import Receive, Send, Sleep, Step, read_dialogue
 from tools.random_groups import RandomRun, Undecided
 
 SIDE_BY_SIDE = 8

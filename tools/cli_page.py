@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import click
 
-from fakebroker.cli import main
-from fakebroker.exit_status import MEANINGS
-from fakebroker.lazy_commands import summary_of
+from fakebroker.cli.exit_status import MEANINGS
+from fakebroker.cli.lazy_commands import summary_of
+from fakebroker.cli.main import main
 
 _INTRODUCTION = """\
 Every command has `-h`; `fakebroker --version` prints the version. Options that may be repeated say so.

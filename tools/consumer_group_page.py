@@ -1,8 +1,8 @@
 """The page docs/consumer-group-states.md: the states of consumer groups and of their members, drawn from the tables."""
 
-from fakebroker.core.groups.consumer.reconciliation import LOOKS
-from fakebroker.core.groups.consumer.states import ABSENT, AWAY, NEXT_STATE, MemberState
-from fakebroker.core.groups.consumer.table import GROUP_STATES
+from fakebroker.broker.core.groups.consumer.reconciliation import LOOKS
+from fakebroker.broker.core.groups.consumer.states import ABSENT, AWAY, NEXT_STATE, MemberState
+from fakebroker.broker.core.groups.consumer.table import GROUP_STATES
 from tools.docstrings import first_line, name_of
 
 
@@ -14,8 +14,8 @@ def consumer_group_states_page(note: str) -> str:
         note,
         "",
         "Groups whose partitions the broker assigns (KIP-848). Drawn from three tables of the folder",
-        "`fakebroker/core/groups/consumer`: `GROUP_STATES` in `table.py`, `NEXT_STATE` in `states.py` and `LOOKS` in",
-        "`reconciliation.py`.",
+        "`fakebroker/broker/core/groups/consumer`: `GROUP_STATES` in `table.py`, `NEXT_STATE` in `states.py` and",
+        "`LOOKS` in `reconciliation.py`.",
         "",
         "## The group",
         "",

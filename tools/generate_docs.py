@@ -10,13 +10,10 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
-import fakebroker.release as release_module
-from fakebroker.apis.handlers import MODULES
-from fakebroker.control.openapi import document
-from fakebroker.errors import ErrorCode
-from fakebroker.release import RELEASES, Behaviours, release
-from fakebroker.scenario.language.json_schema import schema_text
-from fakebroker.settings import (
+import fakebroker.broker.release as release_module
+from fakebroker.broker.apis.handlers import MODULES
+from fakebroker.broker.release import RELEASES, Behaviours, release
+from fakebroker.broker.settings import (
     PROFILES,
     broker_groups,
     broker_internal,
@@ -29,9 +26,12 @@ from fakebroker.settings import (
     share,
     transactions,
 )
-from fakebroker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, Value, render
-from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC
-from fakebroker.wire.registry import APIS
+from fakebroker.broker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, Value, render
+from fakebroker.broker.settings.table import CLIENT_METRICS, GROUP, TOPIC
+from fakebroker.cli.http.openapi import document
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.scenarios.language.json_schema import schema_text
 from tools.cli_page import cli_page
 from tools.consumer_group_page import consumer_group_states_page
 from tools.group_page import groups_page

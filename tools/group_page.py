@@ -1,7 +1,7 @@
 """The page docs/groups.md: the state machine of classic groups, drawn from the tables the code runs on."""
 
-from fakebroker.core.groups.classic.states import TRANSITIONS, GroupInput, State
-from fakebroker.core.groups.classic.table import HANDLERS
+from fakebroker.broker.core.groups.classic.states import TRANSITIONS, GroupInput, State
+from fakebroker.broker.core.groups.classic.table import HANDLERS
 
 _INPUTS = {
     GroupInput.JOIN_NEEDS_MEMBER_ID: "JoinGroup without member id, v4+",
@@ -27,8 +27,8 @@ def groups_page(note: str) -> str:
         "# Classic groups",
         note,
         "",
-        "The state machine is two tables: `TRANSITIONS` in `fakebroker/core/groups/classic/states.py` and",
-        "`HANDLERS` in `fakebroker/core/groups/classic/table.py`; this page is drawn from them.",
+        "The state machine is two tables: `TRANSITIONS` in `fakebroker/broker/core/groups/classic/states.py` and",
+        "`HANDLERS` in `fakebroker/broker/core/groups/classic/table.py`; this page is drawn from them.",
         "",
         "## States",
         "",

@@ -2,7 +2,7 @@
 
 import json
 
-from fakebroker.journal.schema import COMMON, KINDS, MEANINGS, SCHEMA_VERSION, Column, json_schema, spark_ddl
+from fakebroker.testing.journal.schema import COMMON, KINDS, MEANINGS, SCHEMA_VERSION, Column, json_schema, spark_ddl
 
 _TYPES = {
     "int": "integer", "float": "number", "string": "string", "boolean": "boolean", "strings": "list of strings",

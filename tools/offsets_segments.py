@@ -11,7 +11,7 @@ import json
 import shutil
 from pathlib import Path
 
-from fakebroker.history.reading import files_of
+from fakebroker.analysis.history.reading import files_of
 from tests.support.dump_log_segments import dump
 from tests.support.offsets_traffic import SETTINGS, make_traffic
 from tests.support.real_kafka import VERSION, running_kafka

@@ -10,8 +10,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the Makefile's APART leaves out: their modules import what `make quick` does not set up.
-APART = ("tests/pipeline", "tests/page", "tests/control/test_random_requests.py")
-CORE = ("tests/apis", "tests/conformance/test_sim.py", "tests/core", "tests/test_house.py", "tests/wire")
+APART = ("tests/analysis/pipeline", "tests/page", "tests/cli/http/test_random_requests.py")
+CORE = (
+    "tests/broker/apis",
+    "tests/conformance/test_sim.py",
+    "tests/broker/core",
+    "tests/test_house.py",
+    "tests/protocol/wire",
+)
 
 
 def changed() -> list[str]:
@@ -41,7 +47,9 @@ def mirror_of(path: str) -> str | None:
     folder = Path("tests", *file.parts[1 if file.parts[0] == "fakebroker" else 0 : -1])
     if (ROOT / folder / f"test_{file.name}").exists():
         return str(folder / f"test_{file.name}")
-    if (ROOT / folder.parent / f"test_{folder.name}.py").exists():  # tests/test_handles.py, of all handles
+    if (
+        ROOT / folder.parent / f"test_{folder.name}.py"
+    ).exists():  # tests/testing/handles/test_handles.py, of all handles
         return str(folder.parent / f"test_{folder.name}.py")
     return str(folder) if len(folder.parts) > 1 and (ROOT / folder).exists() else None
 

@@ -5,9 +5,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.classic.members import Member
-from fakebroker.core.groups.classic.states import State
+from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.broker.core.groups.classic.members import Member
+from fakebroker.broker.core.groups.classic.states import State
 from tests.model.world import GROUP, TOPIC, Request, World
 
 CONFIG = {"group.min.session.timeout.ms": 100, "group.initial.rebalance.delay.ms": 500}

@@ -5,7 +5,7 @@ import re
 
 from tools.rules_pages import ROOT, chapters
 
-PATH = ROOT / "fakebroker" / "reports" / "rule_texts.json"
+PATH = ROOT / "fakebroker" / "testing" / "explanations" / "rule_texts.json"
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fakebroker.scenario.language.answer_fields import ANSWERED_BY, answer_form
-from fakebroker.scenario.language.declaration import (
+from fakebroker.scenarios.language.answer_fields import ANSWERED_BY, answer_form
+from fakebroker.scenarios.language.declaration import (
     ACTOR_KEYS,
     FILE_KEYS,
     NOT_IN_SCENARIOS,
@@ -17,9 +17,9 @@ from fakebroker.scenario.language.declaration import (
     fault_fields,
     topic_arguments,
 )
-from fakebroker.scenario.language.kinds import Kind
-from fakebroker.scenario.language.read_expectations import MATCHERS, PATTERN_FIELDS, SUBJECTS, properties_of
-from fakebroker.scenario.language.signatures import Argument
+from fakebroker.scenarios.language.kinds import Kind
+from fakebroker.scenarios.language.read_expectations import MATCHERS, PATTERN_FIELDS, SUBJECTS, properties_of
+from fakebroker.scenarios.language.signatures import Argument
 
 _NO_KIND = {
     "parameters": "a mapping",
@@ -156,7 +156,7 @@ def _subject(verb: Verb) -> str:
 
 
 def _can_be_text(verb: Verb) -> bool:
-    from fakebroker.scenario.language.kinds import takes_text
+    from fakebroker.scenarios.language.kinds import takes_text
 
     return verb.subject is not None and takes_text(verb.subject.kind)
 

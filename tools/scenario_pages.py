@@ -3,10 +3,10 @@
 from itertools import groupby
 from pathlib import Path
 
-from fakebroker.release import RELEASES, release
-from fakebroker.scenario.language.reading import find_scenarios, read_scenario
-from fakebroker.scenario.on_kafka.kafka_steps import kafka_part
-from fakebroker.scenario.script import Scenario
+from fakebroker.broker.release import RELEASES, release
+from fakebroker.scenarios.language.reading import find_scenarios, read_scenario
+from fakebroker.scenarios.on_kafka.kafka_steps import kafka_part
+from fakebroker.scenarios.script import Scenario
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 README = SCENARIOS / "README.md"

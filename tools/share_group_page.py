@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TypeVar
 
-from fakebroker.core.groups.share.states import (
+from fakebroker.broker.core.groups.share.states import (
     GROUP_TRANSITIONS,
     PARTITION_TRANSITIONS,
     PartitionState,
@@ -21,8 +21,8 @@ def share_group_states_page(note: str) -> str:
         "# States of share groups",
         note,
         "",
-        "Drawn from the tables in `fakebroker/core/groups/share/states.py` (KIP-932). A share group does not rebalance",
-        "and does not expire (SGH-15):",
+        "Drawn from the tables in `fakebroker/broker/core/groups/share/states.py` (KIP-932). A share group does not",
+        "rebalance and does not expire (SGH-15):",
         "",
         *_diagram(GROUP_TRANSITIONS, ShareGroupState.EMPTY),
         "",

@@ -1,6 +1,6 @@
 """The page docs/share-partition-states.md: the states of records in share partitions, drawn from the table."""
 
-from fakebroker.core.share_partitions.states import EVENT_OF, TRANSITIONS, RecordEvent, RecordState
+from fakebroker.broker.core.share_partitions.states import EVENT_OF, TRANSITIONS, RecordEvent, RecordState
 
 
 def share_partition_states_page(note: str) -> str:
@@ -10,8 +10,8 @@ def share_partition_states_page(note: str) -> str:
         note,
         "",
         "What a share group has done with a record (KIP-932): `TRANSITIONS` in",
-        "`fakebroker/core/share_partitions/states.py`, from which this page is drawn. Records before the start of the",
-        "share partition are done with, those after its end were never delivered; neither has a state.",
+        "`fakebroker/broker/core/share_partitions/states.py`, from which this page is drawn. Records before the start",
+        "of the share partition are done with, those after its end were never delivered; neither has a state.",
         "",
         "```mermaid",
         "stateDiagram-v2",

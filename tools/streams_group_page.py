@@ -1,8 +1,8 @@
 """The page docs/streams-group-states.md: the states of streams groups and of their members, drawn from the tables."""
 
-from fakebroker.core.groups.streams.reconciliation import LOOKS
-from fakebroker.core.groups.streams.states import ABSENT, NEXT_STATE, MemberState
-from fakebroker.core.groups.streams.table import GROUP_STATES
+from fakebroker.broker.core.groups.streams.reconciliation import LOOKS
+from fakebroker.broker.core.groups.streams.states import ABSENT, NEXT_STATE, MemberState
+from fakebroker.broker.core.groups.streams.table import GROUP_STATES
 from tools.docstrings import first_line, name_of
 
 
@@ -14,8 +14,8 @@ def streams_group_states_page(note: str) -> str:
         note,
         "",
         "Groups of Kafka Streams whose tasks the broker assigns (KIP-1071). Drawn from three tables of the folder",
-        "`fakebroker/core/groups/streams`: `GROUP_STATES` in `table.py`, `NEXT_STATE` in `states.py` and `LOOKS` in",
-        "`reconciliation.py`.",
+        "`fakebroker/broker/core/groups/streams`: `GROUP_STATES` in `table.py`, `NEXT_STATE` in `states.py` and",
+        "`LOOKS` in `reconciliation.py`.",
         "",
         "## The group",
         "",

@@ -1,7 +1,7 @@
 """The page of the pipeline's tables, from their contracts."""
 
-from fakebroker.pipeline.contract import Column, Table
-from fakebroker.pipeline.tables import all_tables
+from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.tables import all_tables
 
 _LAYERS = (
     ("bronze", "as it was read"),

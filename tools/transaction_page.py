@@ -1,7 +1,7 @@
 """The page docs/transaction-states.md: the states of transactional ids, drawn from the tables the code runs on."""
 
-from fakebroker.core.transactions.states import TRANSITIONS, TransactionInput, TransactionState
-from fakebroker.core.transactions.table import COLUMNS, HANDLERS
+from fakebroker.broker.core.transactions.states import TRANSITIONS, TransactionInput, TransactionState
+from fakebroker.broker.core.transactions.table import COLUMNS, HANDLERS
 
 _INPUTS = {
     TransactionInput.INIT_PRODUCER_ID: "InitProducerId",
@@ -24,8 +24,8 @@ def transaction_states_page(note: str) -> str:
         "# States of transactional ids",
         note,
         "",
-        "The state machine is two tables: `TRANSITIONS` in `fakebroker/core/transactions/states.py` and `HANDLERS` in",
-        "`fakebroker/core/transactions/table.py`; this page is drawn from them.",
+        "The state machine is two tables: `TRANSITIONS` in `fakebroker/broker/core/transactions/states.py` and",
+        "`HANDLERS` in `fakebroker/broker/core/transactions/table.py`; this page is drawn from them.",
         "",
         "## States",
         "",

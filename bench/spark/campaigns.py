@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from fakebroker.campaign.on_python import runs_here
-from fakebroker.campaign.on_spark import runs_on_spark, small_batches
-from fakebroker.campaign.plan import Campaign, read_campaign
-from fakebroker.pipeline.session import spark_session
+from fakebroker.analysis.campaign.on_python import runs_here
+from fakebroker.analysis.campaign.on_spark import runs_on_spark, small_batches
+from fakebroker.analysis.campaign.plan import Campaign, read_campaign
+from fakebroker.analysis.pipeline.session import spark_session
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 WAYS = ("one process", "two processes", "Spark, local[2]")

@@ -14,13 +14,13 @@ from typing import Any
 
 from bench.spark.measured import Took, goal, machine_scaling, took, use_cores
 from bench.spark.records import parquet_of
-from fakebroker.history.decode_on_spark import decoded_on_spark
-from fakebroker.pipeline.build import make_tables
-from fakebroker.pipeline.engines import SparkEngine
-from fakebroker.pipeline.progress import Progress
-from fakebroker.pipeline.publish import Staging, staging
-from fakebroker.pipeline.session import spark_session
-from fakebroker.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
+from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
+from fakebroker.analysis.pipeline.build import make_tables
+from fakebroker.analysis.pipeline.engines import SparkEngine
+from fakebroker.analysis.pipeline.progress import Progress
+from fakebroker.analysis.pipeline.publish import Staging, staging
+from fakebroker.analysis.pipeline.session import spark_session
+from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 
 RETENTIONS = tuple(days * DAY_MS for days in (1, 3, 7, 10, 14))
 GOAL_S = 60.0  # for 10 million records

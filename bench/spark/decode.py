@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench.spark.records import parquet_of
-from fakebroker.pipeline.session import spark_session
-from fakebroker.pipeline.sources.history import history_frame
+from fakebroker.analysis.pipeline.session import spark_session
+from fakebroker.analysis.pipeline.sources.history import history_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

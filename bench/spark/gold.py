@@ -7,10 +7,10 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Final
 
-from fakebroker.pipeline.session import spark_session
-from fakebroker.pipeline.spark.lag_minute import lag_minute
-from fakebroker.pipeline.spark.rebalances import rebalances
-from fakebroker.pipeline.tables import table
+from fakebroker.analysis.pipeline.session import spark_session
+from fakebroker.analysis.pipeline.spark.lag_minute import lag_minute
+from fakebroker.analysis.pipeline.spark.rebalances import rebalances
+from fakebroker.analysis.pipeline.tables import table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

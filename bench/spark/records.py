@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.records.batch import read_records
-from fakebroker.records.consumer_group_schema import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
-from fakebroker.records.markers import build_marker
-from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key
-from fakebroker.records.offsets_topic import GroupValue, MemberValue
-from fakebroker.schema.runtime import encode_unsigned_varint
+from fakebroker.protocol.records.batch import read_records
+from fakebroker.protocol.records.consumer_group_schema import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
+from fakebroker.protocol.records.markers import build_marker
+from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_key
+from fakebroker.protocol.records.offsets_topic import GroupValue, MemberValue
+from fakebroker.protocol.schema.runtime import encode_unsigned_varint
 
 CACHE = Path("/tmp/fakebroker-bench")
 PARTITIONS = 50

@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from bench.spark.measured import took, use_cores
-from fakebroker.pipeline.engines import SparkEngine, make
-from fakebroker.pipeline.session import spark_session
-from fakebroker.pipeline.tables import table
-from fakebroker.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
+from fakebroker.analysis.pipeline.engines import SparkEngine, make
+from fakebroker.analysis.pipeline.session import spark_session
+from fakebroker.analysis.pipeline.tables import table
+from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 
 CACHE = Path("/tmp/fakebroker-bench")
 GROUPS, PARTITIONS = 2_800, 8

@@ -3,31 +3,35 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from fakebroker.arguments import check_partitions, check_settings
 from fakebroker.client.requesting import Flow, Requesting, by_topic
-from fakebroker.errors import InvalidArgument, nearest
-from fakebroker.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from fakebroker.wire.messages.create_topics import (
+from fakebroker.protocol.arguments import check_partitions, check_settings
+from fakebroker.protocol.errors import InvalidArgument, nearest
+from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from fakebroker.protocol.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from fakebroker.wire.messages.delete_groups import DeleteGroupsRequest
-from fakebroker.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from fakebroker.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from fakebroker.wire.messages.describe_cluster import DescribeClusterRequest
-from fakebroker.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from fakebroker.wire.messages.describe_groups import DescribeGroupsRequest
-from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
-from fakebroker.wire.messages.incremental_alter_configs import (
+from fakebroker.protocol.wire.messages.delete_groups import DeleteGroupsRequest
+from fakebroker.protocol.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from fakebroker.protocol.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from fakebroker.protocol.wire.messages.describe_cluster import DescribeClusterRequest
+from fakebroker.protocol.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from fakebroker.protocol.wire.messages.describe_groups import DescribeGroupsRequest
+from fakebroker.protocol.wire.messages.find_coordinator import FindCoordinatorRequest
+from fakebroker.protocol.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from fakebroker.wire.messages.list_groups import ListGroupsRequest
-from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from fakebroker.wire.messages.offset_delete import (
+from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest
+from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from fakebroker.protocol.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,

@@ -7,11 +7,11 @@ next abort marker (KIP-98).
 
 from collections.abc import Iterator, Sequence
 
-from fakebroker.errors import WireError
-from fakebroker.records.batch import parse_header, read_records, split_batches
-from fakebroker.records.markers import ControlRecordType, control_record_type
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages.fetch import AbortedTransaction
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.records.batch import parse_header, read_records, split_batches
+from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.fetch import AbortedTransaction
 
 
 def committed_records(data: bytes, aborted: Sequence[AbortedTransaction] = ()) -> Iterator[Record]:

@@ -3,12 +3,12 @@
 import struct
 from typing import Protocol
 
-from fakebroker.errors import FakebrokerError, Unavailable, WireError
-from fakebroker.schema import Message
-from fakebroker.wire.dialects import response_to
-from fakebroker.wire.frame import decode_response, encode_request
-from fakebroker.wire.framing import FrameReader, with_length
-from fakebroker.wire.registry import api
+from fakebroker.protocol.errors import FakebrokerError, Unavailable, WireError
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.dialects import response_to
+from fakebroker.protocol.wire.frame import decode_response, encode_request
+from fakebroker.protocol.wire.framing import FrameReader, with_length
+from fakebroker.protocol.wire.registry import api
 
 MAX_FRAME_BYTES = 256 * 1024 * 1024
 _CORRELATION_ID = struct.Struct(">i")

@@ -10,7 +10,7 @@ from typing import Any
 from fakebroker.client.group_membership import JOINING, LEAVING, LEAVING_FOR_A_WHILE, GroupMembershipSteps
 from fakebroker.client.requesting import Flow
 from fakebroker.client.topic_ids import Partitions
-from fakebroker.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode
 
 KIND = "consumer"
 

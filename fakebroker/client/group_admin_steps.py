@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fakebroker.arguments import check_partitions
 from fakebroker.client.requesting import Flow, Requesting, by_topic
+from fakebroker.protocol.arguments import check_partitions
 
 
 class GroupAdminSteps(Requesting):

@@ -11,7 +11,7 @@ from typing import Any
 
 from fakebroker.client.requesting import Flow
 from fakebroker.client.topic_ids import TopicIds
-from fakebroker.errors import ErrorCode, FakebrokerError
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 
 MOST_ID_CHARACTERS = 36
 JOINING, LEAVING, LEAVING_FOR_A_WHILE = 0, -1, -2  # epochs with a meaning of their own

@@ -1,16 +1,16 @@
 """How a scripted client logs in by SASL: what with, and the messages that it sends.
 
-The messages of the mechanisms are in `fakebroker/core/security`, as the broker reads them.
+The messages of the mechanisms are in `fakebroker/broker/core/security`, as the broker reads them.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.arguments import check_text
 from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scram import HASHES, ScramClient
-from fakebroker.errors import FakebrokerError, InvalidArgument, UnknownThing, nearest
-from fakebroker.wire.messages.sasl_authenticate import SaslAuthenticateRequest
-from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest
+from fakebroker.protocol.arguments import check_text
+from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, UnknownThing, nearest
+from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from fakebroker.protocol.wire.messages.sasl_handshake import SaslHandshakeRequest
 
 if TYPE_CHECKING:
     from fakebroker.client.requesting import Flow

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from fakebroker.client.login import Credentials, log_in
 from fakebroker.client.requesting import Flow, Requesting
-from fakebroker.errors import InvalidArgument
+from fakebroker.protocol.errors import InvalidArgument
 
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
 

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from fakebroker.arguments import check_whole
 from fakebroker.client.committed_records import committed_records
 from fakebroker.client.requesting import NEWEST_BY_NAME, Flow, Requesting
-from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument, nearest
-from fakebroker.records.batch import build_batch
-from fakebroker.records.batch_format import NO_PRODUCER_ID
-from fakebroker.records.record_codec import Record
-from fakebroker.schema import ZERO_UUID
-from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
-from fakebroker.wire.messages.init_producer_id import InitProducerIdRequest
-from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
-from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument, nearest
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.batch_format import NO_PRODUCER_ID
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic
+from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdRequest
+from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 Text = bytes | str | None
 

@@ -3,14 +3,14 @@
 from collections.abc import Generator, Mapping
 from typing import Any, TypeVar
 
-from fakebroker.arguments import check_text
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.client.login import Credentials, LoginRefused, log_in
-from fakebroker.errors import WHERE_APIS, FakebrokerError, UnknownThing, error_name, nearest
-from fakebroker.schema import Message
-from fakebroker.schema.building import built
-from fakebroker.wire.messages.api_versions import ApiVersionsRequest
-from fakebroker.wire.registry import APIS, api
+from fakebroker.protocol.arguments import check_text
+from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, UnknownThing, error_name, nearest
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.building import built
+from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.protocol.wire.registry import APIS, api
 
 T = TypeVar("T")
 Flow = Generator[Pending, Message, T]

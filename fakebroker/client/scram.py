@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.protocol.errors import FakebrokerError
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 NONCE = "fakebroker-client"  # the broker's half is new for each login

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from fakebroker.arguments import check_whole
 from fakebroker.client.committed_records import committed_records
-from fakebroker.errors import InvalidArgument, nearest
-from fakebroker.records.record_codec import Header
+from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.errors import InvalidArgument, nearest
+from fakebroker.protocol.records.record_codec import Header
 
 Acknowledgement = Literal["gap", "accept", "release", "reject", "renew"]
 Acknowledgements = Mapping[int, Acknowledgement] | Acknowledgement

@@ -8,7 +8,6 @@ session belongs to the connection: a client that connects again begins a new one
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from fakebroker.arguments import check_partitions
 from fakebroker.client.group_membership import JOINING, LEAVING, GroupMembership, GroupMembershipSteps
 from fakebroker.client.requesting import Flow, by_topic
 from fakebroker.client.share_acknowledgements import (
@@ -19,7 +18,8 @@ from fakebroker.client.share_acknowledgements import (
     batches,
     by_offset,
 )
-from fakebroker.errors import ErrorCode, FakebrokerError, error_name
+from fakebroker.protocol.arguments import check_partitions
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, error_name
 
 KIND = "share"
 FIRST_EPOCH, FINAL_EPOCH, MOST_EPOCH = 0, -1, 2**31 - 1

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fakebroker.arguments import check_partitions, check_whole
 from fakebroker.client.admin_steps import AdminSteps
 from fakebroker.client.consumer_group_steps import ConsumerGroupSteps
 from fakebroker.client.group_admin_steps import GroupAdminSteps
@@ -20,20 +19,21 @@ from fakebroker.client.requesting import Flow, Offsets, by_topic
 from fakebroker.client.share_group_steps import ShareGroupSteps
 from fakebroker.client.streams_group_steps import StreamsGroupSteps
 from fakebroker.client.transaction_steps import TransactionSteps
-from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument
-from fakebroker.records.consumer_protocol import (
+from fakebroker.protocol.arguments import check_partitions, check_whole
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument
+from fakebroker.protocol.records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     assigned_partitions,
     encode_assignment,
     encode_subscription,
 )
-from fakebroker.wire.messages.heartbeat import HeartbeatRequest
-from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
-from fakebroker.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
-from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest
+from fakebroker.protocol.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from fakebroker.protocol.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from fakebroker.client.group_membership import JOINING, LEAVING, GroupMembership, GroupMembershipSteps
 from fakebroker.client.requesting import Flow
-from fakebroker.errors import ErrorCode, InvalidArgument
+from fakebroker.protocol.errors import ErrorCode, InvalidArgument
 
 KIND = "streams"
 MOST_PORT = 65_535

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fakebroker.client.requesting import Flow, Requesting
-from fakebroker.errors import ErrorCode, FakebrokerError
-from fakebroker.schema.jsonable import uuid_to_text
-from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError
+from fakebroker.protocol.schema.jsonable import uuid_to_text
+from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 Partitions = Mapping[str, Sequence[int]]
 

@@ -9,14 +9,14 @@ groups have to be added before anything is written; with protocol 2 the broker a
 from collections.abc import Sequence
 from typing import Any
 
-from fakebroker.arguments import check_partitions
 from fakebroker.client.record_steps import RecordSteps
 from fakebroker.client.requesting import Flow, Offsets, by_topic
-from fakebroker.errors import ErrorCode
-from fakebroker.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from fakebroker.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from fakebroker.wire.messages.end_txn import EndTxnRequest
-from fakebroker.wire.messages.txn_offset_commit import (
+from fakebroker.protocol.arguments import check_partitions
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from fakebroker.protocol.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from fakebroker.protocol.wire.messages.end_txn import EndTxnRequest
+from fakebroker.protocol.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

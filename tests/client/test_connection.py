@@ -3,13 +3,13 @@
 import pytest
 
 from fakebroker.client.connection import ClientConnection, ConnectionLost
-from fakebroker.errors import ErrorCode, WireError
-from fakebroker.schema import Message
-from fakebroker.wire.frame import decode_request_header
-from fakebroker.wire.framing import with_length
-from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from fakebroker.wire.messages.produce import ProduceRequest
-from tests.wire.responses import encode_response
+from fakebroker.protocol.errors import ErrorCode, WireError
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.frame import decode_request_header
+from fakebroker.protocol.wire.framing import with_length
+from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from fakebroker.protocol.wire.messages.produce import ProduceRequest
+from tests.protocol.wire.responses import encode_response
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 

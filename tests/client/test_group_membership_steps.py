@@ -9,13 +9,13 @@ from fakebroker.client.requesting import Flow
 from fakebroker.client.share_acknowledgements import batches, by_offset
 from fakebroker.client.steps import ClientSteps
 from fakebroker.client.streams_group_steps import InternalTopic, Subtopology
-from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.schema import Message
-from fakebroker.schema.building import built
-from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
-from fakebroker.wire.registry import api
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.building import built
+from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from fakebroker.protocol.wire.registry import api
 
 TOPIC_ID = bytes(range(16))
 EVERYTHING = ApiVersionsResponse(

@@ -8,8 +8,8 @@ import pytest
 from fakebroker import FakeBroker
 from fakebroker.client.connection import ConnectionLost
 from fakebroker.client.login import Credentials, LoginRefused
-from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing
-from fakebroker.virtual_broker import VirtualBroker
+from fakebroker.protocol.errors import ErrorCode, InvalidArgument, UnknownThing
+from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.bearer import unsecured
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")

@@ -7,13 +7,13 @@ import pytest
 
 from fakebroker.client.connection import Pending
 from fakebroker.client.steps import ClientSteps
-from fakebroker.errors import ErrorCode, FakebrokerError
-from fakebroker.schema import Message
-from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
-from fakebroker.wire.messages.heartbeat import HeartbeatResponse
-from fakebroker.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
-from fakebroker.wire.messages.leave_group import LeaveGroupResponse
-from fakebroker.wire.messages.sync_group import SyncGroupResponse
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from fakebroker.protocol.wire.messages.heartbeat import HeartbeatResponse
+from fakebroker.protocol.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from fakebroker.protocol.wire.messages.leave_group import LeaveGroupResponse
+from fakebroker.protocol.wire.messages.sync_group import SyncGroupResponse
 
 EVERYTHING = ApiVersionsResponse(api_keys=[ApiVersion(api_key=key, min_version=0, max_version=99) for key in range(80)])
 

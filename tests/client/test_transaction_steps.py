@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from fakebroker.client.committed_records import committed_records
-from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument
-from fakebroker.records.batch import build_batch, with_base_offset
-from fakebroker.records.markers import build_marker
-from fakebroker.records.record_codec import Record
-from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
-from fakebroker.wire.messages.fetch import AbortedTransaction
-from tests.testclient.test_scripted_client import TOPIC, clients, clients_in_sim
+from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument
+from fakebroker.protocol.records.batch import build_batch, with_base_offset
+from fakebroker.protocol.records.markers import build_marker
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.fetch import AbortedTransaction
+from tests.client.scripted.test_scripted_client import TOPIC, clients, clients_in_sim
 
 __all__ = ["clients"]  # the fixture: each test in virtual time, and over sockets
 

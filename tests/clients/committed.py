@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
 from tests.support.real_kafka import needs_real_kafka
 
 TIMEOUT_S = 30

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
 
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".java" / "lib"

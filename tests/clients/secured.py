@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.listeners import Address
-from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
+from fakebroker.protocol.listeners import Address
 from tests.support.eventually import eventually
 from tests.support.real_kafka import needs_real_kafka, running_kafka
 

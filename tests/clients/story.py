@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import pytest
 
-from fakebroker.errors import WaitTimeout
-from fakebroker.handles.group import GroupHandle
+from fakebroker.protocol.errors import WaitTimeout
+from fakebroker.testing.handles.group import GroupHandle
 
 WALL_START_MS = 1_700_000_000_000
 

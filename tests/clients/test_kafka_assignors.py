@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fakebroker.core.groups.consumer.assignors import ASSIGNORS
-from fakebroker.core.groups.modern.assignments import Assignment, AssignorGroup, same_partitions
-from fakebroker.core.groups.modern.member_table import MemberTable
-from fakebroker.core.groups.share import simple_assignor
+from fakebroker.broker.core.groups.consumer.assignors import ASSIGNORS
+from fakebroker.broker.core.groups.modern.assignments import Assignment, AssignorGroup, same_partitions
+from fakebroker.broker.core.groups.modern.member_table import MemberTable
+from fakebroker.broker.core.groups.share import simple_assignor
 from tests.clients.java_programs import java_command, needs_jars
 from tests.support.assignor_histories import AssignorHistory
 from tests.support.chance import SEED

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fakebroker.core.groups.streams.internal_topics import configure
-from fakebroker.core.groups.streams.sticky_assignor import AssignorMember, assign
-from fakebroker.core.groups.streams.tasks import Task, Tasks, each_task, partitions_by_subtopology, tasks_of
-from fakebroker.core.groups.streams.topology import Topology
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.broker.core.groups.streams.internal_topics import configure
+from fakebroker.broker.core.groups.streams.sticky_assignor import AssignorMember, assign
+from fakebroker.broker.core.groups.streams.tasks import Task, Tasks, each_task, partitions_by_subtopology, tasks_of
+from fakebroker.broker.core.groups.streams.topology import Topology
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from tests.clients.java_programs import java_command, needs_jars
 from tests.support.chance import SEED
 from tests.support.task_histories import TaskHistory, random_topology

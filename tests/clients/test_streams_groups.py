@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
 from tests.clients.committed import (
     EITHER_BROKER,
     bootstrap_of,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.tls import Certificate, CertificateAuthority
+from fakebroker.testing.certificates import Certificate, CertificateAuthority
 from tests.clients.java_programs import TIMEOUT_S, java_command, needs_jars
 from tests.support.librdkafka import close
 from tests.support.tls import authority, failures, principals, stranger

@@ -11,9 +11,9 @@ from tests.clients.logins import Client, Login
 from tests.clients.secured import BOTH_SERVERS, PASSWORDS, SCRAM, SERVERS, SETTINGS, SecuredServer, unsecured_token
 
 if TYPE_CHECKING:
-    from fakebroker.tls import Certificate, CertificateAuthority
+    from fakebroker.testing.certificates import Certificate, CertificateAuthority
 
-tls = pytest.importorskip("fakebroker.tls", reason="TLS IS NOT TESTED: needs the extra `tls`")
+tls = pytest.importorskip("fakebroker.testing.certificates", reason="TLS IS NOT TESTED: needs the extra `tls`")
 
 pytestmark = [
     pytest.mark.clients,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.dialogue.run import play_in_sim
-from fakebroker.dialogue.script import read_dialogue
+from fakebroker.scenarios.dialogue.run import play_in_sim
+from fakebroker.scenarios.dialogue.script import read_dialogue
 from tests.conformance.recordings import JITTER_MS, PATHS, USUAL_JITTER_MS, WAITING, name_of
 
 

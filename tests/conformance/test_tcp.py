@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.dialogue.run import Outcome, play_on_fresh_broker
-from fakebroker.dialogue.script import read_dialogue
+from fakebroker.scenarios.dialogue.run import Outcome, play_on_fresh_broker
+from fakebroker.scenarios.dialogue.script import read_dialogue
 from tests.conformance.recordings import PATHS, WAITING, name_of, shortest_of_each_api, waits_ms
 
 SIDE_BY_SIDE = (48, 8, 2)  # in the first round, and in those that play again what was late

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode
 from tests.examples.consumers import consumer, read
 
 pytestmark = pytest.mark.clients

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fakebroker import FakeBroker
-from fakebroker.snapshot.snapshot import Snapshot
+from fakebroker.testing.snapshot.snapshot import Snapshot
 
 
 def test_back_to_before_and_another_course(fakebroker: FakeBroker, tmp_path: Path) -> None:

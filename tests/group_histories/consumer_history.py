@@ -6,7 +6,7 @@ told = ConsumerHistory(clients, seed=7, topic_ids=TopicIds()).play()
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fakebroker.records.consumer_group_schema import ConsumerGroupCurrentMemberAssignmentValue
+from fakebroker.protocol.records.consumer_group_schema import ConsumerGroupCurrentMemberAssignmentValue
 from tests.group_histories.history import INTERVAL_MS, LONG_MS, SHORT_MS, Told
 from tests.group_histories.offset_steps import OffsetSteps
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from fakebroker.core.cluster import Cluster
-from fakebroker.core.java_hash import partition_of
-from fakebroker.records.batch import parse_header, read_records, split_batches
-from fakebroker.records.group_records import GroupRecord, read_group_record
-from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.java_hash import partition_of
+from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.protocol.records.batch import parse_header, read_records, split_batches
+from fakebroker.protocol.records.group_records import GroupRecord, read_group_record
 
 NOT_YET = {14, 15, 16}
 SHORT_MS = 1_000  # a timeout that the history waits for

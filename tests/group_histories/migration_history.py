@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
-from fakebroker.errors import ErrorCode
-from fakebroker.records.consumer_protocol import (
+from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     assigned_partitions,
     encode_assignment,
     encode_subscription,
 )
-from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient
 from tests.group_histories.consumer_history import ConsumerHistory, Member, Owned
 from tests.group_histories.history import LONG_MS, Told
 

@@ -8,10 +8,10 @@ One session stays open, so that the share partition stays in the leader's memory
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.testclient.scripted_client import ScriptedClient
+from fakebroker.client.scripted.scripted_client import ScriptedClient
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from tests.group_histories.history import Told
 from tests.group_histories.share_history import Member, ShareHistory
 

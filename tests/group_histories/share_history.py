@@ -6,7 +6,7 @@ told = ShareHistory(clients, seed=7, topic_ids=TopicIds()).play()
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fakebroker.records.share_group_schema import (
+from fakebroker.protocol.records.share_group_schema import (
     ShareGroupCurrentMemberAssignmentValue,
     ShareGroupStatePartitionMetadataValue,
 )

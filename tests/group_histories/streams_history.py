@@ -6,7 +6,7 @@ told = StreamsHistory(clients, seed=7, topic_ids=TopicIds()).play()
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fakebroker.records.streams_group_schema import (
+from fakebroker.protocol.records.streams_group_schema import (
     StreamsGroupCurrentMemberAssignmentValue,
     StreamsGroupMetadataValue,
     StreamsGroupTargetAssignmentMemberValue,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
-from fakebroker.virtual_broker import VirtualBroker
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
+from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.group_histories.consumer_history import SETTINGS as CONSUMER_SETTINGS
 from tests.group_histories.consumer_history import ConsumerHistory
 from tests.group_histories.history import GroupHistory, Told, TopicIds, first_difference

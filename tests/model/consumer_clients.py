@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from fakebroker.core.groups.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, HeartbeatAnswer
-from fakebroker.errors import ErrorCode
+from fakebroker.broker.core.groups.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, HeartbeatAnswer
+from fakebroker.protocol.errors import ErrorCode
 from tests.support.consumer_groups import OneConsumerGroup
 
 Partitions = Mapping[bytes, frozenset[int]]  # topic id -> partitions

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from fakebroker import AsyncFakeBroker, FakeBroker
-from fakebroker.core.deadlines import NEVER_MS
-from fakebroker.net.server import LONGEST_TIMER_S, Server
+from fakebroker.broker.core.deadlines import NEVER_MS
+from fakebroker.serve.net.server import LONGEST_TIMER_S, Server
 from tests.support.frames import frames
 
 LOOPBACK_S = 0 if sys.platform == "linux" else 0.002  # until what was sent has arrived
@@ -176,7 +176,7 @@ class ThreadDoor(Door):
         super().__init__()
         self._is_idle = threading.Event()
         self._patch = pytest.MonkeyPatch()
-        self._patch.setattr("fakebroker.net.thread.new_event_loop", self._new_loop)
+        self._patch.setattr("fakebroker.serve.net.thread.new_event_loop", self._new_loop)
         self.take(FakeBroker())
         self.broker: FakeBroker
 

@@ -1,9 +1,9 @@
 """Members of a streams group as applications are: slow to stop a task, and not sure to get an answer."""
 
-from fakebroker.core.groups.streams.messages import HeartbeatAnswer
-from fakebroker.core.groups.streams.tasks import NO_TASKS, Tasks, tasks_of
-from fakebroker.core.groups.streams.topology import Topology
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.broker.core.groups.streams.messages import HeartbeatAnswer
+from fakebroker.broker.core.groups.streams.tasks import NO_TASKS, Tasks, tasks_of
+from fakebroker.broker.core.groups.streams.topology import Topology
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from tests.support.streams_groups import OneStreamsGroup
 
 _FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)

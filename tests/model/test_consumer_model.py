@@ -12,8 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
-from fakebroker.core.groups.consumer.states import GroupState
+from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
+from fakebroker.broker.core.groups.consumer.states import GroupState
 from tests.model.consumer_clients import ConsumerClient
 from tests.support.chance import MINUTES, model_settings, run_model
 from tests.support.consumer_groups import OneConsumerGroup

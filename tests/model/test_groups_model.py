@@ -18,12 +18,12 @@ from hypothesis.stateful import (
     rule,
 )
 
-from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic import holds
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.classic.members import Member
-from fakebroker.core.groups.classic.states import State
-from fakebroker.errors import ErrorCode
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.groups.classic import holds
+from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.broker.core.groups.classic.members import Member
+from fakebroker.broker.core.groups.classic.states import State
+from fakebroker.protocol.errors import ErrorCode
 from tests.model.world import GROUP, TOPIC, Request, World
 from tests.support.chance import MINUTES, model_settings, run_model
 

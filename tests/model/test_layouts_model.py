@@ -15,19 +15,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from fakebroker.core.topics import CONSUMER_OFFSETS
-from fakebroker.engine.faults.spec import FaultSpec
-from fakebroker.engine.lanes import Lane
-from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages.create_partitions import CreatePartitionsTopic
-from fakebroker.wire.messages.create_topics import CreatableTopic
-from fakebroker.wire.messages.fetch import FetchTopic
-from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
-from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
-from fakebroker.wire.registry import api
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
+from fakebroker.broker.engine.faults.spec import FaultSpec
+from fakebroker.broker.engine.lanes import Lane
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsTopic
+from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
+from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequestAssignment
+from fakebroker.protocol.wire.registry import api
 from tests.model.transactional_rows import (
     ENDS,
     IDS,

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from fakebroker.errors import BrokerStopped
+from fakebroker.protocol.errors import BrokerStopped
 from tests.model.life import AsyncDoor, Client, Door, ThreadDoor, check_timer, descriptors
 from tests.support.chance import MINUTES, model_settings, run_model
 from tests.support.frames import JOIN, long_poll, request

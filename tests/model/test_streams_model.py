@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from fakebroker.core.groups.streams.states import GroupState
-from fakebroker.core.groups.streams.streams_group import StreamsGroup
-from fakebroker.core.groups.streams.tasks import Task
+from fakebroker.broker.core.groups.streams.states import GroupState
+from fakebroker.broker.core.groups.streams.streams_group import StreamsGroup
+from fakebroker.broker.core.groups.streams.tasks import Task
 from tests.model.streams_clients import StreamsClient
 from tests.support.chance import MINUTES, model_settings, run_model
 from tests.support.streams_groups import OneStreamsGroup, subtopology, topology

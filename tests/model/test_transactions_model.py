@@ -12,9 +12,9 @@ from hypothesis import note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from fakebroker.types import ReleaseName
 from tests.model.transactional_client import GROUPS, TIMEOUT_MS, TRANSACTIONS, Application, Ledger, Outcome
 from tests.model.transactions_world import (

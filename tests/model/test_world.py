@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from fakebroker.dialogue.run import play_in_sim
-from fakebroker.dialogue.script import read_dialogue
+from fakebroker.scenarios.dialogue.run import play_in_sim
+from fakebroker.scenarios.dialogue.script import read_dialogue
 from tests.model.world import GROUP, World
 
 

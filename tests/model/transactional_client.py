@@ -8,9 +8,9 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from tests.model.transactions_world import TOPIC, Partition, World
 
 TIMEOUT_MS = 10_000

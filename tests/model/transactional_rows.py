@@ -10,16 +10,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fakebroker.core.topics import TRANSACTION_STATE
-from fakebroker.errors import ErrorCode
-from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages.add_partitions_to_txn import AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction
-from fakebroker.wire.messages.describe_producers import TopicRequest
-from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from fakebroker.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
-from fakebroker.wire.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic
+from fakebroker.broker.core.topics import TRANSACTION_STATE
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from fakebroker.protocol.wire.messages.describe_producers import TopicRequest
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
+from fakebroker.protocol.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from fakebroker.protocol.wire.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic
 from tests.model.twins import Twins
 from tests.support.engine import SimEngine
 from tests.support.time import T0

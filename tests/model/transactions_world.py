@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from fakebroker.core.broker_life import become_zombie
-from fakebroker.errors import FakebrokerError
-from fakebroker.records.batch import parse_header, read_records, split_batches
-from fakebroker.schema.building import built
-from fakebroker.schema.jsonable import to_json
-from fakebroker.testclient.scripted_client import ScriptedClient
+from fakebroker.broker.core.broker_life import become_zombie
+from fakebroker.client.scripted.scripted_client import ScriptedClient
+from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.records.batch import parse_header, read_records, split_batches
+from fakebroker.protocol.schema.building import built
+from fakebroker.protocol.schema.jsonable import to_json
+from fakebroker.protocol.wire.registry import api
+from fakebroker.testing.virtual_broker import VirtualBroker
 from fakebroker.types import ReleaseName
-from fakebroker.virtual_broker import VirtualBroker
-from fakebroker.wire.registry import api
 
 NODES = (1, 2, 3)
 TOPIC, PARTITIONS = "t", 2

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fakebroker.core.topics import Topic
-from fakebroker.engine.journal import Event, Exchange, Frame, Recorded
-from fakebroker.instant import Instant
-from fakebroker.wire.frame import decode_response
-from fakebroker.wire.registry import api
+from fakebroker.broker.core.topics import Topic
+from fakebroker.broker.engine.journal import Event, Exchange, Frame, Recorded
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.protocol.wire.registry import api
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import frames, request
 

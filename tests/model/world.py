@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.broker.core.groups.classic.holds import Hold, Phase
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.classic.holds import Hold, Phase
-from fakebroker.errors import KafkaError
-from fakebroker.instant import Instant
-from fakebroker.schema.jsonable import from_json, to_json
-from fakebroker.testclient.sim_driver import SimDriver
-from fakebroker.wire.registry import api
+from fakebroker.protocol.errors import KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.schema.jsonable import from_json, to_json
+from fakebroker.protocol.wire.registry import api
+from fakebroker.testing.sim_driver import SimDriver
 from tests.support.engine import SimEngine
 
 GROUP = "g"

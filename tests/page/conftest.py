@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
 from tests.support.chromium import CHROMIUM, ShownPage, chromium
 from tests.support.serving import controlled
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage, reads
 from tests.support.eventually import eventually
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage, violations
 from tests.support.eventually import eventually
 from tests.support.serving import controlled

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.client.streams_group_steps import Subtopology
-from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage, violations
 from tests.support.eventually import eventually
 

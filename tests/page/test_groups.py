@@ -8,7 +8,7 @@ from threading import Event, Thread
 import confluent_kafka
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage
 from tests.support.eventually import eventually
 

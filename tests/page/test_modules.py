@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import fakebroker.control.page_files
+import fakebroker.cli.http.page_files
 from tests.support.chromium import ShownPage
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
-PAGE = fakebroker.control.page_files.FOLDER
+PAGE = fakebroker.cli.http.page_files.FOLDER
 
 
 def test_all_modules_are_loaded_at_once() -> None:

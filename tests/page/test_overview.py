@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage
 from tests.support.eventually import eventually
 

@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage
 from tests.support.serving import controlled
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fakebroker.errors import ErrorCode
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.protocol.errors import ErrorCode
 from tests.support.chromium import ShownPage
 from tests.support.eventually import eventually
 

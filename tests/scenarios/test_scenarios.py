@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.scenario.language.reading import find_scenarios, read_scenario
-from fakebroker.scenario.playing.player import Player
-from fakebroker.scenario.playing.worlds import BrokerWorld
-from fakebroker.scenario.running.run import Status, Task, play
-from fakebroker.scenario.script import Expect, Pass, Scenario, Silent
+from fakebroker.scenarios.language.reading import find_scenarios, read_scenario
+from fakebroker.scenarios.playing.player import Player
+from fakebroker.scenarios.playing.worlds import BrokerWorld
+from fakebroker.scenarios.running.run import Status, Task, play
+from fakebroker.scenarios.script import Expect, Pass, Scenario, Silent
 from tools.scenario_pages import README, playable_on_kafka, scenarios_page
 
 SCENARIOS = README.parent

@@ -2,7 +2,7 @@
 
 import re
 
-from fakebroker.core.groups.modern.assignments import Assignment, Assignor, AssignorGroup, AssignorMember
+from fakebroker.broker.core.groups.modern.assignments import Assignment, Assignor, AssignorGroup, AssignorMember
 
 
 def topic_id(name: str) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from random import Random
 from typing import NamedTuple
 
-from fakebroker.core.groups.modern.assignments import (
+from fakebroker.broker.core.groups.modern.assignments import (
     NOTHING,
     Assignment,
     AssignorGroup,
@@ -19,7 +19,7 @@ from fakebroker.core.groups.modern.assignments import (
     same_partitions,
     topic_ids_of,
 )
-from fakebroker.core.groups.modern.member_table import MemberTable
+from fakebroker.broker.core.groups.modern.member_table import MemberTable
 
 
 class Wish(NamedTuple):

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from fakebroker.core.groups.classic.messages import JoinAnswer, JoinRequest, SyncAnswer, SyncRequest
-from fakebroker.core.groups.group import Group
-from fakebroker.errors import ErrorCode
-from fakebroker.records.consumer_protocol import (
+from fakebroker.broker.core.groups.classic.messages import JoinAnswer, JoinRequest, SyncAnswer, SyncRequest
+from fakebroker.broker.core.groups.group import Group
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     assigned_partitions,

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from fakebroker.core.cluster import Cluster
-from fakebroker.core.topics import Partition
-from fakebroker.release import release
-from fakebroker.settings import Settings
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.topics import Partition
+from fakebroker.broker.release import release
+from fakebroker.broker.settings import Settings
 
 
 def make_cluster(

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
-from fakebroker.core.groups.consumer.heartbeat import heartbeat
-from fakebroker.core.groups.consumer.messages import HeartbeatAnswer, HeartbeatRequest
-from fakebroker.core.topics import Topic
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
+from fakebroker.broker.core.groups.consumer.heartbeat import heartbeat
+from fakebroker.broker.core.groups.consumer.messages import HeartbeatAnswer, HeartbeatRequest
+from fakebroker.broker.core.topics import Topic
 from tests.support.cluster import make_cluster
 from tests.support.group_log import GroupLog
 from tests.support.time import TimeDriven

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 
 from fakebroker import AsyncFakeBroker
-from fakebroker.control.app import ControlApp
-from fakebroker.control.saved_app import SavedApp
+from fakebroker.cli.http.app import ControlApp
+from fakebroker.cli.http.saved_app import SavedApp
 
 URL = "http://127.0.0.1"
 PROBLEM = "application/problem+json"

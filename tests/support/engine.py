@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fakebroker.engine.engine import Engine
-from fakebroker.engine.journal import Journal
-from fakebroker.listeners import Address, Listener
-from fakebroker.sim.network import SimNetwork
-from fakebroker.sim.sim_socket import SimSocket
-from fakebroker.wire.frame import decode_response
-from fakebroker.wire.registry import api
+from fakebroker.broker.engine.engine import Engine
+from fakebroker.broker.engine.journal import Journal
+from fakebroker.protocol.listeners import Address, Listener
+from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.protocol.wire.registry import api
+from fakebroker.serve.sim.network import SimNetwork
+from fakebroker.serve.sim.sim_socket import SimSocket
 from tests.support.cluster import make_cluster
 from tests.support.frames import JOIN, frames, request
 from tests.support.time import START

@@ -3,14 +3,20 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from fakebroker.apis import fetch
-from fakebroker.apis.call import Call
-from fakebroker.core.cluster import Cluster
-from fakebroker.core.logs.log import PartitionLog
-from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch, split_batches
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages.fetch import FetchRequest, FetchResponse, FetchTopic, ForgottenTopic, PartitionData
+from fakebroker.broker.apis import fetch
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import build_batch, split_batches
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.fetch import (
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
 from tests.support.cluster import by_kafka_name, make_cluster
 from tests.support.parked import Sent
 from tests.support.time import T0, TimeDriven

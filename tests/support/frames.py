@@ -3,10 +3,10 @@
 from struct import pack, unpack_from
 from typing import Any
 
-from fakebroker.wire.frame import encode_request
-from fakebroker.wire.messages.fetch import FetchTopic
-from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
-from fakebroker.wire.registry import api
+from fakebroker.protocol.wire.frame import encode_request
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
+from fakebroker.protocol.wire.messages.join_group import JoinGroupRequestProtocol
+from fakebroker.protocol.wire.registry import api
 
 JOIN: dict[str, Any] = {
     "group_id": "g",

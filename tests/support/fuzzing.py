@@ -1,7 +1,7 @@
 """What brokers have before they are sent anything, so that requests at random find something."""
 
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from tests.support.engine import SimEngine
 from tests.support.transactional import topics
 

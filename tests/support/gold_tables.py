@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.pipeline.oracle.commits import commits
-from fakebroker.pipeline.oracle.expiries import expiries
-from fakebroker.pipeline.oracle.group_states import group_states
-from fakebroker.pipeline.oracle.log_ends import log_ends
-from fakebroker.pipeline.oracle.requests import requests
-from fakebroker.pipeline.tables import table
-from fakebroker.pipeline.tables.events import TABLE as EVENTS
+from fakebroker.analysis.pipeline.oracle.commits import commits
+from fakebroker.analysis.pipeline.oracle.expiries import expiries
+from fakebroker.analysis.pipeline.oracle.group_states import group_states
+from fakebroker.analysis.pipeline.oracle.log_ends import log_ends
+from fakebroker.analysis.pipeline.oracle.requests import requests
+from fakebroker.analysis.pipeline.tables import table
+from fakebroker.analysis.pipeline.tables.events import TABLE as EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,14 +43,14 @@ def silver_of(events: list[Row]) -> Tables:
 
 def frames_of(spark: "SparkSession", tables: Mapping[str, list[Row]]) -> "dict[str, DataFrame]":
     """The same as DataFrames."""
-    from fakebroker.pipeline.rows import to_arrow
+    from fakebroker.analysis.pipeline.rows import to_arrow
 
     return {name: spark.createDataFrame(to_arrow(table(name), rows)) for name, rows in tables.items()}
 
 
 def rows_of_frame(frame: "DataFrame") -> list[Row]:
     """A DataFrame as rows, timestamps in milliseconds."""
-    from fakebroker.pipeline.rows import from_arrow
+    from fakebroker.analysis.pipeline.rows import from_arrow
 
     return from_arrow(frame.toArrow())
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from fakebroker.apis.call import Call
-from fakebroker.apis.handlers import handler
-from fakebroker.core.coordinator.coordinator import GroupCoordinator
-from fakebroker.wire.registry import api
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.handlers import handler
+from fakebroker.broker.core.coordinator.coordinator import GroupCoordinator
+from fakebroker.protocol.wire.registry import api
 from tests.support.cluster import by_kafka_name, make_cluster
 from tests.support.parked import Sent
 from tests.support.time import TimeDriven
@@ -67,7 +67,7 @@ class GroupApis(TimeDriven):
 
 def join(group_id: str, member_id: str = "", **changes: Any) -> dict[str, Any]:
     """The fields of a JoinGroup."""
-    from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
+    from fakebroker.protocol.wire.messages.join_group import JoinGroupRequestProtocol
 
     fields: dict[str, Any] = {
         "group_id": group_id,

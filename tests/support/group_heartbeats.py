@@ -6,7 +6,7 @@ No Python library speaks these; a group is kept in `__consumer_offsets` as soon 
 import socket
 from struct import Struct as Layout
 
-from fakebroker.schema import Bool, Int16, Int32, Message, Str, Struct, UInt16, field
+from fakebroker.protocol.schema import Bool, Int16, Int32, Message, Str, Struct, UInt16, field
 from tests.support.real_kafka import RealKafka
 
 _FRAME = Layout(">ihhih")

@@ -1,12 +1,12 @@
 """What one group wrote and told, for tests of groups whose state comes from records."""
 
-from fakebroker.core.cluster import Cluster
-from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.events import CoreEvent, MemberTransition, Transition
-from fakebroker.records.batch import read_records
-from fakebroker.records.group_records import GroupRecord
-from fakebroker.records.offsets_codec import read_entry
-from fakebroker.records.offsets_topic import GroupEntry
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.events import CoreEvent, MemberTransition, Transition
+from fakebroker.protocol.records.batch import read_records
+from fakebroker.protocol.records.group_records import GroupRecord
+from fakebroker.protocol.records.offsets_codec import read_entry
+from fakebroker.protocol.records.offsets_topic import GroupEntry
 
 
 class GroupLog:

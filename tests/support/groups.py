@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import CoreEvent, Transition
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.classic.holds import GroupHolds, Hold, Phase
-from fakebroker.core.groups.classic.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
-from fakebroker.core.groups.host import GroupHost
-from fakebroker.errors import ErrorCode
-from fakebroker.instant import Instant
-from fakebroker.records.offsets_topic import GroupValue
-from fakebroker.release import Behaviours, release
-from fakebroker.settings import Settings
+from fakebroker.broker.core.deadlines import Timers
+from fakebroker.broker.core.events import CoreEvent, Transition
+from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.broker.core.groups.classic.holds import GroupHolds, Hold, Phase
+from fakebroker.broker.core.groups.classic.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.broker.core.groups.host import GroupHost
+from fakebroker.broker.release import Behaviours, release
+from fakebroker.broker.settings import Settings
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.offsets_topic import GroupValue
 from tests.support.parked import Parked
 from tests.support.time import TimeDriven
 

@@ -11,12 +11,12 @@ The same seed and options give the same history, in every process.
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from fakebroker.core.topics import CONSUMER_OFFSETS
-from fakebroker.journal.rows import Row, rows_of
-from fakebroker.records.batch import parse_header, read_records
-from fakebroker.records.offsets_topic import CommittedOffset
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
+from fakebroker.protocol.records.batch import parse_header, read_records
+from fakebroker.protocol.records.offsets_topic import CommittedOffset
+from fakebroker.testing.journal.rows import Row, rows_of
+from fakebroker.testing.virtual_broker import VirtualBroker
 from fakebroker.types import ReleaseName
-from fakebroker.virtual_broker import VirtualBroker
 from tests.support.history_player import HistoryOptions, HistoryPlayer
 
 RETENTION_MINUTES = 10_080  # the default: a week

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from fakebroker.errors import ErrorCode, FakebrokerError
-from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
-from fakebroker.release import release
-from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient
-from fakebroker.virtual_broker import VirtualBroker
-from fakebroker.wire.registry import api as find_api
+from fakebroker.broker.release import release
+from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError
+from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
+from fakebroker.protocol.wire.registry import api as find_api
+from fakebroker.testing.virtual_broker import VirtualBroker
 
 SESSION_MS, REBALANCE_MS = 10_000, 20_000
 MINUTE_MS = 60_000

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from fakebroker.records.batch import build_batch
-from fakebroker.records.message_set import build_message_set
-from fakebroker.records.record_codec import Record
-from fakebroker.schema.types import BOOL, BYTES, FLOAT64, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.message_set import build_message_set
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema.types import BOOL, BYTES, FLOAT64, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 TOPICS = ("t", "u", "compacted", "made", "", "__consumer_offsets", "no such!", "..", "x" * 249, "x" * 250, "ä")
 GROUPS = ("classic", "consumer", "share", "streams", "any", "", "ä")

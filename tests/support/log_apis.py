@@ -4,12 +4,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from fakebroker.apis.call import Call
-from fakebroker.core.logs.log import PartitionLog
-from fakebroker.core.topics import Partition
-from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.broker.core.topics import Partition
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from tests.support.cluster import make_cluster
 from tests.support.time import T0
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fakebroker.listeners import SASL_PLAINTEXT, Listener
+from fakebroker.protocol.listeners import SASL_PLAINTEXT, Listener
 from tests.support.engine import Client, SimEngine
 
 RIGHT, WRONG = b"\0alice\0pa", b"\0alice\0px"

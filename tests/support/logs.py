@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fakebroker.core.logs.log import Appended, PartitionLog
-from fakebroker.core.topics import Partition, Topic
-from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
+from fakebroker.broker.core.logs.log import Appended, PartitionLog
+from fakebroker.broker.core.topics import Partition, Topic
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from tests.support.cluster import make_cluster
 from tests.support.time import DAY, T0, TimeDriven
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fakebroker.schema.types import ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
 
 Path = tuple[str, ...]
 """The names of fields on the way to a list."""

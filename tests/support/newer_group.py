@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.virtual_broker import VirtualBroker
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.group_histories.consumer_history import SETTINGS as CONSUMER_SETTINGS
 from tests.group_histories.consumer_history import ConsumerHistory
 from tests.group_histories.history import GroupHistory, TopicIds

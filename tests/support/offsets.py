@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fakebroker.apis.call import Call
-from fakebroker.apis.handlers import handler
-from fakebroker.core.coordinator.coordinator import GroupCoordinator
-from fakebroker.core.coordinator.loading import load_groups
-from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.explain.offsets import GroupExplanation, explain
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.classic.messages import JoinRequest, Leaver, SyncRequest
-from fakebroker.core.groups.classic.states import State
-from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
-from fakebroker.core.topics import Partition, Topic
-from fakebroker.listeners import Listener
-from fakebroker.records.batch import read_records
-from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
-from fakebroker.wire.registry import api
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.handlers import handler
+from fakebroker.broker.core.coordinator.coordinator import GroupCoordinator
+from fakebroker.broker.core.coordinator.loading import load_groups
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.explain.offsets import GroupExplanation, explain
+from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.broker.core.groups.classic.messages import JoinRequest, Leaver, SyncRequest
+from fakebroker.broker.core.groups.classic.states import State
+from fakebroker.broker.core.offsets.expirations import OffsetExpired, OffsetsExpired
+from fakebroker.broker.core.topics import Partition, Topic
+from fakebroker.protocol.listeners import Listener
+from fakebroker.protocol.records.batch import read_records
+from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.protocol.wire.registry import api
 from tests.support.cluster import make_cluster
 from tests.support.parked import Parked
 from tests.support.time import DAY, MINUTE, TimeDriven

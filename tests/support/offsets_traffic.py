@@ -7,8 +7,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
 from tests.support.group_heartbeats import (
     CopartitionGroup,
     Endpoint,

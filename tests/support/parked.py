@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from fakebroker.apis.call import Call
+from fakebroker.broker.apis.call import Call
 
 Answer = TypeVar("Answer")
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages import add_partitions_to_txn as add_partitions
-from fakebroker.wire.messages import consumer_group_heartbeat as consumer
-from fakebroker.wire.messages import fetch, join_group, produce, share_fetch, sync_group
-from fakebroker.wire.messages import streams_group_heartbeat as streams
-from fakebroker.wire.messages.share_acknowledge import AcknowledgementBatch as Acknowledged
-from fakebroker.wire.messages.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages import add_partitions_to_txn as add_partitions
+from fakebroker.protocol.wire.messages import consumer_group_heartbeat as consumer
+from fakebroker.protocol.wire.messages import fetch, join_group, produce, share_fetch, sync_group
+from fakebroker.protocol.wire.messages import streams_group_heartbeat as streams
+from fakebroker.protocol.wire.messages.share_acknowledge import AcknowledgementBatch as Acknowledged
+from fakebroker.protocol.wire.messages.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
 
 Fields = dict[str, Any]
 NOW_MS = 1_700_000_000_000

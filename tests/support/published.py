@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from fakebroker.pipeline.publish import Published
-from fakebroker.pipeline.rows import Row, read_rows
-from fakebroker.pipeline.tables import table
+from fakebroker.analysis.pipeline.publish import Published
+from fakebroker.analysis.pipeline.rows import Row, read_rows
+from fakebroker.analysis.pipeline.tables import table
 
 MOST_SHOWN = 5
 

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.errors import ErrorCode, FakebrokerError
-from fakebroker.testclient.scripted_client import ScriptedClients
-from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.client.scripted.tcp_driver import TcpDriver
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 
 VERSION = "4.3.1"
 OLDER_VERSION = "3.9.1"  # the last that speaks the oldest API versions

@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fakebroker.listener_options import parse_address
-from fakebroker.listeners import Address
-from fakebroker.recording.proxy import Proxy
-from fakebroker.recording.session import SessionWriter, read_session
-from fakebroker.wire.framing import with_length
+from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.wire.framing import with_length
+from fakebroker.scenarios.recording.proxy import Proxy
+from fakebroker.scenarios.recording.session import SessionWriter, read_session
+from fakebroker.serve.listener_options import parse_address
 
 TIMEOUT_S = 20
 ANYWHERE = Address("127.0.0.1", 0)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fakebroker.schema.jsonable import to_json, uuid_to_text
-from fakebroker.schema.types import BOOL, BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.schema.jsonable import to_json, uuid_to_text
+from fakebroker.protocol.schema.types import BOOL, BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from tests.support.rights_requests import NO_ID, Names, batch
 
 UNKNOWN_TOPIC_ID = b"\x01" * 16

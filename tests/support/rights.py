@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from fakebroker.core.security.acls import Acl as Acl
-from fakebroker.core.security.acls import Operation, PatternType, ResourcePattern, ResourceType
-from fakebroker.core.security.acls import Permission as Permission
-from fakebroker.core.security.principals import Principal
-from fakebroker.schema.jsonable import from_json
-from fakebroker.wire.frame import encode_request
-from fakebroker.wire.registry import api
+from fakebroker.broker.core.security.acls import Acl as Acl
+from fakebroker.broker.core.security.acls import Operation, PatternType, ResourcePattern, ResourceType
+from fakebroker.broker.core.security.acls import Permission as Permission
+from fakebroker.broker.core.security.principals import Principal
+from fakebroker.protocol.schema.jsonable import from_json
+from fakebroker.protocol.wire.frame import encode_request
+from fakebroker.protocol.wire.registry import api
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import framed
 

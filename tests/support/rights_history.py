@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
 from tests.support.rights_requests import NO_ID, REQUESTS, Names, batch
 from tests.support.transaction_history import Told
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # of no member and no topic, as text
 Request = tuple[str, int, dict[str, Any]]

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fakebroker.scenario.playing.player import Played, Player
-from fakebroker.scenario.playing.worlds import VirtualWorld, World
-from fakebroker.scenario.script import (
+from fakebroker.scenarios.playing.player import Played, Player
+from fakebroker.scenarios.playing.worlds import VirtualWorld, World
+from fakebroker.scenarios.script import (
     Actor,
     Answered,
     AnyOrder,

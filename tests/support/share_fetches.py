@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fakebroker.core.logs.log import PartitionLog
-from fakebroker.core.share_partitions.share_partition import SharePartition
-from fakebroker.core.share_state import asking
-from fakebroker.core.share_state.states import SharePartition as SharePartitionKey
-from fakebroker.errors import ErrorCode
-from fakebroker.listeners import Listener
-from fakebroker.records.batch import build_batch, parse_header, split_batches
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages import share_acknowledge, share_fetch
+from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.broker.core.share_partitions.share_partition import SharePartition
+from fakebroker.broker.core.share_state import asking
+from fakebroker.broker.core.share_state.states import SharePartition as SharePartitionKey
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.listeners import Listener
+from fakebroker.protocol.records.batch import build_batch, parse_header, split_batches
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages import share_acknowledge, share_fetch
 from tests.support.cluster import by_kafka_name
 from tests.support.engine import Client, SimEngine
 from tests.support.time import T0

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from fakebroker.apis.call import Call
-from fakebroker.wire.messages import alter_share_group_offsets as altering
-from fakebroker.wire.messages import delete_share_group_offsets as deleting
-from fakebroker.wire.messages import describe_share_group_offsets as describing
+from fakebroker.broker.apis.call import Call
+from fakebroker.protocol.wire.messages import alter_share_group_offsets as altering
+from fakebroker.protocol.wire.messages import delete_share_group_offsets as deleting
+from fakebroker.protocol.wire.messages import describe_share_group_offsets as describing
 from tests.support.group_apis import GroupApis
 from tests.support.logs import Pairs
 

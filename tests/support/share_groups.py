@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.events import CoreEvent, GroupEpochBumped, Transition
-from fakebroker.core.groups.share.heartbeat import heartbeat
-from fakebroker.core.groups.share.messages import HeartbeatAnswer, HeartbeatRequest
-from fakebroker.core.groups.share.share_group import ShareGroup
-from fakebroker.core.share_state.states import SharePartition, ShareState
-from fakebroker.core.topics import Topic
-from fakebroker.records.batch import read_records
-from fakebroker.records.group_records import GroupRecord, read_group_record
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.events import CoreEvent, GroupEpochBumped, Transition
+from fakebroker.broker.core.groups.share.heartbeat import heartbeat
+from fakebroker.broker.core.groups.share.messages import HeartbeatAnswer, HeartbeatRequest
+from fakebroker.broker.core.groups.share.share_group import ShareGroup
+from fakebroker.broker.core.share_state.states import SharePartition, ShareState
+from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.records.batch import read_records
+from fakebroker.protocol.records.group_records import GroupRecord, read_group_record
 from tests.support.cluster import make_cluster
 from tests.support.time import TimeDriven
 

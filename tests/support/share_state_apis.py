@@ -4,9 +4,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from fakebroker.apis.call import Call
-from fakebroker.errors import ErrorCode
-from fakebroker.wire.registry import api
+from fakebroker.broker.apis.call import Call
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.registry import api
 from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from tests.support.transaction_history import Told
 
 SETTINGS: Mapping[str, object] = {"share.coordinator.snapshot.update.records.per.snapshot": 3}

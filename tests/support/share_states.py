@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fakebroker.core.share_state import asking
-from fakebroker.core.share_state.shard import ShareStateShard
-from fakebroker.core.share_state.states import NO_COUNT, SharePartition, ShareState, StateBatch, StateWrite
-from fakebroker.core.topics import SHARE_GROUP_STATE, Partition
-from fakebroker.errors import ErrorCode
-from fakebroker.instant import Instant
-from fakebroker.records.batch import read_records
-from fakebroker.records.share_state_log import read_share_state
+from fakebroker.broker.core.share_state import asking
+from fakebroker.broker.core.share_state.shard import ShareStateShard
+from fakebroker.broker.core.share_state.states import NO_COUNT, SharePartition, ShareState, StateBatch, StateWrite
+from fakebroker.broker.core.topics import SHARE_GROUP_STATE, Partition
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import read_records
+from fakebroker.protocol.records.share_state_log import read_share_state
 from tests.support.cluster import make_cluster
 from tests.support.time import TimeDriven
 

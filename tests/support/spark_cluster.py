@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from fakebroker.pipeline.java import java_home
+from fakebroker.analysis.pipeline.java import java_home
 
 START_S: Final = 90
 _FAST_JVM: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

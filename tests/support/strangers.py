@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from fakebroker.core.security.principals import Principal
-from fakebroker.schema.types import ArrayOf, FieldSpec, Primitive
-from fakebroker.virtual_broker import VirtualBroker
-from fakebroker.wire.frame import encode_request
-from fakebroker.wire.registry import APIS, Api
+from fakebroker.broker.core.security.principals import Principal
+from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.wire.frame import encode_request
+from fakebroker.protocol.wire.registry import APIS, Api
+from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.engine import Client
 from tests.support.frames import framed
 from tests.support.hostile_requests import HostileRequests

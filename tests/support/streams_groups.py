@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.streams.heartbeat import heartbeat
-from fakebroker.core.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
-from fakebroker.core.groups.streams.streams_group import StreamsGroup
-from fakebroker.core.groups.streams.tasks import Task, Tasks, each_task, tasks_of
-from fakebroker.core.groups.streams.topology import Topology
-from fakebroker.records.streams_group_schema import (
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.groups.streams.heartbeat import heartbeat
+from fakebroker.broker.core.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
+from fakebroker.broker.core.groups.streams.streams_group import StreamsGroup
+from fakebroker.broker.core.groups.streams.tasks import Task, Tasks, each_task, tasks_of
+from fakebroker.broker.core.groups.streams.topology import Topology
+from fakebroker.protocol.records.streams_group_schema import (
     CopartitionGroup,
     InternalTopic,
     StreamsGroupTopologyValue,

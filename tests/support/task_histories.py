@@ -2,11 +2,11 @@
 
 from random import Random
 
-from fakebroker.core.groups.modern.assignments import members_in_order
-from fakebroker.core.groups.streams.sticky_assignor import AssignorMember, AssignorSubtopology
-from fakebroker.core.groups.streams.tasks import NO_TASKS, Tasks
-from fakebroker.core.groups.streams.topology import Topology
-from fakebroker.records.streams_group_schema import (
+from fakebroker.broker.core.groups.modern.assignments import members_in_order
+from fakebroker.broker.core.groups.streams.sticky_assignor import AssignorMember, AssignorSubtopology
+from fakebroker.broker.core.groups.streams.tasks import NO_TASKS, Tasks
+from fakebroker.broker.core.groups.streams.topology import Topology
+from fakebroker.protocol.records.streams_group_schema import (
     CopartitionGroup,
     InternalTopic,
     StreamsGroupTopologyValue,

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from struct import unpack
 from typing import Any, NamedTuple, Protocol
 
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-from fakebroker.wire.frame import decode_response
-from fakebroker.wire.messages.alter_client_quotas import EntityData, EntryData, OpData
-from fakebroker.wire.messages.create_topics import CreatableTopic
-from fakebroker.wire.messages.delete_topics import DeleteTopicState
-from fakebroker.wire.messages.fetch import FetchTopic
-from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from fakebroker.wire.registry import api
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.protocol.wire.messages.alter_client_quotas import EntityData, EntryData, OpData
+from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
+from fakebroker.protocol.wire.messages.delete_topics import DeleteTopicState
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
+from fakebroker.protocol.wire.registry import api
 from tests.support.engine import SimEngine
 from tests.support.frames import frames, request
 

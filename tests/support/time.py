@@ -1,7 +1,7 @@
 """Where the tests' time begins, and how it passes."""
 
-from fakebroker.core.deadlines import Timers
-from fakebroker.instant import Instant
+from fakebroker.broker.core.deadlines import Timers
+from fakebroker.protocol.instant import Instant
 
 T0 = 1_700_000_000_000
 START = Instant(wall_ms=T0, mono_ms=5_000)

@@ -7,9 +7,9 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 
 from fakebroker import FakeBroker
-from fakebroker.engine.journal import TlsEstablished, TlsFailed
-from fakebroker.listeners import Address
-from fakebroker.tls import Certificate, CertificateAuthority
+from fakebroker.broker.engine.journal import TlsEstablished, TlsFailed
+from fakebroker.protocol.listeners import Address
+from fakebroker.testing.certificates import Certificate, CertificateAuthority
 from tests.support.frames import request
 
 PATIENCE_S = 10

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
-from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import build_batch, parse_header, read_records, split_batches
-from fakebroker.records.record_codec import Record
-from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.client.scripted.scripted_client import ScriptedClients
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import build_batch, parse_header, read_records, split_batches
+from fakebroker.protocol.records.record_codec import Record
 from tests.support.odd_transaction_requests import send_odd_request
 
 FIRST_MS = 1_700_000_000_000  # times of records; whatever is later is the broker's own

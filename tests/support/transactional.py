@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from fakebroker.core.topics import TRANSACTION_STATE
-from fakebroker.wire.messages.add_partitions_to_txn import AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction
+from fakebroker.broker.core.topics import TRANSACTION_STATE
+from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from tests.support.group_apis import GroupApis
 
 

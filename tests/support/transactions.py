@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
-from fakebroker.core.events import TransactionTransition
-from fakebroker.core.topics import TRANSACTION_STATE, Partition
-from fakebroker.core.transactions.producer import Producer
-from fakebroker.core.transactions.shard import TransactionShard
-from fakebroker.core.transactions.transaction import Transaction
-from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import parse_header, read_records
-from fakebroker.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
-from fakebroker.records.offsets_topic import TopicPartition
-from fakebroker.records.transaction_log import TransactionEntry, read_transaction
+from fakebroker.broker.core.events import TransactionTransition
+from fakebroker.broker.core.topics import TRANSACTION_STATE, Partition
+from fakebroker.broker.core.transactions.producer import Producer
+from fakebroker.broker.core.transactions.shard import TransactionShard
+from fakebroker.broker.core.transactions.transaction import Transaction
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import parse_header, read_records
+from fakebroker.protocol.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
+from fakebroker.protocol.records.offsets_topic import TopicPartition
+from fakebroker.protocol.records.transaction_log import TransactionEntry, read_transaction
 from tests.support.cluster import make_cluster
 from tests.support.parked import Parked
 from tests.support.time import START, TimeDriven

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fakebroker.history.replay import (
+from fakebroker.analysis.history.replay import (
     Committed,
     Expired,
     GroupStored,
@@ -13,12 +13,18 @@ from fakebroker.history.replay import (
     asked_for,
     replay,
 )
-from fakebroker.pipeline.oracle.retention_losses import retention_losses
-from fakebroker.pipeline.tables.retention_losses import WhatifOptions
-from fakebroker.records.consumer_protocol import subscribed_topics
-from fakebroker.records.markers import ControlRecordType, control_record_type
-from fakebroker.records.offsets_codec import read_entry
-from fakebroker.records.offsets_topic import CommittedOffset, GroupEntry, GroupValue, OffsetEntry, TopicPartition
+from fakebroker.analysis.pipeline.oracle.retention_losses import retention_losses
+from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
+from fakebroker.protocol.records.consumer_protocol import subscribed_topics
+from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
+from fakebroker.protocol.records.offsets_codec import read_entry
+from fakebroker.protocol.records.offsets_topic import (
+    CommittedOffset,
+    GroupEntry,
+    GroupValue,
+    OffsetEntry,
+    TopicPartition,
+)
 from tests.support.histories import History, LogRecord
 
 Row = dict[str, Any]

@@ -1,0 +1,174 @@
+"""The rows of one group from published tables: filtered where the files are read, and no more than a window needs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fakebroker.analysis.history.compile.happened import Row, position_of
+from fakebroker.analysis.history.compile.settled import SETTLED_STATES
+from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
+from fakebroker.protocol.errors import FakebrokerError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NEEDED = ("commits", "group_states", "members", "assignments")
+_USED = ("expiries", "events")  # if they are there
+_ADMIN_APIS = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
+_NEWEST_WITH_RETENTION = 4  # the last version of OffsetCommit that says how long its offsets are to be kept
+
+
+class Condition(NamedTuple):
+    """What rows are read: `column` `is_` `value`. `is_` is "=", ">=", "<" or "in"; times are milliseconds."""
+
+    column: str
+    is_: str
+    value: Any
+
+
+Load = Callable[[str, Sequence[Condition]], Iterator[Row]]  # (table, conditions) -> its rows
+
+
+def rows_of_group(
+    folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, load: Load | None = None
+) -> dict[str, list[Row]]:
+    """The rows that `window_of` needs of the tables in `folder`; `load` reads them, with pyarrow unless given.
+
+    Raises FakebrokerError for a folder without the tables, with damaged ones, or that does not know the group.
+    """
+    from fakebroker.analysis.pipeline.extras import need_extra
+
+    need_extra("history")
+    from fakebroker.analysis.pipeline.publish import Published
+
+    published = Published(folder)
+    missing = [name for name in _NEEDED if not published.has(name)]
+    if missing:
+        names = ", ".join(missing)
+        raise FakebrokerError(f"{folder} has no tables {names}: `history decode` and `pipeline build` make them")
+
+    for name in (*_NEEDED, *(each for each in _USED if published.has(each))):
+        published.folder_of(name)  # raises for one whose files are not those that were published
+    reader = _Reader(load or arrow_loader(folder), published.has, group_id, source)
+    found = reader.rows(start_ms, end_ms)
+    if not found["commits"] and not found["group_states"]:
+        until = "" if source is None else f" in source {source}"
+        raise FakebrokerError(f"{folder}: nothing is known of group {group_id}{until} until the end of the window")
+    return found
+
+
+class _Reader:
+    """Reads the tables of one group."""
+
+    def __init__(self, load: Load, has: Callable[[str], bool], group_id: str, source: str | None) -> None:
+        self._load, self._has, self._group = load, has, group_id
+        self._of_group = [Condition("group_id", "=", group_id)]
+        self._of_source = [] if source is None else [Condition("source", "=", source)]
+        self._source = source
+
+    def rows(self, start_ms: int, end_ms: int) -> dict[str, list[Row]]:
+        """The rows of every table until the end of a window."""
+        states = self._all("group_states", Condition("began_at", "<", end_ms + 1))
+        since = Condition("at", ">=", _needed_since_ms(states, start_ms))
+        until = Condition("at", "<", end_ms + 1)
+        found = {
+            "group_states": states,
+            "members": self._all("members", since, until),
+            "assignments": self._all("assignments", since, until),
+            "commits": self._commits(start_ms, end_ms),
+        }
+        if self._has("expiries"):
+            found["expiries"] = self._all("expiries", Condition("expired_at", "<", end_ms + 1))
+        if self._has("events"):
+            found["events"] = list(self._requests(end_ms))
+        return found
+
+    def _all(self, name: str, *conditions: Condition) -> list[Row]:
+        return list(self._load(name, [*self._of_group, *self._of_source, *conditions]))
+
+    def _commits(self, start_ms: int, end_ms: int) -> list[Row]:
+        """Those of the window; of those before it the last of each partition in each source."""
+        committed = [*self._of_group, *self._of_source, Condition("outcome", "=", "committed")]
+        last: dict[tuple[Any, ...], Row] = {}
+        for row in self._load("commits", [*committed, Condition("at", "<", start_ms)]):
+            key = row["source"], row["topic"], row["partition"]
+            if key not in last or position_of(last[key]) < position_of(row):
+                last[key] = row
+        within = [Condition("at", ">=", start_ms), Condition("at", "<", end_ms + 1)]
+        return [*last.values(), *self._load("commits", [*committed, *within])]
+
+    def _requests(self, end_ms: int) -> Iterator[Row]:
+        """Requests that delete something of the group, or say how long its offsets are kept."""
+        conditions = [Condition("api", "in", _ADMIN_APIS), Condition("wall_ms", "<", end_ms + 1)]
+        if self._source is not None:
+            conditions.append(Condition("run", "=", self._source))
+        for row in self._load("events", conditions):
+            is_old = row["api"] != "OffsetCommit" or row["version"] <= _NEWEST_WITH_RETENTION
+            if is_old and (row["api"] == "DeleteTopics" or self._group in (row["groups"] or ())):
+                yield row
+
+
+def _needed_since_ms(states: Sequence[Row], start_ms: int) -> int:
+    """Members and assignments matter from the rebalance on that made the state of the group at `start_ms`."""
+    by_source: dict[str, list[Row]] = {}
+    for row in sorted(states, key=position_of):
+        reason = row["reason"] or ""
+        is_new = not reason.startswith(RELOAD_REASONS)
+        if row["state"] in SETTLED_STATES and row["began_at"] < start_ms and is_new:
+            by_source.setdefault(row["source"], []).append(row)
+    return min((rows[-2]["began_at"] for rows in by_source.values() if len(rows) > 1), default=0)
+
+
+def arrow_loader(folder: Path) -> Load:
+    """Reads Parquet with pyarrow, in batches."""
+
+    def load(name: str, conditions: Sequence[Condition]) -> Iterator[Row]:
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        from fakebroker.analysis.pipeline.rows import arrow_schema, from_arrow, parquet_files
+        from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+        from fakebroker.analysis.pipeline.tables import table
+
+        schema = arrow_schema(table(name))
+        where: Any = None
+        for column, is_, value in conditions:
+            field, kind = ds.field(column), schema.field(column).type
+            if pa.types.is_timestamp(kind):
+                value = pa.scalar(value * 1000, kind)
+            tests = {"=": lambda f, v: f == v, ">=": lambda f, v: f >= v, "<": lambda f, v: f < v}
+            test = field.isin(list(value)) if is_ == "in" else tests[is_](field, value)
+            where = test if where is None else where & test
+        files = [str(file) for file in parquet_files(folder / name)]
+        if not files:
+            return
+        with storage_failures_told(str(folder / name)):
+            for batch in ds.dataset(files, format="parquet", schema=schema).to_batches(filter=where):
+                if batch.num_rows:
+                    yield from from_arrow(pa.Table.from_batches([batch]))
+
+    return load
+
+
+def spark_loader(spark: "SparkSession", folder: Path) -> Load:
+    """Reads with Spark, for tables that lie where only it reads."""
+
+    def load(name: str, conditions: Sequence[Condition]) -> Iterator[Row]:
+        from pyspark.sql.functions import col, lit, timestamp_millis, unix_millis
+
+        from fakebroker.analysis.pipeline.contract import Column
+        from fakebroker.analysis.pipeline.tables import table
+
+        columns: Mapping[str, Column] = {column.name: column for column in table(name).columns}
+        frame = spark.read.schema(table(name).spark_ddl).parquet(str(folder / name))
+        for column, is_, value in conditions:
+            field = col(column)
+            other = timestamp_millis(lit(value)) if columns[column].type == "timestamp" else value
+            tests = {"=": lambda f, v: f == v, ">=": lambda f, v: f >= v, "<": lambda f, v: f < v}
+            frame = frame.where(field.isin(list(value)) if is_ == "in" else tests[is_](field, other))
+        times = [each.name for each in columns.values() if each.type == "timestamp"]
+        frame = frame.withColumns({each: unix_millis(col(each)) for each in times}) if times else frame
+        for row in frame.toLocalIterator():
+            yield row.asDict()
+
+    return load

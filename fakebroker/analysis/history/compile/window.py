@@ -1,0 +1,203 @@
+"""Cuts a window out of the history of one group: the state at its start, and what happened in it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fakebroker.analysis.history.compile.happened import Commit, Event, Gone, Place, Row, Settled, Window, position_of
+from fakebroker.analysis.history.compile.settled import settled_of
+from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.json_text import parse_json
+
+_OWN_RETENTION = "EX-2"  # the rule by which an offset expires that was committed with a retention of its own
+_STRANGE_MS = 60_000  # a commit timestamp that is further from the record's was chosen by the client
+TABLES = ("commits", "group_states", "members", "assignments", "expiries", "requests", "events")
+
+
+class UnplayableGroup(FakebrokerError):
+    """A group of a kind that scenarios cannot play."""
+
+
+def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int, end_ms: int) -> Window:
+    """The window from `start_ms` to `end_ms` (time of day) of a group, from rows of the published tables.
+
+    `tables` has the rows of this group (`events`: OffsetDelete, DeleteGroups and DeleteTopics requests) of one source
+    up to the end of the window, or beyond; of the commits before the window the last of each partition suffices.
+    Raises FakebrokerError for a group without any history until the end, or with that of several sources,
+    UnplayableGroup for one that is no classic group when the window begins, or in it.
+    """
+    source = _source_of(tables, group_id)
+    events = sorted(_events_of(tables, group_id), key=lambda event: event.position)
+    before, inside = _cut(events, start_ms, end_ms)
+    if not before and not inside:
+        raise FakebrokerError(f"nothing is known of group {group_id} until the end of the window")
+    offsets: dict[Place, Commit] = {}
+    for event in before:
+        _apply(event, offsets)
+    states = [event for event in before if isinstance(event, Settled)]
+    for settled in [*states[-1:], *(event for event in inside if isinstance(event, Settled))]:
+        _check_playable(settled, group_id, source)
+    return Window(
+        group_id,
+        source,
+        start_ms,
+        end_ms,
+        states[-1] if states else None,
+        sorted(offsets.values(), key=lambda commit: commit.position),
+        inside,
+        _partitions(events),
+        tuple(_retentions(tables.get("expiries", ()), [each for each in events if isinstance(each, Settled)])),
+        sum(bool(row["transactional"]) for row in tables.get("commits", ()) if row["outcome"] == "committed"),
+        any(row["log_offset"] is not None for name in ("commits", "group_states") for row in tables.get(name, ())),
+    )
+
+
+def _check_playable(settled: Settled, group_id: str, source: str) -> None:
+    """Scenarios play classic groups only, not those of KIP-848, KIP-932 and KIP-1071."""
+    if settled.group_type != "classic":
+        where = f"position {settled.position[0]} of {source}"
+        raise UnplayableGroup(
+            f"{group_id} is a {settled.group_type} group at {where}: scenarios play classic groups only"
+        )
+
+
+def _source_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> str:
+    named = ("commits", "group_states", "members", "assignments", "expiries")
+    sources = sorted({row["source"] for name in named for row in tables.get(name, ())})
+    if not sources:
+        raise FakebrokerError(f"there is no group {group_id} in this history")
+    if len(sources) > 1:
+        raise FakebrokerError(f"group {group_id} is in several sources; choose one with --source: {', '.join(sources)}")
+    return str(sources[0])
+
+
+def _events_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> Iterator[Event]:
+    kept_ms = _retention_times(tables)
+    for row in tables.get("commits", ()):
+        yield from (_with_retention(each, kept_ms) if isinstance(each, Commit) else each for each in _commits(row))
+    yield from (_expiry(row) for row in tables.get("expiries", ()))
+    requests = list(tables.get("events", ()))
+    places = sorted({(row["topic"], row["partition"]) for row in tables.get("commits", ())})
+    yield from (gone for row in requests for gone in _deleted(row, group_id, places))
+    deletions = [row for row in requests if row["api"] == "DeleteGroups"] or [
+        row for row in tables.get("requests", ()) if row["api"] == "DeleteGroups"
+    ]
+    deleted_at = {row.get("answered_at", row.get("wall_ms")) for row in deletions if not row["errors"]}
+    for settled in settled_of(tables):
+        is_from_journal = tables["group_states"][0].get("log_offset") is None
+        if settled.state == "Dead" and is_from_journal:
+            settled = settled._replace(is_deletion=settled.at_ms in deleted_at)
+        yield settled
+
+
+def _commits(row: Row) -> Iterator[Commit | Gone]:
+    """A commit that took effect, or a tombstone."""
+    if row["outcome"] != "committed":
+        return
+    applied = row.get("applied_log_offset")
+    position = (applied, row["log_offset"]) if row["transactional"] and applied is not None else position_of(row)
+    at_ms = row["at"] if row["at"] is not None else row["committed_at"]
+    if row["committed_offset"] is None:
+        yield Gone(position, at_ms, row["topic"], row["partition"])
+        return
+    committed_ms = row["committed_at"]
+    if committed_ms is not None and abs(committed_ms - at_ms) <= _STRANGE_MS and not row["transactional"]:
+        at_ms = committed_ms
+    if row["transactional"] and row["applied_at"] is not None:
+        at_ms = row["applied_at"]
+    yield Commit(
+        position, at_ms, row["topic"], row["partition"], row["committed_offset"], row["metadata"] or "",
+        row["expires_at"], row.get("member_id"),
+    )  # fmt: skip
+
+
+def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, Place | None], int]:
+    """When commits with a retention of their own expire, as a journal tells: by request, or by what expired."""
+    found: dict[tuple[int, Place | None], int] = {}
+    commits = sorted((row for row in tables.get("commits", ()) if row["log_offset"] is None), key=position_of)
+    for row in tables.get("expiries", ()):
+        if row["rule"] == _OWN_RETENTION:
+            of_place = [
+                each for each in commits if (each["topic"], each["partition"]) == (row["topic"], row["partition"])
+            ]
+            before = [each["seq"] for each in of_place if each["seq"] < row["seq"]]
+            if before:
+                found[before[-1], (row["topic"], row["partition"])] = row["due_at"]
+    for row in tables.get("events", ()):
+        if row["api"] == "OffsetCommit" and (retention_ms := _message(row["request"]).get("RetentionTimeMs", -1)) >= 0:
+            found[row["seq"], None] = row["wall_ms"] + retention_ms
+    return found
+
+
+def _with_retention(commit: Commit, kept_ms: Mapping[tuple[int, Place | None], int]) -> Commit:
+    if commit.expires_ms is not None:
+        return commit
+    seq = commit.position[0]
+    return commit._replace(expires_ms=kept_ms.get((seq, None), kept_ms.get((seq, commit.place))))
+
+
+def _expiry(row: Row) -> Gone:
+    return Gone((row["seq"], row["part"]), row["expired_at"], row["topic"], row["partition"], "expired")
+
+
+def _deleted(row: Row, group_id: str, places: Sequence[Place]) -> Iterator[Gone]:
+    """What an OffsetDelete or a DeleteTopics request took, from its line in a journal."""
+    position, request = (row["seq"], row["part"]), _message(row["request"])
+    if row["api"] == "OffsetDelete" and request.get("GroupId") == group_id:
+        for topic in _message(row["response"]).get("Topics", ()):
+            for each in topic["Partitions"]:
+                if not each["ErrorCode"]:
+                    yield Gone(position, row["wall_ms"], topic["Name"], each["PartitionIndex"], "deleted")
+    if row["api"] == "DeleteTopics" and not row["errors"]:
+        for topic, partition in places:
+            if topic in row["topics"]:
+                yield Gone(position, row["wall_ms"], topic, partition, "topic deleted")
+
+
+def _message(text: object) -> dict[str, Any]:
+    """A decoded message of a journal's line: an object, or its JSON text."""
+    found = parse_json(text) if isinstance(text, str) else text
+    return found if isinstance(found, dict) else {}
+
+
+def _cut(events: Sequence[Event], start_ms: int, end_ms: int) -> tuple[list[Event], list[Event]]:
+    """What comes before the first event that is not before the window, and from there to the last one within it."""
+    first = next((index for index, event in enumerate(events) if event.at_ms >= start_ms), len(events))
+    within = [index for index, event in enumerate(events) if index >= first and event.at_ms <= end_ms]
+    return list(events[:first]), list(events[first : within[-1] + 1]) if within else []
+
+
+def _apply(event: Event, offsets: dict[Place, Commit]) -> None:
+    """What an event makes of the committed offsets."""
+    if isinstance(event, Commit):
+        offsets[event.place] = event
+    elif isinstance(event, Gone):
+        offsets.pop(event.place, None)
+    elif event.state == "Dead":
+        offsets.clear()
+
+
+def _partitions(events: Iterable[Event]) -> dict[str, int]:
+    """As many partitions of each topic as commits and assignments show."""
+    found: dict[str, int] = {}
+    for event in events:
+        if isinstance(event, Settled):
+            for member in event.members:
+                for topic in member.topics or ():
+                    found.setdefault(topic, 1)
+                for topic, indexes in member.assignment.items():
+                    found[topic] = max(found.get(topic, 1), *(index + 1 for index in indexes))
+        else:
+            found[event.topic] = max(found.get(event.topic, 1), event.partition + 1)
+    return dict(sorted(found.items()))
+
+
+def _retentions(expiries: Iterable[Row], states: Sequence[Settled]) -> Iterator[int]:
+    """The retention in force, from what expired by it: each row knows from when it was due."""
+    for row in expiries:
+        if row["rule"] == _OWN_RETENTION:
+            continue
+        before = [each for each in states if each.position < (row["seq"], row["part"])]
+        is_empty = bool(before) and before[-1].state == "Empty" and before[-1].protocol_type is not None
+        base_ms = before[-1].since_ms if is_empty else row["committed_at"]
+        if row["due_at"] - base_ms >= 60_000 and (row["due_at"] - base_ms) % 60_000 == 0:
+            yield row["due_at"] - base_ms

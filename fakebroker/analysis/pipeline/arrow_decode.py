@@ -1,0 +1,172 @@
+"""Records of `__consumer_offsets` to rows of the table `decoded`, by columns: numpy and pyarrow, no Spark.
+
+Committed offsets, which nearly all records are, are decoded here, each distinct key once. Everything else goes to the
+decoder of single records, so that what is wrong or unusual is judged in one place.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+
+from fakebroker.analysis.history.decode import decode_all
+from fakebroker.analysis.history.log_record import LogRecord
+from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.analysis.pipeline.offset_columns import (
+    KeyColumns,
+    ValueColumns,
+    are_of_commits,
+    decode_keys,
+    decode_values,
+)
+from fakebroker.analysis.pipeline.rows import arrow_schema, to_arrow
+from fakebroker.analysis.pipeline.tables.decoded import TABLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fakebroker.analysis.pipeline.byte_columns import Flags
+
+# Records as they stand in a log, with where they were found: the fields of LogRecord.
+RAW_SCHEMA: Final = pa.schema(
+    [
+        ("source", pa.string()),
+        ("file", pa.string()),
+        ("position", pa.int64()),
+        ("log_partition", pa.int32()),
+        ("log_offset", pa.int64()),
+        ("at_ms", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int32()),
+        ("is_transactional", pa.bool_()),
+        ("control", pa.string()),
+    ]
+)
+DECODED_SCHEMA: Final = arrow_schema(TABLE)
+# Of this size batches stay in the processor's caches, and distinct keys are still worth it.
+ROWS_PER_BATCH: Final = 32_768
+_TAKEN_OVER: Final = ("source", "file", "position", "log_partition", "log_offset", "producer_id", "producer_epoch")
+
+
+class Wanted(NamedTuple):
+    """Which rows of `decoded` are asked for: with this `what`, or `transactional` or not; None: whatever it is."""
+
+    what: str | None = None
+    transactional: bool | None = None
+
+
+EVERYTHING: Final = Wanted()
+
+
+def decode_batch(raw: Any, wanted: Wanted = EVERYTHING) -> Iterator[Any]:
+    """Decode one RecordBatch of RAW_SCHEMA; yields RecordBatches of DECODED_SCHEMA, in no order.
+
+    Rows that are not `wanted` may be left out, as far as that saves work.
+    """
+    if wanted.transactional is not None:
+        raw = raw.filter(compute.equal(raw.column("is_transactional"), wanted.transactional))
+    if not len(raw):
+        return
+    # Rows that give commits or rejects and nothing else. A key that is shorter than any of a commit may be that of a
+    # marker, which a sink has written as if it were data.
+    may_be_commit = are_of_commits(raw.column("key")) & _flags(raw.column("control").is_null())
+    if wanted.what == "record":
+        yield from _one_by_one(raw, ~may_be_commit)
+        return
+    keys, indices = _keys(raw)
+    values = decode_values(raw.column("value"))
+    is_tombstone = _flags(raw.column("value").is_null())
+    is_plain = np.append(keys.is_plain, False)[indices] & may_be_commit & _has_time(raw)
+    is_plain &= is_tombstone | (values.is_plain & are_times(values.commit_ms) & are_times(values.expire_ms))
+    if wanted.what != "reject" and is_plain.any():
+        yield _commits(raw, is_plain, is_tombstone, keys, indices, values)
+    yield from _one_by_one(raw, ~is_plain & may_be_commit if wanted.what == "commit" else ~is_plain)
+
+
+def _one_by_one(raw: Any, is_chosen: "Flags") -> Iterator[Any]:
+    """Decode some rows by the decoder of single records."""
+    if is_chosen.any():
+        rows = raw.filter(pa.array(is_chosen)).to_pylist()
+        yield rows_to_arrow(decode_all(LogRecord(**row) for row in rows))
+
+
+def rows_to_arrow(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Rows of `decoded` as a RecordBatch."""
+    return to_arrow(TABLE, list(rows)).combine_chunks().to_batches()[0]
+
+
+def are_times(ms: "NDArray[np.int64]") -> "Flags":
+    """Which numbers are times that tables have: of the years 1 to 9999."""
+    return (ms >= FIRST_TIME_MS) & (ms <= LAST_TIME_MS)
+
+
+def _keys(raw: Any) -> "tuple[KeyColumns, NDArray[np.int64]]":
+    """The distinct keys, and which of them each row has; -1: none."""
+    found = raw.column("key").dictionary_encode()
+    keys = decode_keys(found.dictionary)
+    return keys, found.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _has_time(raw: Any) -> "Flags":
+    """Which rows have a timestamp that tables can have, or none."""
+    return are_times(raw.column("at_ms").fill_null(0).to_numpy(zero_copy_only=False))
+
+
+def _commits(
+    raw: Any,
+    is_plain: "Flags",
+    is_tombstone: "Flags",
+    keys: KeyColumns,
+    indices: "NDArray[np.int64]",
+    values: ValueColumns,
+) -> Any:
+    """The rows of plain committed offsets."""
+    raw = raw.select([*_TAKEN_OVER, "at_ms", "is_transactional"])
+    if not is_plain.all():
+        chosen = np.flatnonzero(is_plain)
+        rows = pa.array(chosen)
+        raw, is_tombstone, indices = raw.take(rows), is_tombstone[chosen], indices[chosen]
+        values = ValueColumns._make(
+            each[chosen] if isinstance(each, np.ndarray) else each.take(rows) for each in values
+        )
+    count = len(raw)
+    columns = {
+        "what": pa.repeat(pa.scalar("commit"), count),
+        **{name: raw.column(name) for name in _TAKEN_OVER},
+        "at": _times(raw.column("at_ms")),
+        "group_id": _texts(keys.group_id.take(pa.array(indices))),
+        "topic": _texts(keys.topic.take(pa.array(indices))),
+        "partition": pa.array(keys.partition[indices].astype(np.int32)),
+        "committed_offset": pa.array(values.offset, mask=is_tombstone),
+        "leader_epoch": pa.array(values.leader_epoch.astype(np.int32), mask=is_tombstone),
+        "metadata": _nulled(_texts(values.metadata), is_tombstone),
+        "committed_at": _times(pa.array(values.commit_ms, mask=is_tombstone)),
+        "expires_at": _times(pa.array(values.expire_ms, mask=is_tombstone | (values.expire_ms == -1))),
+        "topic_id": _nulled(values.topic_id, is_tombstone),
+        "transactional": raw.column("is_transactional"),
+    }
+    arrays = [columns.get(field.name, pa.nulls(count, field.type)) for field in DECODED_SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=DECODED_SCHEMA)
+
+
+def _times(ms: Any) -> Any:
+    """Milliseconds as timestamps."""
+    return ms.cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
+
+
+def _texts(array: Any) -> Any:
+    """Bytes that are known to be UTF-8 as text, without another look."""
+    return array.view(pa.string())
+
+
+def _nulled(array: Any, is_null: "Flags") -> Any:
+    return compute.if_else(pa.array(~is_null), array, pa.scalar(None, pa.string())) if is_null.any() else array
+
+
+def _flags(array: Any) -> "Flags":
+    found: Flags = array.to_numpy(zero_copy_only=False)
+    return found

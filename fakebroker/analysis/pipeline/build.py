@@ -1,0 +1,48 @@
+"""Making tables of tables: which in which order, each from those that it reads."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from fakebroker.analysis.pipeline.engines import Frame, contract_of, make, tables_needed
+from fakebroker.analysis.pipeline.publish import Staging
+
+# Of `__consumer_offsets`: what decoding gives, and what follows from it.
+FROM_LOG: Final = ("coordinator_records", "rejects", "commits", "group_states", "members", "assignments")
+SILVER: Final = ("commits", "group_states", "members", "assignments", "requests", "log_ends", "expiries")
+GOLD: Final = ("lag_minute", "rebalances", "expiry_audit", "protocol_coverage", "group_health")
+
+
+def make_tables(stage: Staging, names: Iterable[str], frames: dict[str, Frame], options: Any = None) -> None:
+    """Make tables in this order and store them; `frames` has what is known beside what is published, and grows."""
+    for name in names:
+        for needed in tables_needed(stage.engine, name):
+            if needed not in frames:
+                frames[needed] = _known(stage, needed)
+        frames[name] = stage.make(name, frames, options)
+
+
+def build(stage: Staging) -> None:
+    """Make silver and gold of what is published: events of journals, and what was decoded of a log.
+
+    Rows of commits that came from a log are kept: they are made by decoding and by nothing else.
+    """
+    frames: dict[str, Frame] = {}
+    if stage.has("commits"):
+        frames["commits"] = _with_commits_of_log(stage)
+    names = [name for name in (*SILVER, *GOLD) if name not in frames]
+    make_tables(stage, names, frames)
+
+
+def _with_commits_of_log(stage: Staging) -> Frame:
+    engine = stage.engine
+    contract = contract_of("commits")
+    from_log = engine.where_there(stage.load("commits"), "log_partition")
+    of_journals = make(engine, "commits", {"events": _known(stage, "events")})
+    return stage.store(contract.name, engine.union([from_log, of_journals]))
+
+
+def _known(stage: Staging, name: str) -> Frame:
+    """A table as it is made or published; empty otherwise, as is what is never published."""
+    if stage.has(name):
+        return stage.load(name)
+    return stage.engine.frame(contract_of(name), [])

@@ -1,0 +1,80 @@
+"""What a broker answered to JoinGroup and SyncGroup, from the messages as journals have them."""
+
+import json
+from typing import Any, NamedTuple
+
+from fakebroker.analysis.pipeline.member_bytes import CONSUMER, assigned_partitions, subscribed_topics
+
+
+class JoinAnswer(NamedTuple):
+    """A member was admitted to a generation.
+
+    Attributes:
+        group_id: The group.
+        generation: The generation.
+        member_id: The member that was answered.
+        group_instance_id: Its group instance id; None if it is not static.
+        rebalance_timeout_ms: Its rebalance timeout; JoinGroup v0 has only a session timeout, which is both.
+        session_timeout_ms: Its session timeout.
+        protocol_type: The type of the group.
+        protocol: The protocol that was chosen; None without one.
+        topics: The topics that the member subscribes to; None if unknown.
+    """
+
+    group_id: str
+    generation: int
+    member_id: str
+    group_instance_id: str | None
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocol: str | None
+    topics: list[str] | None
+
+
+class SyncAnswer(NamedTuple):
+    """A member was told its partitions: (topic, partition)."""
+
+    group_id: str
+    generation: int
+    member_id: str
+    partitions: list[tuple[str, int]]
+
+
+def join_answer(request: str | None, response: str | None) -> JoinAnswer | None:
+    """What an answered JoinGroup says; None for an error, and for messages that were too large to be kept."""
+    asked, told = _messages(request, response)
+    if not told:
+        return None
+    protocol_type, protocol = asked["ProtocolType"], told["ProtocolName"] or None
+    own = [each["Metadata"] for each in asked["Protocols"] if each["Name"] == protocol]
+    return JoinAnswer(
+        group_id=asked["GroupId"],
+        generation=told["GenerationId"],
+        member_id=told["MemberId"],
+        group_instance_id=asked.get("GroupInstanceId"),
+        rebalance_timeout_ms=asked.get("RebalanceTimeoutMs", asked["SessionTimeoutMs"]),
+        session_timeout_ms=asked["SessionTimeoutMs"],
+        protocol_type=protocol_type,
+        protocol=protocol,
+        topics=subscribed_topics(own) if protocol_type == CONSUMER and own else None,
+    )
+
+
+def sync_answer(request: str | None, response: str | None) -> SyncAnswer | None:
+    """What an answered SyncGroup says; None for an error, and for messages that were too large to be kept."""
+    asked, told = _messages(request, response)
+    if not told:
+        return None
+    is_consumer = told.get("ProtocolType") in (None, CONSUMER)  # before v5 it does not say
+    partitions = assigned_partitions(told["Assignment"]) if is_consumer else []
+    return SyncAnswer(asked["GroupId"], asked["GenerationId"], asked["MemberId"], partitions)
+
+
+def _messages(request: str | None, response: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both messages of a request that went well; else nothing."""
+    asked = json.loads(request) if request else None
+    told = json.loads(response) if response else None
+    if not isinstance(asked, dict) or not isinstance(told, dict) or told.get("ErrorCode") != 0:
+        return {}, {}
+    return asked, told

@@ -1,0 +1,239 @@
+"""The table `expiry_audit` in plain Python: a journal is played again, line by line."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.expiry_facts import (
+    BROKER_UNKNOWN,
+    COMMIT_UNKNOWN,
+    TOPICS_UNKNOWN,
+    TRANSACTION,
+    TYPE_UNKNOWN,
+    BrokerFacts,
+    Due,
+    GroupFacts,
+    broker_facts,
+    due_of,
+    may_be_newer,
+    needs_topics,
+)
+from fakebroker.analysis.pipeline.group_transitions import CLASSIC, OTHER_KIND, is_newer, is_unload
+from fakebroker.analysis.pipeline.tables.expiry_audit import TABLE
+
+Row = dict[str, Any]
+Key = tuple[str, str, int]
+"""Group, topic and partition."""
+
+
+def expiry_audit(events: Iterable[Row]) -> list[Row]:
+    """A row for each `offset_expired` line, and for each offset that should have expired and of which there is none.
+
+    That an offset should have expired is said only if it was due for longer than the interval of checks, while nothing
+    about its group changed, its coordinator had it loaded, and the clock was not set back.
+    """
+    found: list[Row] = []
+    for run, lines in groupby(sorted(events, key=lambda row: (row["run"], row["seq"], row["part"])), _run_of):
+        replay = _Replay(run, found)
+        for row in lines:
+            replay.take(row)
+        replay.end()
+    return found
+
+
+def _run_of(row: Row) -> str:
+    run: str = row["run"]
+    return run
+
+
+@dataclass
+class _Commit:
+    """A committed offset that is there. `since_ms` is from when on it is watched, if it is."""
+
+    row: Row
+    since_ms: int
+    is_watched: bool
+
+
+@dataclass
+class _Group:
+    """A group, since when it is as it is, and whether a coordinator has it loaded."""
+
+    facts: GroupFacts
+    since_ms: int
+    is_loaded: bool = True
+    commits: dict[tuple[str, int], _Commit] = field(default_factory=dict)
+    uncertain: set[tuple[str, int]] = field(default_factory=set)
+
+
+class _Replay:
+    """One run. `now_ms` is the time of day of the last line."""
+
+    def __init__(self, run: str, found: list[Row]) -> None:
+        self._run, self._found = run, found
+        self._broker: BrokerFacts | None = None
+        self._groups: dict[str, _Group] = {}
+        self._now_ms = 0
+        self._watches = True  # for offsets that should have expired; not any more once brokers come and go
+
+    def take(self, row: Row) -> None:
+        """The next line."""
+        self._now_ms = row["wall_ms"]
+        handle = getattr(self, f"_on_{row['kind']}", None)
+        if handle is not None:
+            handle(row)
+
+    def end(self) -> None:
+        """There are no more lines."""
+        for group in self._groups.values():
+            self._look_for_missed(group, self._now_ms)
+
+    # -- the lines -----------------------------------------------------------------------------------------------------
+
+    def _on_broker_started(self, row: Row) -> None:
+        self.end()
+        self._groups.clear()
+        self._broker, self._watches = broker_facts(row["release"], row["settings"]), True
+
+    def _on_node_changed(self, _row: Row) -> None:
+        self.end()
+        self._watches = False
+
+    def _on_clock_moved(self, row: Row) -> None:
+        if row["to_ms"] < row["from_ms"]:
+            for group in self._groups.values():
+                self._look_for_missed(group, row["from_ms"])
+                group.since_ms = row["to_ms"]
+                for commit in group.commits.values():
+                    commit.since_ms = row["to_ms"]
+
+    def _on_transition(self, row: Row) -> None:
+        group = self._changed(row)
+        if is_unload(row["after"], row["reason"]):
+            group.is_loaded = False
+        elif row["after"] == "Dead":
+            group.facts = GroupFacts()
+            if row["reason"] != OTHER_KIND:
+                group.uncertain.clear()
+        else:
+            group.is_loaded = True
+            group.facts = _changed_by(row, group.facts)
+
+    def _on_group_stored(self, row: Row) -> None:
+        group = self._changed(row)
+        group.is_loaded = True
+        topics = None if row["subscribed_topics"] is None else frozenset(row["subscribed_topics"])
+        facts = group.facts._replace(
+            protocol_type=row["protocol_type"], topics=topics, knows_topics=True, group_type=CLASSIC
+        )
+        if row["how"] == "loaded" and not row["members"]:
+            facts = facts._replace(state="Empty")
+        if facts.state == "Empty":
+            facts = facts._replace(empty_ms=row["state_ms"])
+        group.facts = facts
+
+    def _on_offset_committed(self, row: Row) -> None:
+        group, place = self._group(row["group"]), (row["topic"], row["partition"])
+        if row["transactional"]:
+            commit = group.commits.get(place)
+            if commit is not None:
+                self._look_at(group, commit, self._now_ms)
+                commit.is_watched = False
+            group.uncertain.add(place)
+            return
+        self._end_commit(group, place)
+        group.commits[place] = _Commit(row, row["wall_ms"], place not in group.uncertain)
+
+    def _on_offset_deleted(self, row: Row) -> None:
+        group, place = self._group(row["group"]), (row["topic"], row["partition"])
+        self._end_commit(group, place)
+        group.uncertain.discard(place)
+
+    def _on_offset_expired(self, row: Row) -> None:
+        group, place = self._group(row["group"]), (row["topic"], row["partition"])
+        commit = group.commits.pop(place, None)
+        if commit is not None and commit.row["offset"] != row["offset"]:
+            commit = None
+        unknown = self._unknown(group, place, commit)
+        if unknown is None and may_be_newer(group.facts, row["rule"]):
+            unknown = TYPE_UNKNOWN
+        due = None
+        if unknown is None and commit is not None:
+            due = self._due(group, commit)
+        self._tell(row, commit, row, due, unknown)
+
+    # -- what it means -------------------------------------------------------------------------------------------------
+
+    def _group(self, group_id: str) -> _Group:
+        return self._groups.setdefault(group_id, _Group(GroupFacts(), self._now_ms))
+
+    def _changed(self, row: Row) -> _Group:
+        """The group of a line that changes it: what it was until now has been looked at."""
+        group = self._group(row["group"])
+        self._look_for_missed(group, self._now_ms)
+        group.since_ms = self._now_ms
+        return group
+
+    def _end_commit(self, group: _Group, place: tuple[str, int]) -> None:
+        commit = group.commits.pop(place, None)
+        if commit is not None:
+            self._look_at(group, commit, self._now_ms)
+
+    def _look_for_missed(self, group: _Group, until_ms: int) -> None:
+        for commit in group.commits.values():
+            self._look_at(group, commit, until_ms)
+
+    def _look_at(self, group: _Group, commit: _Commit, until_ms: int) -> None:
+        """Tell of an offset that was due for longer than the interval of checks, and is still there."""
+        if not self._watches or not group.is_loaded or not commit.is_watched:
+            return
+        if self._broker is None or needs_topics(self._broker, group.facts):
+            return
+        due = self._due(group, commit)
+        if due is not None and until_ms - max(due.due_ms, commit.since_ms, group.since_ms) > self._broker.interval_ms:
+            commit.is_watched = False
+            self._tell(commit.row, commit, None, due, None)
+
+    def _unknown(self, group: _Group, place: tuple[str, int], commit: _Commit | None) -> str | None:
+        if self._broker is None:
+            return BROKER_UNKNOWN
+        if place in group.uncertain:
+            return TRANSACTION
+        if commit is None:
+            return COMMIT_UNKNOWN
+        return TOPICS_UNKNOWN if needs_topics(self._broker, group.facts) else None
+
+    def _due(self, group: _Group, commit: _Commit) -> Due | None:
+        assert self._broker is not None
+        row = commit.row
+        return due_of(self._broker, group.facts, row["topic"], row["committed_ms"], row["expire_ms"])
+
+    def _tell(
+        self, line: Row, commit: _Commit | None, expiry: Row | None, due: Due | None, unknown: str | None
+    ) -> None:
+        agrees: bool | None = None
+        if unknown is None:
+            agrees = expiry is not None and due == Due(expiry["rule"], expiry["due_ms"])
+            agrees = agrees and due is not None and due.due_ms <= self._now_ms
+        committed = commit.row if commit is not None else None
+        values = (
+            self._run, line["group"], line["topic"], line["partition"], line["offset"],
+            time_or_none(line["committed_ms"]),
+            committed and committed["seq"], committed and committed["part"],
+            expiry and expiry["seq"], expiry and expiry["part"],
+            expiry and expiry["wall_ms"], expiry and time_or_none(expiry["due_ms"]), expiry and expiry["rule"],
+            due and time_or_none(due.due_ms), due and due.rule,
+            agrees, unknown,
+        )  # fmt: skip
+        self._found.append(dict(zip(TABLE.column_names, values, strict=True)))
+
+
+def _changed_by(row: Row, facts: GroupFacts) -> GroupFacts:
+    """The facts of a group after a `transition` to a state but Dead. Of a newer group there is no more to know."""
+    if is_newer(row["group_type"]):
+        return GroupFacts(row["after"], knows_topics=False, group_type=row["group_type"])
+    empty_ms = row["wall_ms"] if row["after"] == "Empty" else -1
+    knows_topics = facts.knows_topics and row["after"] != "CompletingRebalance"
+    return facts._replace(state=row["after"], empty_ms=empty_ms, knows_topics=knows_topics, group_type=CLASSIC)

@@ -1,0 +1,114 @@
+"""The states of groups, as spans of time."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.group_records import sorted_records
+from fakebroker.analysis.pipeline.group_spans import spans
+from fakebroker.analysis.pipeline.group_transitions import CLASSIC, LOADED, is_newer, is_unload
+from fakebroker.analysis.pipeline.tables.group_states import TABLE
+
+Row = dict[str, Any]
+
+
+def group_states(coordinator_records: Iterable[Row], events: Iterable[Row]) -> list[Row]:
+    """The table `group_states`, group by group, in the order of the log or the journal."""
+    found = list(spans(sorted_records(coordinator_records)))
+    found += journal_spans(events)
+    _set_ends(found)
+    return [{name: row[name] for name in TABLE.column_names} for row in found]
+
+
+def journal_spans(events: Iterable[Row]) -> Iterator[Row]:
+    """The spans that begin with `transition` lines, and with a load of a group without members; without their ends.
+
+    What a group is besides is in the `group_stored` lines.
+    """
+    told = sorted((row for row in events if row["kind"] in ("transition", "group_stored")), key=_order)
+    for _, group in groupby(told, key=lambda row: (row["run"], row["group"])):
+        yield from _spans_of_group(list(group))
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    return row["run"], row["group"], row["seq"], row["part"]
+
+
+def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
+    """The spans of one group, whose rows these are in order."""
+    following = _stored_after(rows)
+    last: Row | None = None
+    for row, next_stored in zip(rows, following, strict=True):
+        if row["kind"] == "group_stored":
+            last = row
+            if row["how"] == "loaded" and row["members"] == 0:
+                yield _span(row, "Empty", _known_time(row["state_ms"]), LOADED, row, row)
+        elif is_unload(row["after"], row["reason"]):
+            continue
+        elif is_newer(row["group_type"]):
+            yield _span_of_newer(row)
+        elif row["reason"] == LOADED:
+            state_at = _known_time(next_stored["state_ms"]) if next_stored else None
+            yield _span(row, row["after"], state_at, row["reason"], next_stored, next_stored)
+        else:
+            facts = next((each for each in (last, next_stored) if _is_of(each, row["generation"])), None)
+            yield _span(row, row["after"], row["wall_ms"], row["reason"], facts, facts or last)
+
+
+def _stored_after(rows: Sequence[Row]) -> list[Row | None]:
+    """For each row the first `group_stored` at or after it."""
+    found: list[Row | None] = []
+    stored: Row | None = None
+    for row in reversed(rows):
+        stored = row if row["kind"] == "group_stored" else stored
+        found.append(stored)
+    return found[::-1]
+
+
+def _is_of(stored: Row | None, generation: int) -> bool:
+    return stored is not None and stored["generation"] == generation
+
+
+def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row | None, typed: Row | None) -> Row:
+    """A span that begins with `row`. `stored` says what the generation is, `typed` of what type the group is."""
+    is_without = state in ("Empty", "Dead")
+    known = None if is_without else stored
+    return {
+        "group_id": row["group"],
+        "group_type": CLASSIC,
+        "state": state,
+        "generation": row["generation"],
+        "protocol_type": typed["protocol_type"] if typed else None,
+        "protocol": known["protocol"] if known else None,
+        "leader": known["leader"] if known else None,
+        "members": 0 if is_without else known["members"] if known and state != "PreparingRebalance" else None,
+        "subscribed_topics": [] if is_without else known["subscribed_topics"] if known else None,
+        "state_at": state_at,
+        "began_at": row["wall_ms"],
+        "ended_at": None,
+        "reason": reason,
+        "source": row["run"],
+        "log_partition": None,
+        "log_offset": None,
+        "seq": row["seq"],
+        "part": row["part"],
+    }
+
+
+def _span_of_newer(row: Row) -> Row:
+    """A span of a newer group: only its records, which a journal does not have, say who its members are."""
+    span = _span(row, row["after"], None, row["reason"], None, None)
+    return span | {"group_type": row["group_type"], "protocol_type": row["group_type"]}
+
+
+def _known_time(ms: int) -> int | None:
+    """A time that a record has, if it is known and a table can have it."""
+    return None if ms == -1 else time_or_none(ms)
+
+
+def _set_ends(found: list[Row]) -> None:
+    """A span ends with the beginning of the next one of its group."""
+    for row, following in pairwise(found):
+        if (row["source"], row["group_id"]) == (following["source"], following["group_id"]):
+            row["ended_at"] = following["began_at"]

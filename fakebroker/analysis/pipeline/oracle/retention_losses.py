@@ -1,0 +1,264 @@
+"""Retention what-if in plain Python: each group is played, cleanup by cleanup, with each retention.
+
+docs/whatif.md says what is played. This is the definition; the engine Spark must give the same rows.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from fakebroker.analysis.pipeline.expiry_facts import NEWER_RULE
+from fakebroker.analysis.pipeline.group_transitions import UNLOADED, is_newer
+from fakebroker.analysis.pipeline.oracle.retention_comebacks import with_comebacks
+from fakebroker.analysis.pipeline.oracle.retention_events import Event, Grid, grids_of, group_events
+from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
+
+Row = dict[str, Any]
+Key = tuple[str, int]  # topic and partition
+NEVER = 1 << 62
+
+
+class Aging(NamedTuple):
+    """How the offsets of a group age in one state.
+
+    Attributes:
+        mode: "keep": none does; "commit": each from its commit; "empty": all from `base_ms`.
+        kept_topics: Topics whose offsets do not age.
+        ignores_own: Whether an offset's own expire timestamp does not matter.
+        rule: The rule that decides.
+    """
+
+    mode: str
+    base_ms: int = 0
+    kept_topics: frozenset[str] = frozenset()
+    ignores_own: bool = False
+    rule: str = "EX-3"
+
+
+SIMPLE = Aging("commit")
+
+
+def retention_losses(
+    commits: list[Row],
+    coordinator_records: list[Row],
+    group_states: list[Row],
+    events: list[Row],
+    log_ends: list[Row],
+    *,
+    options: WhatifOptions | None = None,
+) -> list[Row]:
+    """Every offset that is lost with a retention of `options`: see the contract."""
+    options = options or WhatifOptions()
+    grids = grids_of(commits, group_states, options)
+    losses = []
+    for group, happened in group_events(commits, coordinator_records, group_states, events, grids).items():
+        inputs = list(_Recorded(options).inputs(happened))
+        for retention_ms in sorted(set(options.retentions_ms)):
+            play = _Play(grids[group[0]], retention_ms, options.policy)
+            losses += play.run(inputs)
+    return with_comebacks(losses, log_ends)
+
+
+def simple_aging(policy: str) -> Aging:
+    """How the offsets of a group without members and protocol type age: from their commits."""
+    return Aging("commit", rule={"2.0": "EX-17", "kip-211": "EX-14"}.get(policy, "EX-3"))
+
+
+def aging_of(span: Row | None, policy: str) -> Aging:
+    """How offsets age in a state (`fakebroker/broker/core/offsets/expiry_policies.py` says the same of a live group).
+
+    `span` is a row of group_states, None for a group that is not known to have had members.
+    """
+    simple = simple_aging(policy)
+    if span is None or span["state"] == "Dead":
+        return simple
+    topics = span["subscribed_topics"]
+    if is_newer(span["group_type"]):
+        if span["state"] == "Empty":
+            return Aging("commit", rule=NEWER_RULE)
+        return Aging("keep") if topics is None else Aging("commit", 0, frozenset(topics), rule=NEWER_RULE)
+    if policy == "2.0":
+        return simple
+    if span["state"] == "Empty":
+        if span["protocol_type"] == "":
+            return simple
+        if span["state_at"] is None:
+            return simple
+        return Aging("empty", span["state_at"], ignores_own=policy == "kip-211", rule=simple.rule)
+    if policy == "2.1" or topics is None or span["protocol_type"] not in ("consumer", None):
+        return Aging("keep")
+    if span["state"] != "Stable" and policy != "kip-211":
+        return Aging("keep")
+    return Aging("commit", 0, frozenset(topics), rule=simple.rule)
+
+
+def committed_ms(commit: Row) -> int:
+    """When an offset was committed; by its record, if the value has no time that a table can have."""
+    known: int = commit["at"] if commit["committed_at"] is None else commit["committed_at"]
+    return known
+
+
+def due_ms(aging: Aging, commit: Row, topic: str, retention_ms: int) -> tuple[int, str]:
+    """When an offset is due and by which rule; NEVER while it does not age."""
+    if aging.mode == "keep" or topic in aging.kept_topics:
+        return NEVER, aging.rule
+    if commit["expires_at"] is not None and not aging.ignores_own:
+        return commit["expires_at"], "EX-2" if aging.rule == "EX-3" else aging.rule
+    if aging.mode == "commit":
+        return committed_ms(commit) + retention_ms, aging.rule
+    is_late = committed_ms(commit) > aging.base_ms and aging.rule == "EX-3"
+    return aging.base_ms + retention_ms, "EX-5" if is_late else aging.rule
+
+
+class _Recorded:
+    """One group as it was recorded: tells what was asked for from what the recorded retention itself did."""
+
+    def __init__(self, options: WhatifOptions) -> None:
+        self._options = options
+        self._values: dict[Key, Row] = {}
+        self._newest: dict[Key, int] = {}  # the place of the newest record of a partition that took effect
+        self._pending: dict[Key, set[int]] = defaultdict(set)
+        self._span: Row | None = None
+        self._deleted_at: set[int] = set()  # when offsets were deleted
+
+    def inputs(self, happened: Iterable[Event]) -> Iterator[Event]:
+        """What was asked for. A commit that a newer one of the log overtook only ends its transaction (OC-18)."""
+        for event in happened:
+            if event.kind == "pending":
+                self._pending[event.key].add(event.row["own"])
+            elif event.kind in ("commit", "abort"):
+                self._pending[event.key].discard(event.row["own"])
+            if event.kind == "commit":
+                if self._newest.get(event.key, -1) > event.row["own"]:
+                    yield event._replace(kind="abort")
+                    continue
+                self._values[event.key] = event.row
+                self._newest[event.key] = event.row["own"]
+            elif (event.kind == "tombstone" and self._expired(event)) or (event.kind == "state" and self._ends(event)):
+                continue
+            yield event
+
+    def _expired(self, event: Event) -> bool:
+        """Whether a cleanup wrote the tombstone: the offset was due, and no transaction held it."""
+        row = self._values.pop(event.key, None)
+        is_held = bool(self._pending[event.key])
+        if row is not None and not is_held and event.row["log_offset"] is not None:
+            aging = aging_of(self._span, self._options.policy)
+            if due_ms(aging, row, event.key[0], self._options.recorded_retention_ms)[0] <= event.at_ms:
+                return True
+        self._deleted_at.add(event.raw_ms)
+        self._newest[event.key] = event.row["own"]
+        self._pending[event.key].clear()
+        return False
+
+    def _ends(self, event: Event) -> bool:
+        """Whether a cleanup, or a move of the coordinator, made the group Dead; else somebody deleted it."""
+        before, self._span = self._span, event.row
+        if event.row["state"] != "Dead":
+            return False
+        reason = event.row["reason"]
+        if reason is not None:
+            if reason.startswith(UNLOADED):
+                self._span = before
+                return True
+            return not reason.endswith("deleted")
+        was_empty = before is None or before["state"] in ("Dead", "Empty")
+        return was_empty and event.raw_ms not in self._deleted_at
+
+
+class _Play:
+    """One group with one retention."""
+
+    def __init__(self, grid: Grid, retention_ms: int, policy: str) -> None:
+        self._grid, self._retention_ms, self._policy = grid, retention_ms, policy
+        self._simple = simple_aging(policy)
+        self._aging = self._simple
+        self._values: dict[Key, Row] = {}
+        self._newest: dict[Key, int] = {}  # the order of the newest record of a partition that took effect
+        self._pending: dict[Key, set[int]] = defaultdict(set)
+        self._passes = 0  # how many there were
+        self._losses: list[Row] = []
+        self._open: list[Row] = []  # lost, and the group has not come back
+
+    def run(self, inputs: Iterable[Event]) -> list[Row]:
+        """The losses, each with `came_back_at`."""
+        for event in inputs:
+            self._run_passes(min(event.passes, self._grid.last_pass))
+            getattr(self, f"_on_{event.kind}")(event)
+        self._run_passes(self._grid.last_pass)
+        return self._losses
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+
+    def _on_pending(self, event: Event) -> None:
+        self._pending[event.key].add(event.row["own"])
+
+    def _on_abort(self, event: Event) -> None:
+        self._pending[event.key].discard(event.row["own"])
+
+    def _on_commit(self, event: Event) -> None:
+        key, row = event.key, event.row
+        self._pending[key].discard(row["own"])
+        self._values[key] = row
+        self._came_back(lambda loss: (loss["topic"], loss["partition"]) == key, event.at_ms)
+
+    def _on_tombstone(self, event: Event) -> None:
+        self._values.pop(event.key, None)
+        self._pending[event.key].clear()
+
+    def _on_state(self, event: Event) -> None:
+        if event.row["state"] == "Dead":
+            self._values.clear()
+            self._pending.clear()
+        self._aging = aging_of(event.row, self._policy)
+        if event.row["state"] in ("Stable", "Assigning", "Reconciling"):
+            topics = event.row["subscribed_topics"]
+            self._came_back(lambda loss: topics is None or loss["topic"] in topics, event.at_ms)
+
+    def _came_back(self, is_meant: Any, at_ms: int) -> None:
+        for loss in self._open:
+            if is_meant(loss):
+                loss["came_back_at"] = at_ms
+        self._open = [loss for loss in self._open if loss["came_back_at"] is None]
+
+    # -- cleanups ----------------------------------------------------------------------------------------------------
+
+    def _run_passes(self, up_to: int) -> None:
+        while self._passes < up_to:
+            self._remove_group_without_offsets()
+            due = [self._due(key)[0] for key in self._values if not self._pending[key]]
+            number = max(self._grid.first_pass(min(due, default=NEVER)), self._passes + 1)
+            if number > up_to:
+                break
+            self._passes = number
+            self._expire()
+            self._remove_group_without_offsets()
+        self._passes = max(self._passes, up_to)
+
+    def _due(self, key: Key) -> tuple[int, str]:
+        return due_ms(self._aging, self._values[key], key[0], self._retention_ms)
+
+    def _expire(self) -> None:
+        now_ms = self._grid.time_of(self._passes)
+        for key in [each for each in self._values if not self._pending[each]]:
+            due, rule = self._due(key)
+            if due <= now_ms:
+                row = self._values.pop(key)
+                loss = {
+                    **{name: row[name] for name in ("source", "group_id", "topic", "partition")},
+                    "retention_ms": self._retention_ms,
+                    "committed_offset": row["committed_offset"],
+                    "committed_at": committed_ms(row),
+                    **{name: row[name] for name in ("log_partition", "log_offset", "seq", "part")},
+                    "due_at": due,
+                    "lost_at": now_ms,
+                    "rule": rule,
+                    "came_back_at": None,
+                }
+                self._losses.append(loss)
+                self._open.append(loss)
+
+    def _remove_group_without_offsets(self) -> None:
+        """A cleanup removes an Empty group without offsets (EX-9); who commits to it then makes a simple group."""
+        if self._aging.mode == "empty" and not self._values and not any(self._pending.values()):
+            self._aging = self._simple

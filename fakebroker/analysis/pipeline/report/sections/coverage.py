@@ -1,0 +1,128 @@
+"""Which APIs and versions clients used, and what was answered with an error."""
+
+from collections import Counter, defaultdict
+from typing import Final
+
+from fakebroker.analysis.pipeline.report.blocks import Finding, Grid, Number, Plot, Section, Text
+from fakebroker.analysis.pipeline.report.figures import BAD, axis, escaped, heat_map
+from fakebroker.analysis.pipeline.report.tables import Row, Tables
+from fakebroker.analysis.pipeline.report.words import counted, percent, short
+from fakebroker.testing.explanations.wording import STEPS
+
+KEY: Final = "protocol_coverage"
+MOST_ERRORS: Final = 25
+MANY_ERRORS: Final = 0.05  # of all requests
+_NONE: Final = "NONE"
+
+
+def section(tables: Tables) -> Section | None:
+    """The section; None without the table."""
+    if not tables.has(KEY):
+        return None
+    columns = ("api", "version", "error", "is_seen", "requests", "clients", "waited_ms_p99")
+    rows = tables.first(KEY, columns, ("api", "version", "error"), 100_000)  # a row for each cell: some hundred
+    total = sum(row["requests"] for row in rows)
+    if not total:
+        return Section(KEY, "Protocol coverage", [Text("No client made a request.")])
+    errors = sorted(
+        (row for row in rows if row["error"] != _NONE and row["requests"]),
+        key=lambda row: (-row["requests"], row["api"], row["version"], row["error"]),
+    )
+    real = [row for row in errors if not _step(row)]
+    bad = sum(row["requests"] for row in real)
+    findings = []
+    if bad / total > MANY_ERRORS:
+        first = real[0]
+        most = f"{first['error']} to {first['api']}"
+        text = f"{percent(bad, total)} of all requests were answered with an error, most often {most}"
+        findings.append(Finding("look", text, KEY))
+    numbers = [
+        Number("requests", short(total), "" if total < 1000 else f"{total:,}"),
+        Number("answered with an error", percent(bad, total), counted(bad, "request")),
+    ]
+    return Section(KEY, "Protocol coverage", [_plot(rows), _errors(errors, total)], numbers, findings)
+
+
+def _step(row: Row) -> str:
+    """What an error tells clients that all of them meet when all is well; "" for one that is worth a look."""
+    return STEPS.get((row["api"], row["error"])) or STEPS.get(("", row["error"])) or ""
+
+
+def _plot(rows: list[Row]) -> Plot:
+    requests: dict[str, Counter[int]] = defaultdict(Counter)
+    errors: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for row in rows:
+        requests[row["api"]][row["version"]] += row["requests"]
+        if row["error"] != _NONE and row["requests"]:
+            errors[row["api"], row["version"]].append(f"{escaped(row['error'])} {row['requests']:,}")
+    apis = sorted(requests, key=lambda api: (not requests[api].total(), -requests[api].total(), api))
+    versions = list(range(max(max(each) for each in requests.values()) + 1))
+    values = [[requests[api].get(each) for each in versions] for api in apis]
+    hover = [
+        [_hover(api, each, requests[api].get(each), errors.get((api, each), [])) for each in versions] for api in apis
+    ]
+    made = heat_map(
+        versions,
+        apis,
+        values,
+        hover,
+        "requests",
+        xaxis=axis("version", dtick=1, side="top", fixedrange=True, showgrid=False, zeroline=False),
+    )
+    made["data"][0]["showscale"] = False
+    made["layout"]["annotations"] = [
+        {"x": x, "y": y, "text": short(value) if value else "·", "showarrow": False, "font": {"size": 11}}
+        for y, row in enumerate(values)
+        for x, value in enumerate(row)
+        if value is not None
+    ]
+    places = [(version, apis.index(api)) for api, version in errors]
+    made["data"].append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [version + 0.38 for version, _ in places],
+            "y": [place - 0.2 for _, place in places],
+            "marker": {"symbol": "triangle-up", "size": 7, "color": BAD},
+            "hoverinfo": "skip",
+        }
+    )
+    unseen = sum(value == 0 for row in values for value in row if value is not None)
+    cells = sum(value is not None for row in values for value in row)
+    about = (
+        "Requests by API and version. A triangle: some were answered with an error. A dot: the broker serves the"
+        f" version and nobody used it ({unseen:,} of {cells:,})"
+    )
+    used: list[tuple[str, str, int]] = [
+        (api, ", ".join(str(v) for v in versions if requests[api].get(v)), requests[api].total()) for api in apis
+    ]
+    grid = Grid(about, ["API", "versions used", "requests"], [row for row in used if row[2]])
+    return Plot(about, made, 90 + 22 * len(apis), grid)
+
+
+def _hover(api: str, version: int, requests: int | None, errors: list[str]) -> str:
+    if requests is None:
+        return ""
+    return "<br>".join([f"{escaped(api)} v{version}", f"{requests:,} requests" if requests else "not used", *errors])
+
+
+def _errors(errors: list[Row], total: int) -> Text | Grid:
+    if not errors:
+        return Text("No request was answered with an error.")
+    rows = [
+        [
+            row["error"],
+            row["api"],
+            row["version"],
+            row["requests"],
+            percent(row["requests"], total),
+            ", ".join(row["clients"][:5]) + (", ..." if len(row["clients"]) > 5 else ""),
+            _step(row) and f"usual: told {_step(row)}",
+        ]
+        for row in errors[:MOST_ERRORS]
+    ]
+    more = len(errors) - MOST_ERRORS
+    about = "Errors that clients got" + (
+        f", the most frequent; {counted(more, 'other kind')} not shown" if more > 0 else ""
+    )
+    return Grid(about, ["error", "API", "version", "requests", "of all", "clients", ""], rows)

@@ -1,0 +1,158 @@
+"""Committed offsets that were kept, and those that expired; what the audit says of them."""
+
+from collections import Counter, defaultdict
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Text
+from fakebroker.analysis.pipeline.report.figures import (
+    BAD,
+    GOOD,
+    LEGEND_ABOVE,
+    MOST_SERIES,
+    PALETTE,
+    bin_ms,
+    count_axis,
+    figure,
+    name,
+    names_axis,
+    stacked_bars,
+)
+from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of, ones
+from fakebroker.analysis.pipeline.report.words import counted, percent, span_text, time_text
+
+KEY: Final = "expiries"
+MOST_GROUPS: Final = 25
+MOST_WRONG: Final = 20
+
+# What the rules of docs/rules say, for a legend.
+_RULES: Final = {
+    "EX-2": "expire timestamp of the commit",
+    "EX-3": "group Empty, or topic not subscribed",
+    "EX-5": "committed while the group was Empty",
+    "EX-6": "expire timestamp, topic not subscribed",
+    "EX-14": "group Empty, or topic not subscribed (KIP-211 as written)",
+    "EX-17": "age of the commit (before KIP-211)",
+    "EX-18": "group Empty (KIP-211 as first released)",
+    "CGO-10": "consumer or streams group: age of the commit",
+}
+
+
+def section(tables: Tables) -> Section | None:
+    """The section; None without any of its tables."""
+    if not (tables.has(KEY) or tables.has("expiry_audit")):
+        return None
+    expired = tables.rows_in(KEY) if tables.has(KEY) else 0
+    blocks: list[Block] = []
+    findings: list[Finding] = []
+    if tables.has(KEY):
+        blocks.append(_over_time(tables) if expired else Text("No committed offset expired."))
+        if expired:
+            groups = tables.summed(KEY, {"group_id": pc.field("group_id")}, {"offsets": (ones(), "sum")})
+            text = f"{counted(expired, 'committed offset')} of {counted(len(groups), 'group')} expired"
+            findings.append(Finding("look", text, KEY))
+    if tables.has("lag_minute") and tables.rows_in("lag_minute"):
+        blocks.append(_kept_and_lost(tables))
+    if tables.has("expiry_audit"):
+        more, wrong = _audit(tables)
+        blocks += more
+        findings += wrong
+    return Section(KEY, "Expired offsets", blocks, [Number("expired offsets", f"{expired:,}")], findings)
+
+
+def rule_text(rule: str) -> str:
+    """A rule as a legend has it."""
+    return f"{rule}: {_RULES[rule]}" if rule in _RULES else rule
+
+
+def _over_time(tables: Tables) -> Plot:
+    (span,) = tables.summed(KEY, {}, {"first": (ms_of("expired_at"), "min"), "last": (ms_of("expired_at"), "max")})
+    width = bin_ms(span["first"], span["last"])
+    keys = {"bin": pc.multiply(pc.divide(ms_of("expired_at"), width), width), "rule": pc.field("rule")}
+    counts: dict[str, Counter[int]] = defaultdict(Counter)
+    for row in tables.summed(KEY, keys, {"offsets": (ones(), "sum")}):
+        counts[row["rule"]][row["bin"]] += row["offsets"]
+    rules = sorted(counts, key=lambda rule: (-counts[rule].total(), rule))[:MOST_SERIES]
+    bins = sorted({each for rule in rules for each in counts[rule]})
+    series = [(rule_text(rule), [counts[rule][each] for each in bins]) for rule in rules]
+    what = f"Offsets that expired, by the rule that decided, in steps of {span_text(width)}"
+    grid = Grid(
+        what, ["expired (UTC)", *rules], [[time_text(each), *(counts[r][each] for r in rules)] for each in bins]
+    )
+    return Plot(what, stacked_bars(bins, width, series, "offsets", PALETTE[: len(rules)]), 300, grid)
+
+
+def _kept_and_lost(tables: Tables) -> Block:
+    """Of each group: how many of the offsets that it ever had are there in the end."""
+    keys = {each: pc.field(each) for each in ("source", "group_id", "topic", "partition")}
+    there = pc.if_else(pc.is_valid(pc.field("committed_offset")), ms_of("minute_at"), pa.scalar(None, pa.int64()))
+    rows = tables.summed("lag_minute", keys, {"last": (ms_of("minute_at"), "max"), "there": (there, "max")})
+    groups: dict[str, Row] = {}
+    for row in rows:
+        if row["there"] is not None:
+            group = groups.setdefault(row["group_id"], {"kept": 0, "lost": 0})
+            group["kept" if row["there"] == row["last"] else "lost"] += 1
+    if not groups:
+        return Text("No group had a committed offset.")
+    hit = [group for group in groups if groups[group]["lost"]]
+    if not hit:
+        return Text(f"In the end all committed offsets of {counted(len(groups), 'group')} were there.")
+    ranked = sorted(hit, key=lambda group: (-groups[group]["lost"], -groups[group]["kept"], group))
+    shown = ranked[:MOST_GROUPS]
+    places = list(range(len(shown)))
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": label,
+            "y": places,
+            "x": [groups[each][kind] for each in shown],
+            "marker": {"color": colour, "line": {"width": 0}},
+            "hovertemplate": f"%{{x:,}} {label}<extra></extra>",
+        }
+        for kind, label, colour in (("kept", "there in the end", GOOD), ("lost", "gone in the end", BAD))
+    ]
+    made = figure(
+        traces,
+        barmode="stack",
+        showlegend=True,
+        legend=LEGEND_ABOVE,
+        xaxis=count_axis("partitions", max(groups[each]["kept"] + groups[each]["lost"] for each in shown)),
+        yaxis=names_axis(places, [name(each) for each in shown]),
+    )
+    about = "Groups that lost committed offsets: how many are there in the end, and how many expired or were deleted"
+    if len(hit) > len(shown):
+        about += f"; {counted(len(hit) - len(shown), 'other group')} with as many losses or fewer not shown"
+    if len(hit) < len(groups):
+        about += f". {counted(len(groups) - len(hit), 'group')} lost none"
+    grid = Grid(
+        about, ["group", "there", "gone"], [[each, groups[each]["kept"], groups[each]["lost"]] for each in shown]
+    )
+    return Plot(about, made, 120 + 22 * len(shown), grid)
+
+
+def _audit(tables: Tables) -> tuple[list[Block], list[Finding]]:
+    """Whether what was recorded is what the rules say."""
+    counts = {
+        row["agrees"]: row["offsets"]
+        for row in tables.summed("expiry_audit", {"agrees": pc.field("agrees")}, {"offsets": (ones(), "sum")})
+    }
+    total, wrong = sum(counts.values()), counts.get(False, 0)
+    if not total:
+        return [Text("The audit had no offset to look at.")], []
+    if not wrong:
+        return [Text(f"Audit: all of {counted(total, 'offset')} expired, or were kept, as the rules say.")], []
+    text = f"{counted(wrong, 'offset')} of {total:,} ({percent(wrong, total)}) did not expire as the rules say"
+    columns = ("group_id", "topic", "partition", "committed_offset", "recorded_at", "recomputed_due_at")
+    rows = tables.first("expiry_audit", columns, ("group_id", "topic", "partition"), MOST_WRONG, ~pc.field("agrees"))
+    grid = Grid(
+        f"{text}; the first of them",
+        ["group", "topic", "partition", "offset", "expired (UTC)", "due by the rules"],
+        [
+            [*(row[each] for each in columns[:4]), time_text(row["recorded_at"]), time_text(row["recomputed_due_at"])]
+            for row in rows
+        ],
+    )
+    return [grid], [Finding("problem", text, KEY)]

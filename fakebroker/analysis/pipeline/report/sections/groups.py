@@ -1,0 +1,69 @@
+"""How groups are doing, a row for each."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from fakebroker.analysis.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span, Text
+from fakebroker.analysis.pipeline.report.tables import Tables
+from fakebroker.analysis.pipeline.report.words import counted, time_text
+
+KEY: Final = "group_health"
+MOST_ROWS: Final = 100
+
+
+class _Column(NamedTuple):
+    """A column of the grid: what it is of, what stands over it, and how its values are shown."""
+
+    name: str
+    heading: str
+    shown: Callable[[Any], Cell] = lambda value: value
+
+
+def _minute(at_ms: int | None) -> str | None:
+    return None if at_ms is None else time_text(at_ms).rpartition(":")[0]
+
+
+_COLUMNS: Final = (
+    _Column("group_id", "group"),
+    _Column("source", "source"),
+    _Column("group_type", "type"),
+    _Column("last_state", "last state"),
+    _Column("most_members", "most members"),
+    _Column("rebalances", "rebalances"),
+    _Column("rebalancing_ms", "time in them", Span),
+    _Column("commits", "commits"),
+    _Column("last_commit_at", "last commit (UTC)", _minute),
+    _Column("most_lag", "most lag"),
+    _Column("last_lag", "last lag"),
+    _Column("expired_offsets", "expired offsets"),
+    _Column("failed_requests", "failed requests"),
+)
+
+
+def section(tables: Tables) -> Section | None:
+    """The section; None without the table."""
+    if not tables.has(KEY):
+        return None
+    total = tables.rows_in(KEY)
+    if not total:
+        return Section(KEY, "Groups", [Text("There was no group.")], [Number("groups", "0")])
+    rows = tables.first(
+        KEY, [each.name for each in _COLUMNS], ("-rebalances", "-failed_requests", "group_id", "source"), MOST_ROWS
+    )
+    about = "Groups, those with the most rebalances first. A click on a heading sorts by it"
+    if total > MOST_ROWS:
+        about += f"; {counted(total - MOST_ROWS, 'group')} with as many rebalances or fewer not shown"
+    sources = {row["source"] for row in rows}
+    shown = [each for each in _COLUMNS if each.name != "source" or len(sources) > 1]
+    cells = [[each.shown(row[each.name]) for each in shown] for row in rows]
+    grid = Grid(about, [each.heading for each in shown], cells)
+    return Section(KEY, "Groups", [grid], [Number("groups", f"{total:,}")], _findings(tables))
+
+
+def _findings(tables: Tables) -> list[Finding]:
+    worst = tables.first(KEY, ("group_id", "last_lag"), ("-last_lag", "group_id"), 1)
+    if worst and (worst[0]["last_lag"] or 0) > 0:
+        behind = counted(worst[0]["last_lag"], "record")
+        text = f"group {worst[0]['group_id']} is {behind} behind in the end, more than any other"
+        return [Finding("note", text, KEY)]
+    return []

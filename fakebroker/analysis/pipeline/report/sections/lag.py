@@ -1,0 +1,74 @@
+"""Lag of groups over time."""
+
+from typing import Final
+
+import pyarrow.compute as pc
+
+from fakebroker.analysis.pipeline.report.blocks import Grid, Plot, Section, Text
+from fakebroker.analysis.pipeline.report.figures import at, axis, bin_ms, escaped, heat_map
+from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of
+from fakebroker.analysis.pipeline.report.words import counted, span_text, time_text
+
+KEY: Final = "lag_minute"
+MOST_GROUPS: Final = 30
+_MINUTE_MS: Final = 60_000
+
+
+def section(tables: Tables) -> Section | None:
+    """The section; None without the table."""
+    if not tables.has(KEY):
+        return None
+    known = pc.is_valid(pc.field("lag"))
+    measures = {
+        "most": (pc.field("lag"), "max"),
+        "first": (ms_of("minute_at"), "min"),
+        "last": (ms_of("minute_at"), "max"),
+    }
+    groups = tables.summed(KEY, {"group_id": pc.field("group_id")}, measures, known)
+    if not groups:
+        text = (
+            "How far groups were behind is unknown: these tables have no minute with a committed offset and a log end."
+        )
+        return Section(KEY, "Lag", [Text(text)])
+    ranked = sorted(groups, key=lambda row: (-row["most"], row["group_id"]))
+    return Section(KEY, "Lag", [_plot(tables, ranked)])
+
+
+def _plot(tables: Tables, ranked: list[Row]) -> Plot:
+    shown = [row["group_id"] for row in ranked[:MOST_GROUPS]]
+    first, last = min(row["first"] for row in ranked), max(row["last"] for row in ranked)
+    width = max(bin_ms(first, last), _MINUTE_MS)
+    keys = {
+        "group_id": pc.field("group_id"),
+        "bin": pc.multiply(pc.divide(ms_of("minute_at"), width), width),
+    }
+    where = pc.is_valid(pc.field("lag")) & pc.field("group_id").isin(shown)
+    rows = tables.summed(KEY, keys, {"lag": (pc.field("lag"), "max")}, where)
+    lags = {(row["group_id"], row["bin"]): row["lag"] for row in rows}
+    bins = list(range(first // width * width, last + 1, width))
+    values = [[lags.get((group, each)) for each in bins] for group in shown]
+    hover = [[_hover(group, each, lags.get((group, each))) for each in bins] for group in shown]
+    about = (
+        "Records that a group was behind in the partition where it was furthest behind, in steps of"
+        f" {span_text(width)}. No colour: nothing happened in that time"
+    )
+    if len(ranked) > len(shown):
+        left, most = len(ranked) - len(shown), ranked[len(shown)]["most"]
+        about += f". {counted(left, 'other group')} {'was' if left == 1 else 'were'} never more than {most:,} behind"
+    figure = heat_map(
+        [at(each) for each in (*bins, bins[-1] + width)],
+        shown,
+        values,
+        hover,
+        "records behind",
+        xaxis=axis(type="date", showgrid=False),
+    )
+    grid_rows = [[row["group_id"], row["most"], time_text(row["first"]), time_text(row["last"])] for row in ranked]
+    grid = Grid(
+        "How far groups were behind", ["group", "most records behind", "from (UTC)", "to"], grid_rows[:MOST_GROUPS]
+    )
+    return Plot(about, figure, 110 + 24 * len(shown), grid)
+
+
+def _hover(group: str, bin_start_ms: int, lag: int | None) -> str:
+    return "" if lag is None else f"{escaped(group)}<br>{time_text(bin_start_ms)}<br>{lag:,} records behind"

@@ -1,0 +1,136 @@
+"""What other retentions would have cost: curves over the retention."""
+
+from collections import defaultdict
+from typing import Any, Final
+
+import pyarrow.compute as pc
+
+from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
+from fakebroker.analysis.pipeline.report.figures import LEGEND_ABOVE, OTHERS, PALETTE, axis, count_axis, figure, name
+from fakebroker.analysis.pipeline.report.tables import Tables
+from fakebroker.analysis.pipeline.report.words import counted, span_text
+
+KEY: Final = "retention_whatif"
+MOST_GROUPS: Final = len(PALETTE) - 1
+MOST_ROWS: Final = 15
+
+_Curves = dict[str, dict[int, int]]
+
+
+def section(tables: Tables) -> Section | None:
+    """The section; None without the table."""
+    if not tables.has(KEY):
+        return None
+    keys = {"group_id": pc.field("group_id"), "retention_ms": pc.field("retention_ms")}
+    measures = {each: (pc.field(each), "sum") for each in ("lost_offsets", "reset_offsets", "read_again_records")}
+    rows = tables.summed(KEY, keys, measures)
+    title = "Other retentions"
+    if not rows:
+        return Section(KEY, title, [Text("No group had a committed offset, so no retention would have lost any.")])
+    retentions = sorted({row["retention_ms"] for row in rows})
+    lost: _Curves = defaultdict(dict)
+    reset: _Curves = defaultdict(dict)
+    again: _Curves = defaultdict(dict)
+    for row in rows:
+        lost[row["group_id"]][row["retention_ms"]] = row["lost_offsets"]
+        reset[row["group_id"]][row["retention_ms"]] = row["reset_offsets"]
+        if row["read_again_records"] is not None:
+            again[row["group_id"]][row["retention_ms"]] = row["read_again_records"]
+    if not any(row["lost_offsets"] for row in rows):
+        tried = ", ".join(map(span_text, retentions))
+        return Section(
+            KEY, title, [Text(f"No offset would have been lost with any retention that was tried: {tried}.")]
+        )
+    hit = [group for group in lost if any(lost[group].values())]
+    ranked = sorted(hit, key=lambda group: (-sum(lost[group].values()), group))
+    blocks: list[Block] = [
+        _curves(lost, ranked, retentions, "Committed offsets that would have been lost", "offsets lost"),
+        _curves(
+            reset, ranked, retentions, "Of these: losses that a group would have met when it came back", "losses met"
+        ),
+        _grid(lost, reset, again, retentions),
+    ]
+    shortest = retentions[0]
+    number = Number(
+        f"offsets lost with {span_text(shortest)}",
+        f"{sum(each.get(shortest, 0) for each in lost.values()):,}",
+        "what-if",
+    )
+    return Section(KEY, title, blocks, [number], _findings(reset, retentions))
+
+
+def _curves(curves: _Curves, ranked: list[str], retentions: list[int], about: str, unit: str) -> Plot:
+    """A curve for each of the first groups, which have the same colours in every plot, and one for all others."""
+    shown, others = ranked[:MOST_GROUPS], ranked[MOST_GROUPS:]
+    series = {group: [curves[group].get(each, 0) for each in retentions] for group in shown}
+    traces = [_line(group, series[group], retentions, PALETTE[n], unit) for n, group in enumerate(shown)]
+    if others:
+        label = counted(len(others), "other group")
+        series[label] = [sum(curves[group].get(each, 0) for group in others) for each in retentions]
+        dotted = {"color": OTHERS, "dash": "dot", "width": 2.5}
+        traces.append({**_line(label, series[label], retentions, OTHERS, unit), "line": dotted})
+    made = figure(
+        traces,
+        showlegend=True,
+        legend=LEGEND_ABOVE,
+        hovermode="x unified",
+        xaxis=axis("retention", type="log", tickvals=retentions, ticktext=list(map(span_text, retentions))),
+        yaxis=count_axis(unit, max(map(max, series.values()))),
+    )
+    rows: list[list[Any]] = [
+        [Span(each), *(values[n] for values in series.values())] for n, each in enumerate(retentions)
+    ]
+    return Plot(about, made, 340, Grid(about, ["retention", *series], rows))
+
+
+def _line(label: str, values: list[int], retentions: list[int], colour: str, unit: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name(label),
+        "x": retentions,
+        "y": values,
+        "line": {"color": colour, "width": 2.5},
+        "marker": {"size": 8},
+        "cliponaxis": False,
+        "hovertemplate": f"%{{y:,}} {unit}",
+    }
+
+
+def _grid(lost: _Curves, reset: _Curves, again: _Curves, retentions: list[int]) -> Grid:
+    rows: list[list[Any]] = []
+    for retention in retentions:
+        ranked = sorted(
+            lost, key=lambda group: (-reset[group].get(retention, 0), -lost[group].get(retention, 0), group)
+        )
+        hit = [group for group in ranked if lost[group].get(retention)]
+        met = [group for group in hit if reset[group].get(retention)]
+        known = [each[retention] for each in again.values() if retention in each]
+        rows.append(
+            [
+                Span(retention),
+                sum(each.get(retention, 0) for each in lost.values()),
+                len(hit),
+                len(met),
+                sum(known) if known else None,
+                ", ".join(met[:3]) + (", ..." if len(met) > 3 else ""),
+            ]
+        )
+    headings = ["retention", "offsets lost", "groups", "groups that came back", "records read again", "first of these"]
+    return Grid(
+        "What each retention would have cost (read again: with auto.offset.reset=earliest, as far as known)",
+        headings,
+        rows[:MOST_ROWS],
+    )
+
+
+def _findings(reset: _Curves, retentions: list[int]) -> list[Finding]:
+    """The longest retention that would have hurt somebody."""
+    for retention in reversed(retentions):
+        met = [group for group in sorted(reset) if reset[group].get(retention)]
+        if met:
+            names = ", ".join(met[:3]) + (", ..." if len(met) > 3 else "")
+            who = f"{counted(len(met), 'group')} ({names})"
+            text = f"with a retention of {span_text(retention)}, {who} would have come back without committed offsets"
+            return [Finding("look", text, KEY)]
+    return []

@@ -1,0 +1,273 @@
+"""The Python data source `fakebroker_history`: a history of `__consumer_offsets` as rows of the table `decoded`.
+
+    spark.dataSource.register(HistoryDataSource)
+    spark.read.format("fakebroker_history").option("source", "west").load("/var/lib/kafka/data")
+    spark.readStream.format("fakebroker_history").option("bootstrap", "localhost:9092").load()
+
+Options: `path`, or `paths` as a JSON list; or `bootstrap`, HOST:PORT of a running Kafka; `source`, the name of the log;
+`parallelism`, for how many tasks at a time to cut; `maxBytesPerTrigger` for files and `maxOffsetsPerTrigger` for a live
+log, about how much a micro-batch reads at most.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    EqualTo,
+    Filter,
+    InputPartition,
+)
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from fakebroker.analysis.history.reading import SOURCE, has_scheme
+from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING, Wanted
+from fakebroker.analysis.pipeline.source_options import Options, wrong
+from fakebroker.analysis.pipeline.sources.inputs import Files, Input, Live, Positions
+from fakebroker.analysis.pipeline.sources.remote_files import remote_files
+from fakebroker.analysis.pipeline.sources.remote_history import remote_frame
+from fakebroker.analysis.pipeline.sources.split_reading import read_split
+from fakebroker.analysis.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
+from fakebroker.analysis.pipeline.tables.decoded import TABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NAME: Final = "fakebroker_history"
+PARTS_PER_CORE: Final = 4
+SMALLEST_SPLIT_BYTES: Final = 1024 * 1024
+_FILTERING: Final = "filters"
+_OPTIONS: Final = (
+    "path",
+    "paths",
+    "bootstrap",
+    "source",
+    "parallelism",
+    "maxBytesPerTrigger",
+    "maxOffsetsPerTrigger",
+    _FILTERING,
+)
+_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
+
+
+class Part(InputPartition):  # type: ignore[misc]
+    """What one task reads."""
+
+    def __init__(self, splits: list[Split], source: str, wanted: Wanted) -> None:
+        self.splits = splits
+        self.source = source
+        self.wanted = wanted
+
+    def read(self) -> Iterator[Any]:
+        """The RecordBatches of the splits, one after another."""
+        for split in self.splits:
+            yield from read_split(Split._make(split), self.source, self.wanted)
+
+
+class HistoryOptions(NamedTuple):
+    """The options of the data source, read. `is_filtering` is set by `history_frame` alone."""
+
+    paths: list[str]
+    bootstrap: str | None
+    source: str
+    parallelism: int
+    max_bytes: int | None
+    max_offsets: int | None
+    is_filtering: bool
+
+    @property
+    def input(self) -> Input:
+        """What is to be read."""
+        return Live(self.bootstrap) if self.bootstrap else Files(self.paths)
+
+    def parts(self, splits: Sequence[Split], wanted: Wanted) -> list[Part]:
+        """Splits shared out among tasks."""
+        most = max(PARTS_PER_CORE * self.parallelism, sum(each.size_bytes for each in splits) // SPLIT_BYTES)
+        return [Part(each, self.source, wanted) for each in balanced(splits, most)]
+
+
+def read_options(given: Mapping[str, str]) -> HistoryOptions:
+    """The options of the data source. Raises OptionError."""
+    options = Options(given, _OPTIONS, kafka=())
+    path, bootstrap = options.text("path"), options.text("bootstrap")
+    paths = options.read("paths", _texts, 'a list of texts in JSON, as ["a", "b"]', [path] if path else [])
+    if bool(paths) == bool(bootstrap):
+        text = "a history is read from paths or from a bootstrap server: give one of both"
+        raise wrong("bootstrap" if bootstrap else "path", bootstrap, text)
+    return HistoryOptions(
+        paths,
+        bootstrap,
+        options.text("source") or SOURCE,
+        options.maybe_number("parallelism") or 2,
+        options.maybe_number("maxBytesPerTrigger"),
+        options.maybe_number("maxOffsetsPerTrigger"),
+        options.flag(_FILTERING, default=False),
+    )
+
+
+def _texts(value: str) -> list[str]:
+    found = json.loads(value)
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError
+    return found
+
+
+class HistoryDataSource(DataSource):  # type: ignore[misc]
+    """What Spark asks for readers."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return NAME
+
+    def schema(self) -> str:
+        """The columns of `decoded`."""
+        return TABLE.spark_ddl
+
+    def reader(self, schema: Any) -> "HistoryReader":  # noqa: ARG002 - Spark passes it by name
+        """For a batch query."""
+        options = read_options(self.options)
+        return FilteringHistoryReader(options) if options.is_filtering else HistoryReader(options)
+
+    def streamReader(self, schema: Any) -> "HistoryStreamReader":  # noqa: ARG002, N802 - Spark's names
+        """For a stream."""
+        return HistoryStreamReader(read_options(self.options))
+
+
+class HistoryReader(DataSourceReader):  # type: ignore[misc]
+    """Reads all there is."""
+
+    def __init__(self, options: HistoryOptions) -> None:
+        self.options = options
+        self.wanted = EVERYTHING
+
+    def partitions(self) -> Sequence[Part]:
+        """Parts of about the same size, a few for each core."""
+        found = self.options.input
+        start, end = found.first(), found.latest(is_growing=False)
+        size_bytes = sum(each.size_bytes for each in found.splits(start, end))
+        aim = size_bytes // (PARTS_PER_CORE * self.options.parallelism)
+        splits = found.splits(start, end, min(SPLIT_BYTES, max(SMALLEST_SPLIT_BYTES, aim)))
+        return self.options.parts(splits, self.wanted)
+
+    def read(self, partition: Part) -> Iterator[Any]:
+        """Read and decode a part."""
+        return partition.read()
+
+
+class FilteringHistoryReader(HistoryReader):
+    """Leaves out rows that the query filters by `what` and `transactional`: they need not be decoded.
+
+    Spark refuses readers that can do this where its setting for it is off, so it is for `history_frame` only.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's name
+        """Note the filters that help; Spark applies all of them again."""
+        for each in filters:
+            if isinstance(each, EqualTo) and each.attribute == ("what",):
+                self.wanted = self.wanted._replace(what=each.value)
+            if isinstance(each, EqualTo) and each.attribute == ("transactional",):
+                self.wanted = self.wanted._replace(transactional=each.value)
+            yield each
+
+
+class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Reads what is new, batch by batch. An offset of Spark is how far every file or partition was read."""
+
+    def __init__(self, options: HistoryOptions) -> None:
+        self.options = options
+        self._target: Positions | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Where reading begins without a checkpoint."""
+        return {"read": self.options.input.first()}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """How far the next batch goes."""
+        found = self.options.input
+        latest = dict(start["read"]) | (found.latest(is_growing=True) if self._target is None else self._target)
+        most = getattr(limit, "max_bytes", None) or getattr(limit, "max_rows", None)
+        return {"read": latest if most is None else found.limited(start["read"], latest, most)}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """What the options say."""
+        if self.options.bootstrap and self.options.max_offsets:
+            return ReadMaxRows(self.options.max_offsets)
+        if not self.options.bootstrap and self.options.max_bytes:
+            return ReadMaxBytes(self.options.max_bytes)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """What comes from now on is for the next run."""
+        self._target = self.options.input.latest(is_growing=True)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Part]:
+        """What to read between two offsets: the same whenever it is asked for the same two."""
+        return self.options.parts(self.options.input.splits(start["read"], end["read"]), EVERYTHING)
+
+    def read(self, partition: Part) -> Iterator[Any]:
+        """Read and decode a part."""
+        return partition.read()
+
+
+def history_frame(
+    session: "SparkSession",
+    *,
+    paths: Sequence[str | Path] = (),
+    bootstrap: str | None = None,
+    source: str | None = None,
+) -> "DataFrame":
+    """The table `decoded` of files, or of a running Kafka, as a DataFrame; each use of it reads anew.
+
+    Paths with a scheme (`s3a://`) are read by Spark, all others by Python. The setting of Spark that
+    lets the source leave out filtered rows is switched on in the session.
+
+    Raises HistoryError for files with a scheme that cannot be read.
+    """
+    urls = [str(path) for path in paths if has_scheme(path)]
+    if not urls:
+        return _source_frame(session, paths, bootstrap, source)
+    remote = remote_frame(session, remote_files(session, urls), source or SOURCE)
+    local = [path for path in paths if not has_scheme(path)]
+    return remote.unionByName(_source_frame(session, local, bootstrap, source)) if local else remote
+
+
+def history_parts(
+    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+) -> Sequence[Part]:
+    """What the tasks of the session are to read of files that Python opens, or of a running Kafka; some for each core.
+
+    Raises FakebrokerError for what cannot be read.
+    """
+    return HistoryReader(read_options(_options(session, paths, bootstrap, source))).partitions()
+
+
+def _source_frame(
+    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+) -> "DataFrame":
+    """What the data source reads: files that Python opens, or a running Kafka."""
+    session.dataSource.register(HistoryDataSource)
+    session.conf.set(_PUSHDOWN, "true")
+    options = _options(session, paths, bootstrap, source)
+    return session.read.format(NAME).options(**options, **{_FILTERING: "true"}).load()
+
+
+def _options(
+    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+) -> dict[str, str]:
+    options = {"parallelism": str(session.sparkContext.defaultParallelism)}
+    if source is not None:
+        options["source"] = source
+    if bootstrap is not None:
+        return options | {"bootstrap": bootstrap}
+    return options | {"paths": json.dumps([str(Path(path).absolute()) for path in paths])}

@@ -1,0 +1,78 @@
+"""Files of journals: which there are, their lines, and the events and rejects that they hold. Plain Python.
+
+A folder stands for all journals in it and in its folders: finished files (`.jsonl`), those that a broker is writing or
+left when it was killed (`.jsonl.open`), and compressed ones (`.jsonl.gz`). A file that is named itself may have any
+name; what begins like gzip is read as gzip.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, Final
+
+from fakebroker.analysis.history.packed import BAD_GZIP, unpacked
+from fakebroker.analysis.pipeline.oracle.events import events
+from fakebroker.analysis.pipeline.oracle.journal_rejects import journal_rejects
+from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line, reject_row
+from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.testing.journal.files import OPEN_SUFFIX
+
+Row = dict[str, Any]
+
+SUFFIXES: Final = (".jsonl", ".jsonl.gz", f".jsonl{OPEN_SUFFIX}")
+
+
+def read_journals(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Row], list[Row]]:
+    """Read journals; returns rows of the tables `events` and `rejects`.
+
+    A line that comes again is in it once. Raises InvalidArgument naming the path where there is no file or folder.
+    """
+    lines = list(journal_lines(journal_files(paths)))
+    return events(lines), journal_rejects(lines)
+
+
+def journal_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """The journals that the paths stand for, absolute, each once, in the order of their names.
+
+    Raises InvalidArgument naming the path where there is no file or folder.
+    """
+    found: dict[Path, None] = {}
+    for each in paths:
+        path = Path(os.path.abspath(each))
+        if path.is_dir():
+            found.update((p, None) for p in path.rglob("*.jsonl*") if p.name.endswith(SUFFIXES) and p.is_file())
+        elif path.is_file():
+            found[path] = None
+        else:
+            raise InvalidArgument("path", str(each), f"there is no journal {str(each)!r}")
+    return sorted(found)
+
+
+def journal_lines(files: Iterable[Path]) -> Iterator[Row]:
+    """The rows of the table `journal_lines` that these files hold, in their order."""
+    for path in files:
+        try:
+            with path.open("rb") as stream:
+                yield from lines_of(str(path), stream)
+        except OSError as error:
+            yield unreadable(str(path), error)
+
+
+def unreadable(file: str, error: OSError) -> Row:
+    """The reject of a file that cannot be read."""
+    return reject_row(file, 0, f"the file cannot be read: {error.strerror or error}")
+
+
+def lines_of(file: str, stream: IO[bytes]) -> Iterator[Row]:
+    """The rows of one file, which can be read from its start again; blank lines give none.
+
+    Raises OSError when the stream does.
+    """
+    number = 0
+    try:
+        for number, data in enumerate(unpacked(stream), 1):
+            content = data.rstrip(b"\n")
+            if content.strip():
+                yield parse_line(Line(file, number, content, is_ended=len(content) < len(data)))
+    except BAD_GZIP as error:
+        yield reject_row(file, number + 1, f"the gzip data breaks here: {error}")

@@ -1,0 +1,35 @@
+"""A frame becomes that of a table: its columns, in their order, with their types."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, SPARK_TYPES, Column, Table
+
+
+def of_table(frame: DataFrame, table: Table) -> DataFrame:
+    """The columns of `table`. Times are numbers of milliseconds in `frame`, as they are in rows of plain Python.
+
+    A time that no table can have, outside of the years 1 to 9999, is null.
+    """
+    return frame.select(*(_column(column) for column in table.columns))
+
+
+def timestamp(ms: "F.Column") -> "F.Column":
+    """A number of milliseconds as a time; null for one that no table can have, outside of the years 1 to 9999."""
+    return F.timestamp_millis(F.when(ms.between(FIRST_TIME_MS, LAST_TIME_MS), ms))
+
+
+def ddl_in_ms(table: Table) -> str:
+    """The columns of `table` as Spark declares them, times as numbers of milliseconds."""
+    return ", ".join(f"`{each.name}` {_type_in_ms(each)}" for each in table.columns)
+
+
+def _column(column: Column) -> "F.Column":
+    value = F.col(f"`{column.name}`")
+    if column.type == "timestamp":
+        return timestamp(value.cast("BIGINT")).alias(column.name)
+    return value.cast(SPARK_TYPES[column.type]).alias(column.name)
+
+
+def _type_in_ms(column: Column) -> str:
+    return "BIGINT" if column.type == "timestamp" else SPARK_TYPES[column.type]

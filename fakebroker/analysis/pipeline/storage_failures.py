@@ -1,0 +1,30 @@
+"""What goes wrong with files while tables are read and written, in a line that names the file."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fakebroker.protocol.errors import FakebrokerError
+
+
+@contextmanager
+def storage_failures_told(what: str = "") -> Iterator[None]:
+    """Turn what the system and Arrow raise in the block into FakebrokerError, with the exception as its cause.
+
+    `what` is read in the block, for errors that name no file. Needs pyarrow.
+    A pipe that nobody reads any more is left to the command line.
+    """
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except ArrowException as error:
+        raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error
+    except OSError as error:
+        where = error.filename if error.filename is not None else what  # Arrow's name no file
+        raise FakebrokerError(f"{f'{where}: ' if where else ''}{error.strerror or _first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

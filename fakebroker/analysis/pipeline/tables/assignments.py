@@ -1,0 +1,24 @@
+"""Assigned partitions, by generation and member."""
+
+from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
+
+TABLE = Table(
+    name="assignments",
+    layer="silver",
+    about="The partitions that a member was assigned in a generation",
+    columns=(
+        Column("group_id", "string", "the group"),
+        Column("group_type", "string", "classic, consumer, share or streams"),
+        Column("generation", "int", "the generation, or the member's epoch in a newer group; null if unknown", True),
+        Column("member_id", "string", "the member id"),
+        Column(
+            "topic",
+            "string",
+            "the topic: its name, or its id where the record has only that; of a streams group the subtopology",
+        ),
+        Column("partition", "int", "the partition of the topic"),
+        Column("at", "timestamp", "when the assignment was stored, or the member was answered", True),
+        *ORIGIN,
+    ),
+    key=("source", "log_partition", "log_offset", "seq", "part", "member_id", "topic", "partition"),
+)

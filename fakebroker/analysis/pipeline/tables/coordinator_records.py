@@ -1,0 +1,41 @@
+"""Records of `__consumer_offsets` that are no committed offsets."""
+
+from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Column, Table
+
+TABLE = Table(
+    name="coordinator_records",
+    layer="bronze",
+    about="Every record of `__consumer_offsets` that is no committed offset: classic, consumer, share and streams groups, markers of transactions, types that nobody knows",
+    columns=(
+        Column("at", "timestamp", "the timestamp of the record", True),
+        Column(
+            "record_type",
+            "int",
+            "the number that the key begins with (its version in older releases); null for a marker",
+            True,
+        ),
+        Column(
+            "kind",
+            "string",
+            "the name of the type in Kafka, such as GroupMetadata or ConsumerGroupMemberMetadata; `commit` or `abort` for a marker of a transaction, `unknown` for a type that nobody knows",
+        ),
+        Column("value_version", "int", "the version of the value; null for a tombstone and a marker", True),
+        Column("group_id", "string", "the group; null for a marker and an unknown type", True),
+        Column(
+            "key",
+            "string",
+            "the fields of the key as JSON, with Kafka's names; of an unknown type its bytes as hex",
+            True,
+        ),
+        Column(
+            "value",
+            "string",
+            'the fields of the value as JSON, with Kafka\'s names, bytes as `{"hex": ...}`; of an unknown type its bytes as hex; null for a tombstone',
+            True,
+        ),
+        Column("producer_id", "long", "the producer of a transaction; null without one", True),
+        Column("producer_epoch", "int", "its epoch; null without one", True),
+        *ORIGIN,
+    ),
+    key=ORIGIN_KEY,
+)

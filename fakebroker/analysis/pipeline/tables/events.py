@@ -1,0 +1,30 @@
+"""Lines of journals, as they were written."""
+
+from typing import Final
+
+from fakebroker.analysis.pipeline.contract import Column, ColumnType, Table
+from fakebroker.testing.journal.schema import all_columns
+
+_TYPES: Final[dict[str, ColumnType]] = {
+    "int": "long",
+    "float": "double",
+    "string": "string",
+    "boolean": "boolean",
+    "strings": "strings",
+    "json": "string",
+}
+
+TABLE = Table(
+    name="events",
+    layer="bronze",
+    about="Every line of the journals, once: the columns of the journal's schema, decoded messages as JSON text",
+    columns=(
+        *(
+            Column(each.name, _TYPES[each.type], "see the journal's schema", each.is_nullable)
+            for each in all_columns().values()
+        ),
+        Column("file", "string", "the file it was read from first"),
+        Column("line", "long", "the line in that file, counted from 1"),
+    ),
+    key=("run", "seq", "part"),
+)

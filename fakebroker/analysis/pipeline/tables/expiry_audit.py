@@ -1,0 +1,49 @@
+"""Expiry audit: recorded and recomputed must agree."""
+
+from fakebroker.analysis.pipeline.contract import Check, Column, Table
+
+TABLE = Table(
+    name="expiry_audit",
+    layer="gold",
+    about="Every offset that expired, or should have: what the journal recorded beside what the rules say, computed anew from its other lines",
+    columns=(
+        Column("source", "string", "the run of the journal"),
+        Column("group_id", "string", "the group"),
+        Column("topic", "string", "the topic"),
+        Column("partition", "int", "the partition of the topic"),
+        Column("committed_offset", "long", "the offset that was committed"),
+        Column("committed_at", "timestamp", "the commit timestamp; null if it is outside of the years 1 to 9999", True),
+        Column("commit_seq", "long", "the entry of the journal that committed it; null if there is none", True),
+        Column("commit_part", "int", "the line's number within that entry", True),
+        Column("expiry_seq", "long", "the entry of the journal with its expiry; null if none was recorded", True),
+        Column("expiry_part", "int", "the line's number within that entry", True),
+        Column("recorded_at", "timestamp", "when it expired; null if that was not recorded", True),
+        Column("recorded_due_at", "timestamp", "the moment from which it was due, as recorded", True),
+        Column("recorded_rule", "string", "the rule that decided, as recorded", True),
+        Column(
+            "recomputed_due_at",
+            "timestamp",
+            "the moment from which it was due by the rules; null if it never was, or nobody can say",
+            True,
+        ),
+        Column("recomputed_rule", "string", "the rule that decides", True),
+        Column("agrees", "boolean", "whether both say the same; null if nothing could be recomputed", True),
+        Column(
+            "unknown_because",
+            "string",
+            "why nothing could be recomputed: `commit not in the journal`, `offset of a transaction`, `broker not in the journal`, `subscriptions not in the journal`; null otherwise",
+            True,
+        ),
+    ),
+    key=("source", "commit_seq", "commit_part", "expiry_seq", "expiry_part"),
+    checks=(
+        Check(
+            "recorded = recomputed", "what expired is what the rules say", "SELECT * FROM expiry_audit WHERE NOT agrees"
+        ),
+        Check(
+            "known or said why not",
+            "a row agrees or not, or says why that is unknown",
+            "SELECT * FROM expiry_audit WHERE (agrees IS NULL) <> (unknown_because IS NOT NULL)",
+        ),
+    ),
+)

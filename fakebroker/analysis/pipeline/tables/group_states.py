@@ -1,0 +1,41 @@
+"""The states of groups, as spans of time."""
+
+from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table, groups_have_one_partition
+
+TABLE = Table(
+    name="group_states",
+    layer="silver",
+    about="The states that a group was in, a row for each span, from records of the log, or `transition` and `group_stored` lines of a journal. Of a classic group a log tells Stable, Empty and Dead only: a rebalance leaves no record before it ends. A group whose coordinator moves, or reads its log again, is not Dead",
+    columns=(
+        Column("group_id", "string", "the group"),
+        Column("group_type", "string", "classic, consumer, share or streams"),
+        Column("state", "string", "the state in Kafka's words"),
+        Column("generation", "int", "the generation, or the epoch of a newer group; null if unknown", True),
+        Column("protocol_type", "string", "the protocol type, empty without one; null if unknown", True),
+        Column("protocol", "string", "the protocol; null without one", True),
+        Column("leader", "string", "the member id of the leader; null without one", True),
+        Column("members", "int", "how many members; null if unknown", True),
+        Column("subscribed_topics", "strings", "the topics that its members subscribe to; null if unknown", True),
+        Column(
+            "state_at",
+            "timestamp",
+            "the moment that the group itself names as the beginning of its state (the value's current state timestamp): the retention of an Empty group counts from it; null if unknown",
+            True,
+        ),
+        Column("began_at", "timestamp", "when the span began; null if its record has no time", True),
+        Column("ended_at", "timestamp", "when the next one began; null for the last", True),
+        Column("reason", "string", "why, in the journal's words; null from a log", True),
+        *ORIGIN,
+    ),
+    key=ORIGIN_KEY,
+    checks=(
+        groups_have_one_partition("group_states"),
+        Check(
+            "spans do not overlap",
+            "a span ends with the beginning of the next one",
+            "SELECT * FROM (SELECT source, group_id, ended_at, LEAD(began_at) OVER (PARTITION BY source, group_id"
+            " ORDER BY log_partition, log_offset, seq, part) AS next_at FROM group_states) AS spans"
+            " WHERE ended_at <> next_at OR (ended_at IS NULL AND next_at IS NOT NULL)",
+        ),
+    ),
+)

@@ -1,0 +1,25 @@
+"""Members of groups, by generation."""
+
+from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
+
+TABLE = Table(
+    name="members",
+    layer="silver",
+    about="The members of a group in each generation, and what each said of itself when it joined: from a log all that the record of a classic group names, from a journal those whose JoinGroup was answered",
+    columns=(
+        Column("group_id", "string", "the group"),
+        Column("group_type", "string", "classic, consumer, share or streams"),
+        Column("generation", "int", "the generation, or the member's epoch in a newer group; null if unknown", True),
+        Column("member_id", "string", "the member id"),
+        Column("group_instance_id", "string", "the group instance id of a static member; else null", True),
+        Column("client_id", "string", "the client id", True),
+        Column("client_host", "string", "the host it came from; null if unknown", True),
+        Column("rebalance_timeout_ms", "int", "its rebalance timeout; null if unknown", True),
+        Column("session_timeout_ms", "int", "its session timeout; null if unknown", True),
+        Column("protocol", "string", "the protocol that the group uses; null if unknown", True),
+        Column("subscribed_topics", "strings", "the topics it subscribes to; null if unknown", True),
+        Column("at", "timestamp", "when the generation was stored, or the member was answered", True),
+        *ORIGIN,
+    ),
+    key=("source", "log_partition", "log_offset", "seq", "part", "member_id"),
+)

@@ -1,0 +1,43 @@
+"""Rebalances, with cause and duration."""
+
+from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table
+
+TABLE = Table(
+    name="rebalances",
+    layer="gold",
+    about="Every rebalance of a group: why it began, how long it took, what came of it. One that begins again before it ended is one",
+    columns=(
+        Column("group_id", "string", "the group"),
+        Column(
+            "began_at", "timestamp", "when the group left its state; from a log, when the generation was stored", True
+        ),
+        Column("ended_at", "timestamp", "when the group became Stable or Empty; null if it never did", True),
+        Column(
+            "duration_ms",
+            "long",
+            "how long it took by the broker's time of day; null if it never ended, comes from a log, or the clock went back",
+            True,
+        ),
+        Column(
+            "cause",
+            "string",
+            "the kind of cause: member joined, member left, session expired, subscription changed, ... ; `unknown` from a log",
+        ),
+        Column("trigger", "string", "the members that the reason names; null if it names none", True),
+        Column("reason", "string", "why, in the journal's words; null from a log", True),
+        Column("generation_before", "int", "the generation before; null if unknown", True),
+        Column("generation", "int", "the generation that it made; null if it made none", True),
+        Column("result", "string", "Stable, Empty, Dead, or `unfinished`"),
+        Column("members_before", "int", "how many members it had before; null if unknown", True),
+        Column("members", "int", "how many members it had afterwards; null if unknown", True),
+        *ORIGIN,
+    ),
+    key=ORIGIN_KEY,
+    checks=(
+        Check(
+            "no negative durations",
+            "a rebalance does not end before it began",
+            "SELECT * FROM rebalances WHERE duration_ms < 0",
+        ),
+    ),
+)

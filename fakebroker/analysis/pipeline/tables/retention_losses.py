@@ -1,0 +1,87 @@
+"""Offsets that another retention would have lost, one by one, and the options of the what-if."""
+
+from typing import Final, NamedTuple
+
+from fakebroker.analysis.pipeline.contract import Check, Column, Table
+
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
+POLICIES: Final = ("2.0", "2.1", "3.9", "4.3", "kip-211")
+
+
+class WhatifOptions(NamedTuple):
+    """What is tried, on which history.
+
+    Attributes:
+        retentions_ms: The retentions (`offsets.retention.minutes`) that are tried, in milliseconds.
+        recorded_retention_ms: The retention under which the history was recorded. Tombstones that it explains are
+            effects of it, and left out; all others are deletions that somebody asked for.
+        check_interval_ms: The time between two cleanups (`offsets.retention.check.interval.ms`).
+        since_ms: The moment from which cleanups come at whole intervals; None: the first thing known of each source.
+        until_ms: The end of the history: cleanups up to here count; None: the last thing known of each source.
+        policy: The rules of expiry, by the release that had them: a key of `EXPIRY_POLICIES`.
+    """
+
+    retentions_ms: tuple[int, ...] = (DAY_MS, 3 * DAY_MS, 7 * DAY_MS, 14 * DAY_MS)
+    recorded_retention_ms: int = 7 * DAY_MS
+    check_interval_ms: int = 10 * 60_000
+    since_ms: int | None = None
+    until_ms: int | None = None
+    policy: str = "4.3"
+
+
+TABLE = Table(
+    name="retention_losses",
+    layer="gold",
+    about="Every committed offset that a group would have lost under a retention, when, and what the loss would have meant when the group came back",
+    columns=(
+        Column("source", "string", "the run of the journal, or the name of the log"),
+        Column("group_id", "string", "the group"),
+        Column("topic", "string", "the topic"),
+        Column("partition", "int", "the partition of the topic"),
+        Column("retention_ms", "long", "the retention (`offsets.retention.minutes`) that is tried"),
+        Column("committed_offset", "long", "the offset that is lost"),
+        Column("committed_at", "timestamp", "when it was committed", True),
+        Column(
+            "log_partition",
+            "int",
+            "the partition of `__consumer_offsets` with the lost commit; null for a row from a journal",
+            True,
+        ),
+        Column("log_offset", "long", "its offset there; null for a row from a journal", True),
+        Column("seq", "long", "the entry of the journal with the lost commit; null for a row from a log", True),
+        Column("part", "int", "the line's number within that entry; null for a row from a log", True),
+        Column("due_at", "timestamp", "the moment from which it is due"),
+        Column("lost_at", "timestamp", "the cleanup that drops it"),
+        Column("rule", "string", "the rule that decides, such as EX-3"),
+        Column(
+            "came_back_at",
+            "timestamp",
+            "when the group next became Stable with a member that reads the topic, or committed for the partition; null: it never came back",
+            True,
+        ),
+        Column(
+            "read_again_records",
+            "long",
+            "with auto.offset.reset=earliest, how many records it would have read again; null if unknown, or if it never came back",
+            True,
+        ),
+        Column(
+            "skipped_records",
+            "long",
+            "with auto.offset.reset=latest, how many records it would have skipped; null if unknown, or if it never came back",
+            True,
+        ),
+    ),
+    key=("source", "group_id", "topic", "partition", "retention_ms", "log_partition", "log_offset", "seq", "part"),
+    checks=(
+        Check(
+            "not too early", "no cleanup drops what is not due", "SELECT * FROM retention_losses WHERE lost_at < due_at"
+        ),
+        Check(
+            "nobody comes back before",
+            "a group comes back after the loss, not before it",
+            "SELECT * FROM retention_losses WHERE came_back_at < lost_at",
+        ),
+    ),
+)

@@ -1,0 +1,48 @@
+"""What other retentions would have cost each group."""
+
+from fakebroker.analysis.pipeline.contract import Check, Column, Table
+
+TABLE = Table(
+    name="retention_whatif",
+    layer="gold",
+    about="For each group and each retention that is tried: what the group would have lost",
+    columns=(
+        Column("source", "string", "the run of the journal, or the name of the log"),
+        Column("group_id", "string", "the group"),
+        Column("retention_ms", "long", "the retention (`offsets.retention.minutes`) that is tried"),
+        Column("partitions", "long", "how many partitions the group ever committed for"),
+        Column("lost_offsets", "long", "how many times a committed offset would have been lost"),
+        Column("lost_partitions", "long", "in how many partitions"),
+        Column("first_lost_at", "timestamp", "the first time; null if nothing is lost", True),
+        Column("last_lost_at", "timestamp", "the last time; null if nothing is lost", True),
+        Column("came_back", "boolean", "whether the group came back after a loss, and would have been reset"),
+        Column("reset_offsets", "long", "how many losses it would have met when it came back"),
+        Column(
+            "read_again_records",
+            "long",
+            "with auto.offset.reset=earliest, how many records it would have read again, as far as known; null if unknown",
+            True,
+        ),
+        Column(
+            "skipped_records",
+            "long",
+            "with auto.offset.reset=latest, how many records it would have skipped, as far as known; null if unknown",
+            True,
+        ),
+    ),
+    key=("source", "group_id", "retention_ms"),
+    checks=(
+        Check(
+            "losses and partitions",
+            "no more partitions have a loss than were committed for, and none has one without a loss",
+            "SELECT * FROM retention_whatif WHERE lost_partitions > partitions OR lost_partitions > lost_offsets"
+            " OR reset_offsets > lost_offsets",
+        ),
+        Check(
+            "every retention for every group",
+            "each group has a row for each retention",
+            "SELECT source, group_id FROM retention_whatif GROUP BY source, group_id"
+            " HAVING COUNT(*) <> (SELECT COUNT(DISTINCT retention_ms) FROM retention_whatif)",
+        ),
+    ),
+)

@@ -1,0 +1,87 @@
+"""AlterClientQuotas, key 49, v0-v1: set and remove quotas of users, client ids and addresses (KIP-546, QU-1 to QU-5).
+
+MOCK: done at once (AD-1); entries are answered in the order of the request (AD-3).
+"""
+
+from collections.abc import Iterable, Sequence
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.quotas.client_quotas import ENTITY_TYPES, Entity, check_value, make_entity
+from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
+from fakebroker.protocol.wire.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityData,
+    EntryData,
+    OpData,
+    ResultEntryData,
+)
+
+_Names = tuple[tuple[str, str | None], ...]
+
+
+def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+    """Each entity is changed as a whole or not at all.
+
+    Of one that comes twice the first counts, and yet it is answered that it was ignored, as in Kafka.
+    """
+    results: dict[_Names, ErrorContent | None] = {}
+    for entry in request.entries:
+        names = _names(entry)
+        if names in results:
+            results[names] = _twice(names).content
+            continue
+        try:
+            changes = _changes(entry.ops, names)
+            entity = make_entity(dict(names))
+            _check(entity, changes)
+        except KafkaError as error:
+            results[names] = error.content
+        else:
+            results[names] = None
+            if not request.validate_only:
+                call.cluster.client_quotas.alter(entity, changes)
+    return AlterClientQuotasResponse(entries=[_result(names, error) for names, error in results.items()])
+
+
+def error_response(request: AlterClientQuotasRequest, _version: int, code: ErrorCode) -> AlterClientQuotasResponse:
+    """What a handler that failed is answered with: the error for each entry (AV-10)."""
+    error = KafkaError(code).content
+    return AlterClientQuotasResponse(entries=[_result(_names(entry), error) for entry in request.entries])
+
+
+def _names(entry: EntryData) -> _Names:
+    """The names by type, of a type that comes twice the last, in Kafka's order as far as it knows the types."""
+    names = {each.entity_type: each.entity_name for each in entry.entity}
+    known = [kind for kind in ENTITY_TYPES if kind in names]
+    return tuple((kind, names[kind]) for kind in dict.fromkeys([*known, *names]))
+
+
+def _changes(ops: Sequence[OpData], names: _Names) -> dict[str, float | None]:
+    """By key the new value, None to remove it. Raises KafkaError for a key that comes twice."""
+    changes: dict[str, float | None] = {}
+    for op in ops:
+        if op.key in changes:
+            raise _twice(names)
+        changes[op.key] = None if op.remove else op.value
+    return changes
+
+
+def _twice(names: Iterable[tuple[str, str | None]]) -> KafkaError:
+    shown = ", ".join(f"{kind}={name}" for kind, name in names)
+    return KafkaError(ErrorCode.INVALID_REQUEST, f"Ignoring duplicate entity: {shown}")
+
+
+def _check(entity: Entity, changes: dict[str, float | None]) -> None:
+    """What is removed may be anything (QU-2). Raises KafkaError."""
+    for key, value in changes.items():
+        if value is not None:
+            check_value(entity, key, value)
+
+
+def _result(names: _Names, error: ErrorContent | None) -> ResultEntryData:
+    return ResultEntryData(
+        error_code=ErrorCode.NONE if error is None else error.code,
+        error_message=None if error is None else error.message,
+        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in names],
+    )

@@ -1,0 +1,41 @@
+"""AlterConfigs, key 33, v0-v2: replace all configs of a resource (KIP-133, AC).
+
+v1 no change; v2 flexible. MOCK: done at once (AD-1); a resource that comes twice gets INVALID_REQUEST twice, where
+Kafka never answers (AC-3).
+"""
+
+from collections import Counter
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.incremental_alter_configs import alter
+from fakebroker.broker.core.config_changes import SET, Change
+from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+
+def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    """One answer per entry, in their order."""
+    times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
+    return AlterConfigsResponse(responses=[_response(call, request, entry, times) for entry in request.resources])
+
+
+def _response(
+    call: Call, request: AlterConfigsRequest, entry: AlterConfigsResource, times: Counter[tuple[int, str]]
+) -> AlterConfigsResourceResponse:
+    key = (entry.resource_type, entry.resource_name)
+    code: ErrorCode
+    message: str | None
+    if entry.resource_type == LOGGER_RESOURCE:  # AC-2
+        code, message = ErrorCode.INVALID_REQUEST, "loggers cannot be altered by this request"
+    else:
+        changes = [Change(config.name, SET, config.value) for config in entry.configs]
+        code, message = alter(call, key, changes, times[key] > 1, request.validate_only, replace=True)
+    return AlterConfigsResourceResponse(
+        error_code=code, error_message=message, resource_type=key[0], resource_name=key[1]
+    )

@@ -1,0 +1,60 @@
+"""AlterShareGroupOffsets, key 91, v0: give partitions of a share group other start offsets (KIP-932, SGO-4)."""
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.groups.share.initialization import Codes
+from fakebroker.broker.core.groups.share.offsets import alter_offsets
+from fakebroker.broker.core.share_state.states import SharePartition
+from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestTopic,
+    AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
+)
+
+_NO_TOPIC_ID = bytes(16)
+
+
+def handle(call: Call, request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse | None:
+    """Alter what exists, and answer when the share coordinator has done so.
+
+    Of a partition that is named twice the last offset counts.
+    """
+    if not request.group_id:
+        return AlterShareGroupOffsetsResponse(error_code=ErrorCode.INVALID_GROUP_ID, error_message="no group id")
+    topics = [(entry, call.cluster.topics.get(entry.topic_name)) for entry in request.topics]
+    start_offsets = {
+        SharePartition(request.group_id, topic.id, partition.partition_index): partition.start_offset
+        for entry, topic in topics
+        if topic is not None
+        for partition in entry.partitions
+        if topic.partition(partition.partition_index) is not None
+    }
+
+    def altered(codes: Codes, _now: Instant) -> None:
+        responses = [_topic(request.group_id, entry, topic, codes) for entry, topic in topics]
+        call.reply(AlterShareGroupOffsetsResponse(responses=responses))
+
+    try:
+        alter_offsets(call.shard(request.group_id), request.group_id, start_offsets, altered, call.now)
+    except KafkaError as error:
+        return AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
+    return None
+
+
+def _topic(
+    group_id: str, entry: AlterShareGroupOffsetsRequestTopic, topic: Topic | None, codes: Codes
+) -> AlterShareGroupOffsetsResponseTopic:
+    topic_id = _NO_TOPIC_ID if topic is None else topic.id
+    partitions = []
+    for partition in entry.partitions:
+        index = partition.partition_index
+        code = codes.get(SharePartition(group_id, topic_id, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        message = f"{entry.topic_name}-{index}: {code.name}" if code else None
+        partitions.append(
+            AlterShareGroupOffsetsResponsePartition(partition_index=index, error_code=code, error_message=message)
+        )
+    return AlterShareGroupOffsetsResponseTopic(topic_name=entry.topic_name, topic_id=topic_id, partitions=partitions)

@@ -1,0 +1,79 @@
+"""AlterUserScramCredentials, key 51, v0: store and delete what users log in with by SCRAM (KIP-554, SC)."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
+from fakebroker.broker.core.security.scram import MAX_ITERATIONS, MIN_ITERATIONS, credential_of_salted
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+
+
+def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+    """One entry for each user; of a user that is named twice nothing is changed."""
+    times = Counter(each.name for each in request.deletions)
+    times.update(each.name for each in request.upsertions)
+    results = {}
+    for deletion in request.deletions:
+        results[deletion.name] = _result(deletion.name, times, partial(_delete, call, deletion))
+    for upsertion in request.upsertions:
+        results[upsertion.name] = _result(upsertion.name, times, partial(_upsert, call, upsertion))
+    return AlterUserScramCredentialsResponse(results=list(results.values()))
+
+
+def _result(name: str, times: Counter[str], act: Callable[[], None]) -> AlterUserScramCredentialsResult:
+    try:
+        if times[name] > 1:
+            text = "A user credential cannot be altered twice in the same request"
+            raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
+        if not name:
+            raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+        act()
+    except KafkaError as error:
+        return AlterUserScramCredentialsResult(user=name, error_code=error.code, error_message=error.message)
+    return AlterUserScramCredentialsResult(user=name, error_message=None)
+
+
+def _delete(call: Call, deletion: ScramCredentialDeletion) -> None:
+    """Raises KafkaError for an unknown mechanism and for what is not there."""
+    mechanism = _mechanism(deletion.mechanism)
+    credentials = call.cluster.credentials
+    if mechanism not in credentials.scram_of(deletion.name):
+        raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
+    credentials.remove_scram(deletion.name, mechanism)
+
+
+def _upsert(call: Call, upsertion: ScramCredentialUpsertion) -> None:
+    """Raises KafkaError for an unknown mechanism and iterations out of bounds."""
+    mechanism = _mechanism(upsertion.mechanism)
+    if upsertion.iterations < MIN_ITERATIONS:
+        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+    if upsertion.iterations > MAX_ITERATIONS:
+        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    salted, salt = bytes(upsertion.salted_password), bytes(upsertion.salt)
+    credential = credential_of_salted(mechanism, salted, salt, upsertion.iterations)
+    call.cluster.credentials.set_scram(upsertion.name, mechanism, credential)
+
+
+def _mechanism(number: int) -> str:
+    if number not in SCRAM_NUMBERS:
+        raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    return SCRAM_NUMBERS[number]
+
+
+def error_response(
+    request: AlterUserScramCredentialsRequest, _version: int, code: ErrorCode
+) -> AlterUserScramCredentialsResponse:
+    """What a handler that failed is answered with: the error for each user that is named (AV-10)."""
+    names = dict.fromkeys([each.name for each in request.deletions] + [each.name for each in request.upsertions])
+    return AlterUserScramCredentialsResponse(
+        results=[AlterUserScramCredentialsResult(user=name, error_code=code) for name in names]
+    )

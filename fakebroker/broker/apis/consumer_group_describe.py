@@ -1,0 +1,108 @@
+"""ConsumerGroupDescribe, key 69, v0-v1: consumer groups with epochs, members and their assignments (KIP-848, CGD).
+
+v1 the protocol that each member speaks (KIP-1099).
+
+MOCK: groups are answered in request order, members in the order of the coordinator's table (GEN-9).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
+from fakebroker.broker.core.java_hash_map import JavaHashSet
+from fakebroker.broker.core.pace import Pace
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.groups.consumer.member import ConsumerMember
+    from fakebroker.broker.core.topics import Topics
+
+MEMBERS_PER_STEP = 1_000  # and groups, which cost about as much
+_CLASSIC, _CONSUMER = 0, 1  # member types
+
+
+def handle(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse | None:
+    """Describe each group by itself; empty group ids come first (CGD-1)."""
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: ConsumerGroupDescribeRequest) -> Steps[ConsumerGroupDescribeResponse]:
+    response, pace = ConsumerGroupDescribeResponse(), Pace(MEMBERS_PER_STEP)
+    for group_id in sorted(request.group_ids, key=bool):
+        group = _group(call, group_id)
+        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
+            group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # CGD-3
+        response.groups.append(group)
+        if pace.is_over(1 + len(group.members)):
+            yield
+    return response
+
+
+def _group(call: Call, group_id: str) -> DescribedGroup:
+    """One group, or why it is not shown (CGD-1)."""
+    if not group_id:
+        return DescribedGroup(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
+    try:
+        group = call.shard(group_id).group(group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code)
+    if isinstance(group, ConsumerGroup):
+        return _described(group)
+    why = "not found" if group is None else "is not a consumer group"
+    return DescribedGroup(
+        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} {why}."
+    )
+
+
+def _described(group: ConsumerGroup) -> DescribedGroup:
+    """A consumer group; the assignor is the one that it would use now (CGD-6)."""
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.assignor,
+        members=[_member(group, group.members[member_id]) for member_id in group.member_ids()],
+    )
+
+
+def _member(group: ConsumerGroup, member: "ConsumerMember") -> Member:
+    """A member with all that it may still own, also what it is to give up (CGD-4)."""
+    metadata, current, topics = member.metadata, member.current, group.host.topics
+    held: dict[bytes, list[int]] = {}
+    for topic_id, partition in current.partitions():
+        held.setdefault(topic_id, []).append(partition)
+    return Member(
+        member_id=member.member_id,
+        instance_id=metadata.instance_id,
+        rack_id=metadata.rack_id,
+        member_epoch=member.epoch,
+        client_id=metadata.client_id,
+        client_host=metadata.client_host,
+        subscribed_topic_names=JavaHashSet.copy_of(metadata.topic_names).keys_in_order(),
+        subscribed_topic_regex=metadata.pattern,
+        assignment=_assignment(topics, held),
+        target_assignment=_assignment(topics, group.target_of(member.member_id)),
+        member_type=_CLASSIC if member.is_classic else _CONSUMER,
+    )
+
+
+def _assignment(topics: "Topics", partitions: Mapping[bytes, Iterable[int]]) -> Assignment:
+    """Partitions by topic, without topics that are gone (CGD-5)."""
+    found = ((topics.by_id(topic_id), indexes) for topic_id, indexes in partitions.items())
+    return Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic.id, topic_name=topic.name, partitions=sorted(indexes))
+            for topic, indexes in found
+            if topic is not None
+        ]
+    )

@@ -1,0 +1,74 @@
+"""CreatePartitions, key 37, v0-v3: more partitions for topics (KIP-195, NP).
+
+v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
+"""
+
+from collections import Counter
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.topic_rules import LARGEST_CHANGE
+from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    """Each topic on its own; a name that comes twice gets one INVALID_REQUEST (NP-1).
+
+    The partitions of all topics together may be `LARGEST_CHANGE`. From the topic on with which they are more, Kafka
+    answers UNKNOWN_SERVER_ERROR.
+    """
+    times = Counter(topic.name for topic in request.topics)
+    response = CreatePartitionsResponse()
+    room = LARGEST_CHANGE
+    for entry in {topic.name: topic for topic in request.topics}.values():
+        result = CreatePartitionsTopicResult(name=entry.name)
+        try:
+            if times[entry.name] > 1:
+                raise KafkaError(
+                    ErrorCode.INVALID_REQUEST, f"{entry.name!r} is in the request {times[entry.name]} times"
+                )
+            topic, new = _topic_to_grow(call, entry)
+            room -= new
+            if room < 0:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            replicas = _replicas(call, entry, topic, new)
+            if call.quota is not None:
+                call.quota.mutated(new)
+            if not request.validate_only:
+                topic.add_partitions(replicas)
+        except KafkaError as error:
+            result.error_code, result.error_message = error.code, error.message
+        response.results.append(result)
+    return response
+
+
+def _topic_to_grow(call: Call, entry: CreatePartitionsTopic) -> tuple[Topic, int]:
+    """The topic, and how many partitions it is to get. Raises KafkaError."""
+    topic = call.cluster.topics.get(entry.name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    present = len(topic.partitions)
+    if entry.count <= present:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"{entry.count} is not more than the {present} that there are")
+    new = entry.count - present
+    if entry.assignments is not None and len(entry.assignments) != new:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{new} new partitions need {new} assignments, not {len(entry.assignments)}",
+        )
+    return topic, new
+
+
+def _replicas(call: Call, entry: CreatePartitionsTopic, topic: Topic, new: int) -> list[list[int]]:
+    """Where the new partitions will be. Raises KafkaError."""
+    if entry.assignments is None:
+        return call.cluster.assign_replicas(len(topic.partitions), new, topic.replication_factor)
+    assignments = [each.broker_ids for each in entry.assignments]
+    call.cluster.check_new_partitions(assignments, topic.replication_factor)
+    return assignments

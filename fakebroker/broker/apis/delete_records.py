@@ -1,0 +1,57 @@
+"""DeleteRecords, key 21, v0-v2: move the log start (KIP-107, DL). v2 flexible; nothing else changes.
+
+All replicas follow at once, so there is nothing to wait for and timeout_ms does nothing.
+"""
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.topics import Partition
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+_TO_HIGH_WATERMARK = -1
+
+
+def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    """Delete in each partition for itself."""
+    response = DeleteRecordsResponse()
+    for topic in request.topics:
+        results = [_result(call, topic.name, entry) for entry in topic.partitions]
+        response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
+    return response
+
+
+def _result(call: Call, name: str, entry: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    partition = call.cluster.topics.partition(name, entry.partition_index)
+    try:
+        if partition is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        low_watermark = _delete(partition, call.node.id, entry.offset, call.now)
+    except KafkaError as error:
+        return DeleteRecordsPartitionResult(
+            partition_index=entry.partition_index, low_watermark=-1, error_code=error.code
+        )
+    return DeleteRecordsPartitionResult(partition_index=entry.partition_index, low_watermark=low_watermark)
+
+
+def _delete(partition: Partition, node_id: int, offset: int, now: Instant) -> int:
+    """Move the log start; returns where it is now (DL-2, DL-5).
+
+    Raises KafkaError: INVALID_TOPIC_EXCEPTION, NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION, OFFSET_OUT_OF_RANGE.
+    """
+    topic, log = partition.topic, partition.log
+    if topic.is_internal:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal")
+    code = partition.error_for_access(node_id)
+    if code:
+        raise KafkaError(code, f"broker {partition.leader} leads {log.name}")
+    if log.config.compact and not log.config.delete:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"the cleanup.policy of {topic.name} is compact without delete")
+    log.advance_log_start(log.high_watermark if offset == _TO_HIGH_WATERMARK else offset, now)
+    return log.log_start_offset

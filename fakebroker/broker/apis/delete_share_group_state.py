@@ -1,0 +1,41 @@
+"""DeleteShareGroupState, key 86, v0: the share coordinator forgets states (KIP-932, SGB-4)."""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.share_states import Results, ask_all, without_state
+from fakebroker.broker.core.share_state.states import SharePartition, StateAnswer
+from fakebroker.protocol.wire.messages.delete_share_group_state import (
+    DeleteShareGroupStateRequest,
+    DeleteShareGroupStateResponse,
+    DeleteStateResult,
+    PartitionData,
+    PartitionResult,
+)
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.share_state.shard import ShareStateShard
+
+
+def handle(call: Call, request: DeleteShareGroupStateRequest) -> None:
+    """Forget each state, if there is one."""
+
+    def ask(shard: "ShareStateShard", key: SharePartition, _entry: PartitionData, answer: StateAnswer) -> None:
+        shard.delete(key, without_state(answer), call.now)
+
+    ask_all(call, request.group_id, request.topics, ask, _response)
+
+
+def _response(results: Results) -> DeleteShareGroupStateResponse:
+    return DeleteShareGroupStateResponse(
+        results=[
+            DeleteStateResult(
+                topic_id=topic_id,
+                partitions=[
+                    PartitionResult(partition=each.partition, error_code=each.code, error_message=each.message)
+                    for each in outcomes
+                ],
+            )
+            for topic_id, outcomes in results
+        ]
+    )

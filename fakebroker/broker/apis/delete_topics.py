@@ -1,0 +1,117 @@
+"""DeleteTopics, key 20, v0-v6: by name, from v6 on also by id (KIP-4, KIP-516, XT).
+
+v1 throttle time; v4 flexible; v5 error message; v6 entries with a name or an id. Kafka 4 serves v1 on.
+
+MOCK: done at once; entries that contradict themselves come first in the answer, then names, then ids (AD-1, AD-3).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from fakebroker.broker.apis.call import Call, RequestQuota, Steps
+from fakebroker.broker.core.pace import Pace
+from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.errors import ErrorCode, KafkaError, shown
+from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+GROUPS_PER_STEP = 2_000
+_TOPIC_COSTS_GROUPS = 5
+_BOTH = "You may not specify both topic name and topic id."
+_NEITHER = "Neither topic name nor id were specified."
+
+
+def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse | None:
+    """Each topic on its own; entries that contradict each other delete nothing (XT-3)."""
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsResponse]:
+    """A topic is gone in one step; the offsets that groups have of it go in more of them (EX-12)."""
+    entries = request.topics if call.version >= 6 else [DeleteTopicState(name=name) for name in request.topic_names]
+    if not call.node.settings.get_bool("delete.topic.enable"):
+        code = ErrorCode.TOPIC_DELETION_DISABLED if call.version >= 3 else ErrorCode.INVALID_REQUEST
+        return DeleteTopicsResponse(
+            responses=[
+                _error_result(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries
+            ]
+        )
+    responses, valid = parted(entries)
+    names = [entry.name for entry in valid if entry.name is not None]
+    ids = dict.fromkeys(entry.topic_id for entry in valid if entry.name is None)
+    pace = Pace(GROUPS_PER_STEP)
+    for each in _found(call, names, ids):
+        found = each if call.quota is None or not isinstance(each, Topic) else _counted(call.quota, each)
+        if isinstance(found, Topic):
+            responses.append(DeletableTopicResult(name=found.name, topic_id=found.id))
+            steps = call.cluster.topics.delete_in_steps(found.name, call.now)
+        else:
+            responses.append(found)
+            steps = iter((1,))
+        for groups in steps:  # the first is taken at once: no pause comes between looking for a topic and its end
+            if pace.is_over(groups or _TOPIC_COSTS_GROUPS):
+                yield
+    return DeleteTopicsResponse(responses=responses)
+
+
+def _counted(quota: RequestQuota, topic: Topic) -> DeletableTopicResult | Topic:
+    """The topic, or the error if the client's quota does not let it be deleted now (QU-7)."""
+    try:
+        quota.mutated(len(topic.partitions))
+    except KafkaError as error:
+        return _error_result(topic.name, topic.id, error.code, error.message or "")
+    return topic
+
+
+def parted(entries: Sequence[DeleteTopicState]) -> tuple[list[DeletableTopicResult], list[DeleteTopicState]]:
+    """The errors for invalid entries, and the valid entries: each has a name or an id, and none comes twice.
+
+    Rights are looked at for the valid ones only, and for each of them.
+    """
+    invalid, named = list[DeletableTopicResult](), dict[tuple[str | None, bytes], DeleteTopicState]()
+    repeated = set[tuple[str | None, bytes]]()
+    for entry in entries:
+        key = entry.name, entry.topic_id
+        if (entry.name is None) == (entry.topic_id == ZERO_UUID):
+            invalid.append(_error_result(*key, ErrorCode.INVALID_REQUEST, _NEITHER if entry.name is None else _BOTH))
+        elif named.setdefault(key, entry) is not entry:
+            repeated.add(key)
+    for name, topic_id in repeated:
+        text = f"Duplicate topic {'id' if name is None else 'name'}."
+        invalid.append(_error_result(name, topic_id, ErrorCode.INVALID_REQUEST, text))
+    return invalid, [entry for key, entry in named.items() if key not in repeated]
+
+
+def _found(call: Call, names: Sequence[str], ids: dict[bytes, None]) -> Iterator[DeletableTopicResult | Topic]:
+    """What to delete, or why not; each is looked for when those before it are gone."""
+    for name in names:
+        yield _by_name(call, name, ids)
+    for topic_id in ids:
+        yield _by_id(call, topic_id)
+
+
+def _by_name(call: Call, name: str, ids: dict[bytes, None]) -> DeletableTopicResult | Topic:
+    """An id that means the same topic is taken out of `ids`: the two are answered here, once."""
+    topic = call.cluster.topics.get(name)
+    if topic is None:
+        return _error_result(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}")
+    if topic.id in ids:
+        del ids[topic.id]
+        text = "The provided topic name maps to an ID that was already supplied."
+        return _error_result(name, topic.id, ErrorCode.INVALID_REQUEST, text)
+    return topic
+
+
+def _by_id(call: Call, topic_id: bytes) -> DeletableTopicResult | Topic:
+    topic = call.cluster.topics.by_id(topic_id)
+    if topic is None:
+        return _error_result(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+    return topic
+
+
+def _error_result(name: str | None, topic_id: bytes, code: ErrorCode, message: str) -> DeletableTopicResult:
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=code, error_message=message)

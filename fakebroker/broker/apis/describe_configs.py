@@ -1,0 +1,84 @@
+"""DescribeConfigs, key 32, v0-v4: the configs of topics, brokers, loggers, client metrics and groups (KIP-133, DC).
+
+v0 is_default; v1 source and synonyms in its place (KIP-226); v2 no change; v3 type and documentation (KIP-569);
+v4 flexible.
+Kafka 4 serves v1 on. The documentation is this project's own.
+"""
+
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
+from fakebroker.broker.core.pace import Pace
+from fakebroker.broker.settings import Source
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+CONFIGS_PER_STEP = 1_000
+
+
+def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse | None:
+    """Each resource on its own, unless one has a type that does not exist: then all get INVALID_REQUEST (DC-5)."""
+    unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in RESOURCE_TYPES]
+    if unknown:
+        error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
+        return DescribeConfigsResponse(results=[_error_result(entry, error) for entry in request.resources])
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
+    """A resource is described in one step."""
+    response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
+    for entry in request.resources:
+        result = _result(call, request, entry)
+        response.results.append(result)
+        if pace.is_over(1 + len(result.configs)):
+            yield
+    return response
+
+
+def _result(call: Call, request: DescribeConfigsRequest, entry: DescribeConfigsResource) -> DescribeConfigsResult:
+    try:
+        described = resource(call.node, entry.resource_type, entry.resource_name).describe()
+    except KafkaError as error:
+        return _error_result(entry, error)
+    wanted = entry.configuration_keys
+    return DescribeConfigsResult(
+        resource_type=entry.resource_type,
+        resource_name=entry.resource_name,
+        configs=[_config(call, request, each) for each in described if not wanted or each.setting.name in wanted],
+    )
+
+
+def _config(call: Call, request: DescribeConfigsRequest, each: ConfigEntry) -> DescribeConfigsResourceResult:
+    result = DescribeConfigsResourceResult(
+        name=each.setting.name,
+        value=each.value,
+        read_only=each.is_read_only,
+        config_source=each.source,
+        is_sensitive=each.is_sensitive,
+        config_type=each.setting.type,
+        documentation=each.setting.description if request.include_documentation else None,
+    )
+    if call.version == 0:
+        result.is_default = call.cluster.behaviours.describe_configs_v0_shows_defaults and each.source == Source.DEFAULT
+    if request.include_synonyms:
+        result.synonyms = [
+            DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)
+            for synonym in each.synonyms
+        ]
+    return result
+
+
+def _error_result(entry: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=error.code,
+        error_message=error.message or "",
+        resource_type=entry.resource_type,
+        resource_name=entry.resource_name,
+    )

@@ -1,0 +1,63 @@
+"""DescribeLogDirs, key 35, v0-v5: the size of each partition on this broker (KIP-113, LR).
+
+v1 throttle time (all versions here); v2 flexible; v3 top-level error; v4 size of the disk (KIP-827); v5 cordoned
+directories. Kafka 4 serves v1 on.
+
+MOCK: logs live in memory; all of them are in the first directory of log.dirs, the disk's size is unknown (-1), and
+nothing is compressed away: sizes are what Kafka would have on disk.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.pace import Pace
+from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
+
+
+def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
+    """The broker's directories with the partitions asked for; unknown ones are left out (LR-2)."""
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
+    directories = call.node.settings.get_list("log.dirs")
+    results = [DescribeLogDirsResult(log_dir=directory) for directory in directories]
+    pace = Pace(PARTITIONS_PER_STEP)
+    for topic, indexes in _entries(call, request):
+        entry = _topic(call, topic, indexes)
+        if entry.partitions:
+            results[0].topics.append(entry)
+        if pace.is_over(1 + len(entry.partitions)):
+            yield
+    return DescribeLogDirsResponse(results=results)
+
+
+def _entries(call: Call, request: DescribeLogDirsRequest) -> Iterator[tuple[Topic, Sequence[int]]]:
+    """The topics that exist with the partitions asked for."""
+    if request.topics is None:
+        for topic in list(call.cluster.topics):
+            yield topic, range(len(topic.partitions))
+    else:
+        for entry in request.topics:
+            known = call.cluster.topics.get(entry.topic)
+            if known is not None:
+                yield known, entry.partitions
+
+
+def _topic(call: Call, topic: Topic, indexes: Sequence[int]) -> DescribeLogDirsTopic:
+    entry = DescribeLogDirsTopic(name=topic.name)
+    for index in dict.fromkeys(indexes):
+        partition = topic.partition(index)
+        if partition is not None and call.node.id in partition.replicas:
+            size_bytes = partition.log.size_bytes if partition.has_log else 0
+            entry.partitions.append(DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes))
+    return entry

@@ -1,0 +1,65 @@
+"""DescribeProducers, key 61, v0: what partitions know of the producers that wrote to them (KIP-664, DP)."""
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.topic_rules import check_name
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicRequest,
+    TopicResponse,
+)
+
+
+def handle(call: Call, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    """Answer each partition for itself."""
+    return DescribeProducersResponse(
+        topics=[TopicResponse(name=topic.name, partitions=_partitions(call, topic)) for topic in request.topics]
+    )
+
+
+def _partitions(call: Call, topic: TopicRequest) -> list[PartitionResponse]:
+    return [_partition(call, topic.name, index) for index in topic.partition_indexes]
+
+
+def _partition(call: Call, name: str, index: int) -> PartitionResponse:
+    """The producers of one partition, or its error (DP-2)."""
+    try:
+        return PartitionResponse(partition_index=index, active_producers=_producers(call, name, index))
+    except KafkaError as error:
+        return PartitionResponse(partition_index=index, error_code=error.code, error_message=error.message)
+
+
+def _producers(call: Call, name: str, index: int) -> list[ProducerState]:
+    """Every producer that the partition knows (DP-1).
+
+    Raises KafkaError: INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER.
+    """
+    check_name(name)
+    topic = call.cluster.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+    partition = topic.partition(index)
+    if partition is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = partition.error_for_access(call.node.id)
+    if code:
+        raise KafkaError(code, f"broker {call.node.id} does not lead {name}-{index}")
+    return [
+        ProducerState(
+            producer_id=state.producer_id,
+            producer_epoch=state.epoch,
+            last_sequence=state.last_sequence,
+            last_timestamp=state.last_timestamp_ms,
+            coordinator_epoch=state.coordinator_epoch,
+            current_txn_start_offset=_or_none(state.current_transaction_offset),
+        )
+        for state in (partition.log.producers if partition.has_log else ())
+    ]
+
+
+def _or_none(offset: int | None) -> int:
+    """An offset on the wire, where -1 stands for none."""
+    return -1 if offset is None else offset

@@ -1,0 +1,127 @@
+"""DescribeShareGroupOffsets, key 90, v0-v1: start offsets of share groups, and their lag (KIP-932, SGO-1 to SGO-3).
+
+v1 lag. MOCK: a partition without state is answered at once (SGO-3).
+"""
+
+from collections.abc import Iterable, Mapping
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.groups.share.offsets import describe_states
+from fakebroker.broker.core.groups.share.share_group import ShareGroup
+from fakebroker.broker.core.share_state.states import NO_COUNT, NO_OFFSET, SharePartition, ShareState
+from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+)
+
+Described = Mapping[SharePartition, tuple[ErrorCode, ShareState]]
+_NO_TOPIC_ID = bytes(16)
+_NO_LAG = -1
+
+
+def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse | None:
+    """Describe each group, and answer when the share coordinator has told all states."""
+    groups = [_Group(call, group) for group in request.groups]
+    keys = [key for group in groups for key in group.share_partitions()]
+
+    def described(states: Described, _now: Instant) -> None:
+        call.reply(DescribeShareGroupOffsetsResponse(groups=[group.response(states) for group in groups]))
+
+    describe_states(call.node, keys, described, call.now)
+    return None
+
+
+class _Group:
+    """One group of the request: the partitions to be described, or an error."""
+
+    def __init__(self, call: Call, request: DescribeShareGroupOffsetsRequestGroup) -> None:
+        self.group_id = request.group_id
+        self.code = ErrorCode.NONE
+        self._is_known = False
+        self.topics: list[tuple[str, Topic | None, Iterable[int]]] = []
+        try:
+            group = call.shard(request.group_id).group_of(ShareGroup, request.group_id)
+        except KafkaError as error:
+            self.code = error.code
+            return
+        self._is_known = group is not None
+        if request.topics is not None:
+            self.topics = _named(call, request)
+        elif group is not None:
+            self.topics = _initialized(call, group)
+
+    def share_partitions(self) -> list[SharePartition]:
+        """The share partitions whose states are asked for: those that exist."""
+        return [
+            SharePartition(self.group_id, topic.id, index)
+            for _, topic, indexes in self.topics
+            if topic is not None
+            for index in indexes
+            if self._is_known and topic.partition(index) is not None
+        ]
+
+    def response(self, states: Described) -> DescribeShareGroupOffsetsResponseGroup:
+        """The answer about the group."""
+        return DescribeShareGroupOffsetsResponseGroup(
+            group_id=self.group_id,
+            topics=[self._topic(name, topic, indexes, states) for name, topic, indexes in self.topics],
+            error_code=self.code,
+            error_message=None,
+        )
+
+    def _topic(
+        self, name: str, topic: Topic | None, indexes: Iterable[int], states: Described
+    ) -> DescribeShareGroupOffsetsResponseTopic:
+        topic_id = _NO_TOPIC_ID if topic is None else topic.id
+        partitions = []
+        for index in indexes:
+            described = states.get(SharePartition(self.group_id, topic_id, index))
+            partitions.append(_partition(topic, index, described))
+        return DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=topic_id, partitions=partitions)
+
+
+def _initialized(call: Call, group: ShareGroup) -> list[tuple[str, Topic | None, Iterable[int]]]:
+    by_id = call.cluster.topics.by_id
+    return [
+        (each.name, by_id(topic_id), each.partitions) for topic_id, each in group.state_partitions.initialized.items()
+    ]
+
+
+def _named(call: Call, request: DescribeShareGroupOffsetsRequestGroup) -> list[tuple[str, Topic | None, Iterable[int]]]:
+    topics = call.cluster.topics
+    return [(each.topic_name, topics.get(each.topic_name), each.partitions) for each in request.topics or ()]
+
+
+def _partition(
+    topic: Topic | None, index: int, described: tuple[ErrorCode, ShareState] | None
+) -> DescribeShareGroupOffsetsResponsePartition:
+    """One partition; one that does not exist has no start offset, which is no error."""
+    if topic is None or described is None:
+        return DescribeShareGroupOffsetsResponsePartition(partition_index=index, start_offset=NO_OFFSET)
+    code, state = described
+    if code:
+        return DescribeShareGroupOffsetsResponsePartition(
+            partition_index=index, error_code=code, error_message=f"{topic.name}-{index}: {code.name}"
+        )
+    return DescribeShareGroupOffsetsResponsePartition(
+        partition_index=index,
+        start_offset=state.start_offset,
+        leader_epoch=state.leader_epoch,
+        lag=_lag(topic, index, state),
+    )
+
+
+def _lag(topic: Topic, index: int, state: ShareState) -> int:
+    """How many records are not done with: those from the start offset on, without those that are (SGO-2)."""
+    partition = topic.partition(index)
+    if partition is None or state.start_offset == NO_OFFSET or state.delivery_complete_count == NO_COUNT:
+        return _NO_LAG
+    end_offset = partition.log.high_watermark if partition.has_log else 0
+    return end_offset - state.start_offset - state.delivery_complete_count

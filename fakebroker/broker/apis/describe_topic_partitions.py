@@ -1,0 +1,88 @@
+"""DescribeTopicPartitions, key 75, v0: topics and their partitions, page by page (KIP-966, TP)."""
+
+from collections.abc import Iterable
+
+from fakebroker.broker.apis import operations
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.topic_rules import check_name
+from fakebroker.broker.core.topics import Partition, Topic
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+
+def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    """Topics by name from the cursor on, until the limit of partitions is reached (TP-2)."""
+    asked = [topic.name for topic in request.topics]
+    cursor = request.cursor
+    names = sorted(set(asked or (topic.name for topic in call.cluster.topics)))
+    if cursor is not None:
+        if cursor.partition_index < 0 or (asked and cursor.topic_name not in names):
+            return _error_response(asked)
+        names = [name for name in names if name >= cursor.topic_name]
+    left = max(1, min(request.response_partition_limit, call.node.settings.get_int("max.request.partition.size.limit")))
+    response = DescribeTopicPartitionsResponse(next_cursor=None)
+    for name in names:
+        first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        if left <= 0:
+            response.next_cursor = Cursor(topic_name=name, partition_index=first)
+            break
+        entry = _topic(call, name, first, left)
+        response.topics.append(entry)
+        left -= len(entry.partitions)
+        topic = call.cluster.topics.get(name)
+        end = first + len(entry.partitions)
+        if topic is not None and end < len(topic.partitions):
+            response.next_cursor = Cursor(topic_name=name, partition_index=end)
+            break
+    return response
+
+
+def _error_response(names: Iterable[str]) -> DescribeTopicPartitionsResponse:
+    """INVALID_REQUEST for every topic: the cursor cannot be (TP-3)."""
+    return DescribeTopicPartitionsResponse(
+        topics=[
+            DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name) for name in names
+        ],
+        next_cursor=None,
+    )
+
+
+def _topic(call: Call, name: str, first: int, limit: int) -> DescribeTopicPartitionsResponseTopic:
+    entry = DescribeTopicPartitionsResponseTopic(name=name, topic_authorized_operations=operations.TOPIC)
+    try:
+        check_name(name)
+    except KafkaError as error:
+        entry.error_code = error.code
+        return entry
+    topic = call.cluster.topics.get(name)
+    if topic is None:
+        entry.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return entry
+    entry.topic_id = topic.id
+    entry.is_internal = topic.is_internal
+    entry.partitions = [_partition(call, partition) for partition in _page(topic, first, limit)]
+    return entry
+
+
+def _page(topic: Topic, first: int, limit: int) -> list[Partition]:
+    return topic.partitions[first : first + limit]
+
+
+def _partition(call: Call, partition: Partition) -> DescribeTopicPartitionsResponsePartition:
+    live = call.cluster.live(partition.replicas)
+    return DescribeTopicPartitionsResponsePartition(
+        partition_index=partition.index,
+        leader_id=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        eligible_leader_replicas=list(partition.elr),
+        last_known_elr=list(partition.last_known_elr),
+        offline_replicas=[node_id for node_id in partition.replicas if node_id not in live],
+    )

@@ -1,0 +1,42 @@
+"""DescribeUserScramCredentials, key 50, v0: who can log in by SCRAM, without secrets (KIP-554, SC-2)."""
+
+from collections import Counter
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+
+def handle(call: Call, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
+    """An entry for each user that is named, or for all that have credentials if none is."""
+    named = Counter(user.name for user in request.users or ())
+    users = named or Counter(sorted(call.cluster.credentials.scram))
+    return DescribeUserScramCredentialsResponse(
+        error_message="", results=[_result(call, name, times) for name, times in users.items()]
+    )
+
+
+def _result(call: Call, name: str, times: int) -> DescribeUserScramCredentialsResult:
+    if times > 1:
+        text = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
+        return _refused(name, ErrorCode.DUPLICATE_RESOURCE, text)
+    credentials = call.cluster.credentials.scram_of(name)
+    if not credentials:
+        text = f"Attempt to describe a user credential that does not exist: {name}"
+        return _refused(name, ErrorCode.RESOURCE_NOT_FOUND, text)
+    infos = [
+        CredentialInfo(mechanism=number, iterations=credentials[mechanism].iterations)
+        for number, mechanism in SCRAM_NUMBERS.items()
+        if mechanism in credentials
+    ]
+    return DescribeUserScramCredentialsResult(user=name, error_message="", credential_infos=infos)
+
+
+def _refused(name: str, code: ErrorCode, text: str) -> DescribeUserScramCredentialsResult:
+    return DescribeUserScramCredentialsResult(user=name, error_code=code, error_message=text)

@@ -1,0 +1,85 @@
+"""ElectLeaders, key 43, v0-v2: let the preferred, or any living, replica lead (KIP-183, KIP-460; EL).
+
+v1 election type and top-level error; v2 flexible.
+"""
+
+from collections.abc import Mapping
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.elections import elect_preferred, elect_unclean
+from fakebroker.broker.core.topics import Partition
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+_PREFERRED, _UNCLEAN = 0, 1
+_TEXTS = {
+    ErrorCode.NONE: None,
+    ErrorCode.ELECTION_NOT_NEEDED: "the leader is the right one already",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such partition",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "the preferred leader is not alive and in sync",
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "no replica is alive",
+    ErrorCode.INVALID_REQUEST: "unknown election type",
+}
+
+
+def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """Each partition on its own. For "all", those that need no election are left out (EL-2)."""
+    kind = request.election_type if call.version >= 1 else _PREFERRED
+    if kind not in (_PREFERRED, _UNCLEAN):
+        results = [
+            _result(entry.topic, dict.fromkeys(entry.partitions, ErrorCode.INVALID_REQUEST))
+            for entry in request.topic_partitions or []
+        ]
+        return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST, replica_election_results=results)
+    if request.topic_partitions is None:
+        return ElectLeadersResponse(replica_election_results=_all(call, kind))
+    return ElectLeadersResponse(
+        replica_election_results=[
+            _result(entry.topic, {index: _elect_named(call, entry.topic, index, kind) for index in entry.partitions})
+            for entry in request.topic_partitions
+        ]
+    )
+
+
+def _all(call: Call, kind: int) -> list[ReplicaElectionResult]:
+    results = []
+    for topic in call.cluster.topics:
+        codes = {partition.index: _elect(call, partition, kind) for partition in topic.partitions}
+        needed = {index: code for index, code in codes.items() if code != ErrorCode.ELECTION_NOT_NEEDED}
+        results.append(_result(topic.name, needed))
+    return results
+
+
+def _elect_named(call: Call, name: str, index: int, kind: int) -> ErrorCode:
+    partition = call.cluster.topics.partition(name, index)
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else _elect(call, partition, kind)
+
+
+def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:
+    """Elect a leader if that is needed and possible; returns the error or NONE (EL-1, EL-3).
+
+    A preferred election makes the first replica the leader; an unclean one happens only for a partition without leader.
+    """
+    if kind == _PREFERRED:
+        if partition.leader == partition.replicas[0]:
+            return ErrorCode.ELECTION_NOT_NEEDED
+        is_elected = elect_preferred(partition, call.now)
+        return ErrorCode.NONE if is_elected else ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    if partition.leader >= 0:
+        return ErrorCode.ELECTION_NOT_NEEDED
+    return ErrorCode.NONE if elect_unclean(partition, call.now) else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+
+
+def _result(topic: str, codes: Mapping[int, ErrorCode]) -> ReplicaElectionResult:
+    return ReplicaElectionResult(
+        topic=topic,
+        partition_result=[
+            PartitionResult(partition_id=index, error_code=code, error_message=_TEXTS[code])
+            for index, code in codes.items()
+        ],
+    )

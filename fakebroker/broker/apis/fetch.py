@@ -1,0 +1,149 @@
+"""Fetch, key 1, v0-v18: records of partitions, with long poll and sessions (FT, FS).
+
+v0-v1 message sets of format 0, v2-v3 of format 1 (MS-3); v0-v2 hard limits (FT-30; KIP-74); v4 isolation level
+(KIP-98); v5 log start offset; v7 sessions (KIP-227); v9 current leader epoch (KIP-320); v10 zstd (KIP-110, FT-17); v11
+rack, preferred replica, followers answer (KIP-392, CLU-52); v12 flexible, last fetched epoch, diverging epoch
+(KIP-595); v13 topic ids (KIP-516); v15 replica state (KIP-903); v16 names the leader beside NOT_LEADER_OR_FOLLOWER and
+FENCED_LEADER_EPOCH (KIP-951).
+"""
+
+from fakebroker.broker.apis.call import Again, Call, RequestQuota
+from fakebroker.broker.apis.fetch_again import FullFetchAgain, IncrementalFetchAgain
+from fakebroker.broker.apis.fetch_answer import partition_data
+from fakebroker.broker.apis.fetch_request import FullFetch, IncrementalFetch
+from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
+from fakebroker.broker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
+
+NO_TOPICS: frozenset[str] = frozenset()
+
+
+def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS) -> FetchResponse | None:
+    """Read at once, or wait until there is enough. `denied` are the topics that the client may not read (AU-6)."""
+    if request.isolation_level not in (0, 1):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {request.isolation_level}")
+    fetches, params = _partition_fetches(call, request), _params(call, request)
+    full, incremental = (FullFetch, IncrementalFetch) if call.quota is None else _in_quota(call.quota, params)
+    if denied:
+        params.denied = denied
+    if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
+        if request.session_id:
+            call.node.fetch_sessions.close(request.session_id)
+        return full(call, params, fetches, request.session_epoch).answer_or_wait()
+    try:
+        session = _resume_session(call, request, fetches)
+    except KafkaError as error:
+        return FetchResponse(error_code=error.code)
+    if not session.partitions:  # it ends, and the request counts as one without a session (FS-8)
+        call.node.fetch_sessions.close(session.id)
+        return full(call, params, fetches, FINAL_EPOCH).answer_or_wait()
+    return incremental(call, params, session, fetches).answer_or_wait()
+
+
+def _in_quota(quota: RequestQuota, params: FetchParams) -> tuple[type[FullFetch], type[IncrementalFetch]]:
+    """How to fetch where the client may be throttled (FT-19). `params` are cut to what it may get at once."""
+    from fakebroker.broker.apis.fetch_in_quota import FullFetchInQuota, IncrementalFetchInQuota
+
+    most_bytes = quota.fetch_bytes
+    if most_bytes is not None:
+        params.max_bytes = min(params.max_bytes, most_bytes)
+        params.min_bytes = min(params.min_bytes, params.max_bytes)
+    return FullFetchInQuota, IncrementalFetchInQuota
+
+
+def again(call: Call, request: FetchRequest, response: FetchResponse) -> Again | None:
+    """The next fetches of the same partitions, if all of them were read: in a session, or without one."""
+    if call.version < 10 or response.error_code or request.forgotten_topics_data:
+        return None
+    if any(data.error_code for entry in response.responses for data in entry.partitions):
+        return None
+    fetches, params = _partition_fetches(call, request), _params(call, request)
+    if len(fetches) < sum(len(entry.partitions) for entry in request.topics):  # one comes twice
+        return None
+    if request.session_epoch == FINAL_EPOCH and not request.session_id:
+        partitions = [call.cluster.topics.partition(fetch.topic, fetch.partition) for fetch in fetches]
+        targets = [(fetch, found) for fetch, found in zip(fetches, partitions, strict=True) if found is not None]
+        return FullFetchAgain(call, params, targets)
+    session = call.node.fetch_sessions.get(request.session_id)
+    if session is None or request.session_epoch <= FULL_EPOCH or session.params is None:
+        return None
+    return IncrementalFetchAgain(call, session.params, session, fetches)
+
+
+def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
+    """`code` at the top level; before v13 also for every partition, as clients may not know the first (AV-10)."""
+    return FetchResponse(
+        error_code=code,
+        session_id=request.session_id,
+        responses=partition_errors(request, code) if version < 13 else [],
+    )
+
+
+def partition_errors(request: FetchRequest, code: ErrorCode) -> list[FetchableTopicResponse]:
+    """The entries of an answer in which every partition of the request failed with `code`."""
+    return [
+        FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[partition_data(row[0], LogReadResult(code, aborted=[])) for row in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+
+
+def _resume_session(call: Call, request: FetchRequest, fetches: list[PartitionFetch]) -> FetchSession:
+    """The session of an incremental request, with what the request changes (FS-4, FS-10).
+
+    Raises KafkaError as `FetchSessions.resume` does.
+    """
+    sessions = call.node.fetch_sessions
+    session = sessions.resume(request.session_id, request.session_epoch, call.version >= 13)
+    session.update(fetches, _forgotten(request))
+    if session.partitions:
+        sessions.advance(session, call.now.mono_ms)
+    return session
+
+
+def _partition_fetches(call: Call, request: FetchRequest) -> list[PartitionFetch]:
+    """The partitions of the request; of one that comes twice the last entry counts, at the first's position (FT-21)."""
+    fetches: list[PartitionFetch] = []
+    for entry in request.topics:
+        name = name_of(call.cluster.topics, entry.topic_id) if call.version >= 13 else entry.topic
+        for index, leader_epoch, offset, last_epoch, _, max_bytes, *_ in entry.partitions:
+            fetches.append(PartitionFetch(name, entry.topic_id, index, offset, max_bytes, leader_epoch, last_epoch))
+    if len(fetches) > 1:
+        return list({(one.topic_id, one.topic, one.partition): one for one in fetches}.values())
+    return fetches
+
+
+def _forgotten(request: FetchRequest) -> list[Key]:
+    return [
+        (topic.topic_id if any(topic.topic_id) else topic.topic, index)
+        for topic in request.forgotten_topics_data
+        for index in topic.partitions
+    ]
+
+
+def _params(call: Call, request: FetchRequest) -> FetchParams:
+    version, node = call.version, call.node
+    min_bytes, max_bytes, limit_bytes = request.min_bytes, request.max_bytes, node.settings.get_int("fetch.max.bytes")
+    if max_bytes > limit_bytes:
+        max_bytes = limit_bytes
+    return FetchParams(
+        node_id=node.id,
+        max_wait_ms=request.max_wait_ms,
+        min_bytes=min_bytes if min_bytes < max_bytes else max_bytes,
+        max_bytes=max_bytes,
+        read_committed=request.isolation_level == 1,
+        replica_id=request.replica_state.replica_id if version >= 15 else request.replica_id,
+        from_followers=version >= 11,
+        hard_limits=version < 3,
+        rack=request.rack_id if request.rack_id and _selects_by_rack(call) else "",
+        takes_zstd=version >= 10,
+    )
+
+
+def _selects_by_rack(call: Call) -> bool:
+    """Whether replica.selector.class names Kafka's rack aware one (FT-18); others cannot be loaded here."""
+    return str(call.node.settings.value("replica.selector.class")).endswith(".RackAwareReplicaSelector")

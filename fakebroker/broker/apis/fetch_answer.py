@@ -1,0 +1,107 @@
+"""What a Fetch answers for what its partitions gave, in every version (FT, MS).
+
+Of a batch that does not fit the beginning is sent, as by Kafka; converted answers are not padded (MS-5).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import cast
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.leader_hint import name_leader
+from fakebroker.broker.core.logs.fetching import LogReadResult, PartitionFetch
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import peek
+from fakebroker.protocol.records.conversion import message_set_from_batch
+from fakebroker.protocol.records.faults import InvalidRecord
+from fakebroker.protocol.schema.pieces import Pieces
+from fakebroker.protocol.wire.framing import LARGE_BYTES
+from fakebroker.protocol.wire.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    SnapshotId,
+)
+
+_NOT_DIVERGING, _NO_LEADER, _NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()  # shared, never changed
+_HINTED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
+
+
+def fetch_response(
+    call: Call, answers: Iterable[tuple[PartitionFetch, LogReadResult]], session_id: int = 0
+) -> FetchResponse:
+    """The response to `call` that lists `answers` in order, under one entry as long as the topic stays the same."""
+    response = FetchResponse(responses=[], node_endpoints=[], session_id=session_id)
+    version = call.version
+    entry: FetchableTopicResponse | None = None
+    for fetch, read in answers:
+        if entry is None or (entry.topic, entry.topic_id) != (fetch.topic, fetch.topic_id):
+            entry = FetchableTopicResponse(topic=fetch.topic, topic_id=fetch.topic_id, partitions=[])
+            response.responses.append(entry)
+        if version < 4:
+            data = _old_partition_data(fetch, read, magic=0 if version < 2 else 1)
+        else:
+            data = partition_data(fetch.partition, read)
+        if read.code in _HINTED and version >= 16:
+            _name_leader(call, fetch, data, response)
+        entry.partitions.append(data)
+    return response
+
+
+def partition_data(index: int, read: LogReadResult) -> PartitionData:
+    """The entry of the partition of that index, for v4 and later."""
+    data = PartitionData(
+        partition_index=index,
+        error_code=read.code,
+        high_watermark=read.high_watermark,
+        last_stable_offset=read.last_stable_offset,
+        log_start_offset=read.log_start_offset,
+        diverging_epoch=_NOT_DIVERGING,
+        current_leader=_NO_LEADER,
+        snapshot_id=_NO_SNAPSHOT,
+        aborted_transactions=None,
+        preferred_read_replica=read.preferred_replica,
+        records=together(read.batches),
+    )
+    if read.aborted is not None:
+        data.aborted_transactions = [
+            AbortedTransaction(producer_id=producer_id, first_offset=offset) for producer_id, offset in read.aborted
+        ]
+    if read.diverging is not None:
+        data.diverging_epoch = EpochEndOffset(epoch=read.diverging[0], end_offset=read.diverging[1])
+    if read.code and read.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
+        data.records = None
+    return data
+
+
+def together(batches: Sequence[bytes]) -> bytes:
+    """The batches joined. More than LARGE_BYTES are not copied: they stay the stored batches, as `Pieces`."""
+    if len(batches) == 1:
+        return batches[0]
+    pieces = Pieces(batches)
+    return b"".join(batches) if len(pieces) <= LARGE_BYTES else cast("bytes", pieces)
+
+
+def _old_partition_data(fetch: PartitionFetch, read: LogReadResult, magic: int) -> PartitionData:
+    """The same with the batches in message format 0 or 1 (MS-3, MS-4).
+
+    UNSUPPORTED_COMPRESSION_TYPE if zstd would have to be converted, CORRUPT_MESSAGE for stored bytes that do not parse.
+    """
+    whole = [batch for batch in read.batches if peek(batch) is not None]
+    try:
+        converted = [message_set_from_batch(batch, magic, fetch.offset) for batch in whole]
+    except InvalidRecord as fault:
+        unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return partition_data(fetch.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
+    return partition_data(fetch.partition, replace(read, batches=converted))
+
+
+def _name_leader(call: Call, fetch: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:
+    """Who leads, if the partition still exists (FT-11)."""
+    partition = call.cluster.topics.partition(fetch.topic, fetch.partition)
+    if partition is not None:
+        name_leader(call, partition, data, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)

@@ -1,0 +1,56 @@
+"""IncrementalAlterConfigs, key 44, v0-v1: set, delete, append to, subtract from single configs (KIP-339, IA).
+
+v1 flexible. MOCK: done at once (AD-1).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.config_changes import Change, apply
+from fakebroker.broker.core.config_resources import TOPIC_RESOURCE, resource
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+
+def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+    """One answer per entry, in their order; a resource that comes twice gets two errors (IA-6, IA-11)."""
+    times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
+    return IncrementalAlterConfigsResponse(
+        responses=[_response(call, request, entry, times) for entry in request.resources]
+    )
+
+
+def _response(
+    call: Call,
+    request: IncrementalAlterConfigsRequest,
+    entry: AlterConfigsResource,
+    times: Counter[tuple[int, str]],
+) -> AlterConfigsResourceResponse:
+    changes = [Change(config.name, config.config_operation, config.value) for config in entry.configs]
+    key = (entry.resource_type, entry.resource_name)
+    code, message = alter(call, key, changes, times[key] > 1, request.validate_only, replace=False)
+    return AlterConfigsResourceResponse(
+        error_code=code, error_message=message, resource_type=key[0], resource_name=key[1]
+    )
+
+
+def alter(
+    call: Call, key: tuple[int, str], changes: Sequence[Change], is_repeated: bool, validate_only: bool, replace: bool
+) -> tuple[ErrorCode, str | None]:
+    """Change one resource, named by type and name; what to answer for it. AlterConfigs does the same (AC)."""
+    try:
+        if is_repeated:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a resource may be in the request only once")
+        if key == (TOPIC_RESOURCE, ""):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic's name cannot be empty")
+        apply(resource(call.node, *key), changes, validate_only, replace)
+    except KafkaError as error:
+        return error.code, error.message
+    call.cluster.log_jobs.settings_changed(call.now)
+    return ErrorCode.NONE, None

@@ -1,0 +1,110 @@
+"""ListOffsets, key 2, v0-v11: offsets by time, the first, the last (KIP-79, LO).
+
+v0 lists segment starts; v1 one offset with its timestamp (KIP-79); v2 isolation level (KIP-98); v4 leader epochs
+(KIP-320); v6 flexible; v7 MAX_TIMESTAMP (KIP-734); v8 EARLIEST_LOCAL (KIP-405); v9 LAST_TIERED (KIP-1005); v10 timeout
+(KIP-1075); v11 EARLIEST_PENDING_UPLOAD (KIP-1023). There is no tiered storage: EARLIEST_LOCAL is EARLIEST, the other
+two are never found, and the timeout has nothing to wait for.
+
+Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). KAFKA_STORAGE_ERROR does not occur.
+"""
+
+from collections import Counter
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.logs import list_offsets
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.messages.list_offsets import (
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+_SINCE = {  # special timestamps and the version that brought them
+    list_offsets.LATEST: 0,
+    list_offsets.EARLIEST: 0,
+    list_offsets.MAX_TIMESTAMP: 7,
+    list_offsets.EARLIEST_LOCAL: 8,
+    list_offsets.LAST_TIERED: 9,
+    list_offsets.EARLIEST_PENDING_UPLOAD: 11,
+}
+_READ_COMMITTED = 1
+
+_REPEATED = ErrorCode.INVALID_REQUEST  # for every row of a partition that comes twice (LO-6)
+
+_RequestRow = tuple[int, int, int, int]  # index, current leader epoch, timestamp, v0's number of offsets
+_AnswerRow = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
+
+
+def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """Answer each partition for itself."""
+    response = ListOffsetsResponse()
+    entries = [(topic.name, topic.partitions) for topic in request.topics]
+    if call.version > 0:
+        counts = Counter((name, row[0]) for name, rows in entries for row in rows)
+        if call.cluster.behaviours.list_offsets_merges_topics:
+            entries = _merged(entries)
+    for name, rows in entries:
+        if call.version == 0:
+            answers = [_old_row(call, name, request.replica_id, *row) for row in rows]
+        else:
+            answers = [
+                _row(call, request, name, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
+                for row in rows
+            ]
+        response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
+    return response
+
+
+def _merged(entries: list[tuple[str, list[_RequestRow]]]) -> list[tuple[str, list[_RequestRow]]]:
+    """One entry for each topic that has partitions; of rows for the same partition the last (LO-6, LO-27)."""
+    if len(entries) == 1 and len(entries[0][1]) == 1:
+        return entries
+    topics: dict[str, dict[int, _RequestRow]] = {}
+    for name, rows in entries:
+        topics.setdefault(name, {}).update((row[0], row) for row in rows)
+    return [(name, list(rows.values())) for name, rows in topics.items() if rows]
+
+
+def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -> _AnswerRow:
+    """The answer for one partition, from v1 on: the checks in Kafka's order (LO-4), then the lookup."""
+    index, current_leader_epoch, target, _ = row
+    if target < 0 and _SINCE.get(target, 99) > call.version:
+        return _error(index, ErrorCode.UNSUPPORTED_VERSION)
+    partition = call.cluster.topics.partition(name, index)
+    if partition is None:
+        return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
+    if code:
+        return _error(index, code)
+    try:
+        answer = list_offsets.find_offset(
+            partition.log,
+            target,
+            request.replica_id,
+            read_committed=request.isolation_level == _READ_COMMITTED,
+            seen=partition.stale_views.get(call.node.id),
+        )
+    except KafkaError as error:
+        too_new = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < 5
+        return _error(index, ErrorCode.LEADER_NOT_AVAILABLE if too_new else error.code)
+    timestamp_ms, offset, leader_epoch = answer
+    tells_epoch = call.version >= 4 and call.cluster.behaviours.list_offsets_tells_epochs
+    return index, 0, [], timestamp_ms, offset, leader_epoch if tells_epoch else -1
+
+
+def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _AnswerRow:
+    """The answer of v0 for one partition: the starts of at most `count` segments (LO-18)."""
+    partition = call.cluster.topics.partition(name, index)
+    if target < list_offsets.EARLIEST:
+        return _error(index, ErrorCode.UNSUPPORTED_VERSION)
+    if partition is None:
+        return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = list_offsets.error_for_lookup(partition, call.node.id, -1, replica_id)
+    if code:
+        return _error(index, code)
+    offsets = list_offsets.find_segment_offsets(partition.log, target, count, replica_id, call.now.wall_ms)
+    return index, 0, offsets, -1, -1, -1
+
+
+def _error(index: int, code: ErrorCode) -> _AnswerRow:
+    return index, code, [], -1, -1, -1

@@ -1,0 +1,181 @@
+"""Metadata, key 3, v0-v13: brokers, topics, partitions and their leaders (KIP-4, MD, CLU-20..CLU-26).
+
+v1 rack, controller, internal topics; v2 cluster id (KIP-78); v3 throttle time; v4 the client may forbid auto-creation;
+v5 offline replicas (KIP-112); v6 no change; v7 leader epochs (KIP-320); v8 authorized operations (KIP-430; of the
+cluster up to v10); v9 flexible; v10 topic ids, v12 topics by id (KIP-516); v13 top-level error code (KIP-1102).
+
+A topic that auto-creation makes exists at once, yet this answer says UNKNOWN_TOPIC_OR_PARTITION as KRaft's does, or
+LEADER_NOT_AVAILABLE as those before (MD-2).
+"""
+
+from collections.abc import Iterator
+
+from fakebroker.broker.apis import operations
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.pace import Pace
+from fakebroker.broker.core.topic_rules import check_name
+from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition, Topic
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
+_CREATION_COSTS_PARTITIONS = 10
+
+
+def handle(call: Call, request: MetadataRequest) -> MetadataResponse | None:
+    """Brokers, and the topics that were asked for."""
+    return _request_error(call.version, request) or call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
+    """As many topics in one step as have `PARTITIONS_PER_STEP`."""
+    topics: list[MetadataResponseTopic] = []
+    pace, cluster = Pace(PARTITIONS_PER_STEP), call.cluster
+    known = len(cluster.topics)
+    for topic in _topics(call, request):
+        topics.append(topic)
+        made, known = len(cluster.topics) != known, len(cluster.topics)
+        if pace.is_over(1 + len(topic.partitions) + _CREATION_COSTS_PARTITIONS * made):
+            yield
+    response = MetadataResponse(
+        brokers=_brokers(call),
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        topics=topics,
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = operations.CLUSTER
+    if request.include_topic_authorized_operations:
+        for topic in topics:
+            if topic.name is not None:  # else its id is unknown
+                topic.topic_authorized_operations = operations.TOPIC
+    return response
+
+
+def _request_error(version: int, request: MetadataRequest) -> MetadataResponse | None:
+    """The answer to a request that fails as a whole, else None (MD-3).
+
+    INVALID_REQUEST for ids before v12, UNKNOWN_SERVER_ERROR for an entry with neither name nor id.
+    """
+    topics = request.topics or []
+    if version < 12 and any(topic.topic_id != ZERO_UUID or topic.name is None for topic in topics):
+        code = ErrorCode.INVALID_REQUEST
+    elif any(topic.topic_id == ZERO_UUID and topic.name is None for topic in topics):
+        code = ErrorCode.UNKNOWN_SERVER_ERROR
+    else:
+        return None
+    return MetadataResponse(
+        error_code=code,
+        topics=[
+            MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in topics
+        ],
+    )
+
+
+def _brokers(call: Call) -> list[MetadataResponseBroker]:
+    """The live brokers that have a listener of the kind the client came in on."""
+    brokers = []
+    for node in call.cluster.nodes.values():
+        address = call.address_of(node.id) if not node.is_fenced else None
+        if address is not None:
+            brokers.append(
+                MetadataResponseBroker(node_id=node.id, host=address.host, port=address.port, rack=node.rack)
+            )
+    return brokers
+
+
+def _topics(call: Call, request: MetadataRequest) -> Iterator[MetadataResponseTopic]:
+    """The answers for the topics asked for, each made when it is taken."""
+    asked = request.topics
+    if asked is None or (call.version == 0 and not asked):
+        return (
+            describe(call, topic) for topic in list(call.cluster.topics) if topic.partitions
+        )  # not deleted meanwhile
+    by_id = [entry.topic_id for entry in asked if entry.topic_id != ZERO_UUID]
+    if by_id:
+        return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))
+    may_create = call.version < 4 or request.allow_auto_topic_creation
+    return (_by_name(call, name, may_create) for name in dict.fromkeys(_name(entry) for entry in asked))
+
+
+def _name(entry: MetadataRequestTopic) -> str:
+    return entry.name or ""
+
+
+def _by_id(call: Call, topic_id: bytes) -> MetadataResponseTopic:
+    topic = call.cluster.topics.by_id(topic_id)
+    if topic is None:
+        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+    return describe(call, topic)
+
+
+def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
+    topic = call.cluster.topics.get(name)
+    if topic is not None:
+        return describe(call, topic)
+    try:
+        check_name(name)
+    except KafkaError as error:
+        return MetadataResponseTopic(error_code=error.code, name=name)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if may_create and call.node.settings.get_bool("auto.create.topics.enable"):
+        _auto_create(call, name)
+        code = call.cluster.behaviours.auto_creation_error
+    return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
+
+
+def _auto_create(call: Call, name: str) -> None:
+    """Make the topic with the broker's defaults; if that fails, the client keeps getting
+    UNKNOWN_TOPIC_OR_PARTITION (NT-11)."""
+    topics = call.cluster.topics
+    try:
+        if name in INTERNAL_TOPICS:
+            topics.internal(name)
+        else:
+            topics.create(name)
+    except KafkaError:
+        pass
+
+
+def describe(call: Call, topic: Topic) -> MetadataResponseTopic:
+    """One topic as this version shows it."""
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.is_internal,
+        partitions=[_partition(call, partition) for partition in topic.partitions],
+    )
+
+
+def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
+    """One partition. v0 omits dead replicas and answers REPLICA_NOT_AVAILABLE, v5+ names them as offline (MD-5)."""
+    replicas, seen = partition.replicas, partition.seen_by(call.node.id)
+    is_whole = seen.leader >= 0 and len(seen.isr) == len(replicas)
+    offline = [] if is_whole else _offline(call, replicas)
+    code = ErrorCode.NONE
+    if seen.leader < 0:
+        code = ErrorCode.LEADER_NOT_AVAILABLE
+    elif call.version == 0 and offline:
+        code = ErrorCode.REPLICA_NOT_AVAILABLE
+    return MetadataResponsePartition(
+        error_code=code,
+        partition_index=partition.index,
+        leader_id=seen.leader,
+        leader_epoch=seen.leader_epoch,
+        replica_nodes=call.cluster.live(replicas) if call.version == 0 else list(replicas),
+        isr_nodes=list(seen.isr),
+        offline_replicas=offline,
+    )
+
+
+def _offline(call: Call, replicas: list[int]) -> list[int]:
+    live = call.cluster.live(replicas)
+    return [node_id for node_id in replicas if node_id not in live]

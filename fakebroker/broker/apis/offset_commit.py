@@ -1,0 +1,259 @@
+"""OffsetCommit, key 8, v0-v10: store the offsets up to which a group has read (OC).
+
+v0 stored in ZooKeeper: UNSUPPORTED_VERSION (OC-1). v1: generation and member, a commit timestamp per partition. v2-v4:
+retention_time, an explicit retention (KIP-211 removed it). v6: leader epoch (KIP-320). v7: static members (KIP-345).
+v8: flexible. v9: an unknown group is GROUP_ID_NOT_FOUND (KIP-848). v10: topic ids in place of names (KIP-848).
+
+There is no top-level error: an error of the group stands on every partition that exists (OC-4).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.replicated import when_replicated
+from fakebroker.broker.core.coordinator.shard import Shard
+from fakebroker.broker.core.groups.classic.states import State
+from fakebroker.broker.core.groups.group import Group
+from fakebroker.broker.core.offsets.commit_validator import CommitRejection, CommitRow, CommitValidator
+from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset
+from fakebroker.protocol.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponseTopic,
+)
+
+NO_RETENTION: Final = -1
+_ZOOKEEPER_VERSION = 0
+_COMMIT_TIMESTAMP_VERSION = 1
+_UNKNOWN_GROUP_VERSION = 9
+_TOPIC_ID_VERSION = 10
+_EMPTY = State.EMPTY  # read from the class at each commit, it would cost as much as a call (until Python 3.12)
+_NONE = int(ErrorCode.NONE)
+_LATE = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
+_NO_PARTITION = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
+
+# One topic entry of the request: name and id as they came, the topic if there is one, the partitions' rows.
+_Entry = tuple[str, bytes, Topic | None, Sequence[CommitRow]]
+
+
+def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | None:
+    """Check topics first, then the group, then each partition; store what is accepted (OC-2..OC-11)."""
+    if call.version == _ZOOKEEPER_VERSION:
+        return _unsupported(request)
+    entries = _entries(call, request)
+    if not _is_any_known(entries):
+        return _answer(call, entries, CommitRejection())  # without asking the coordinator (OC-3)
+    try:
+        shard, group, late_code = _admit(call, request)
+    except KafkaError as error:
+        return _answer(call, entries, CommitRejection(error.code))
+    validator = shard.commit_validator(call.now, _retention_ms(request))
+    response = _answer(call, entries, validator)
+    if late_code and not _had_all(group, request, validator.accepted):
+        return _answer(call, entries, CommitRejection(late_code))
+    if not validator.accepted:
+        shard.look_at(group, call.now)  # the group may have been created just for this commit (OC-19)
+        return response
+    try:
+        client_timestamps = call.version == _COMMIT_TIMESTAMP_VERSION
+        shard.commit(group, validator.accepted, call.now, client_timestamps=client_timestamps)
+    except KafkaError as error:
+        shard.look_at(group, call.now)
+        _replace_none(response, int(error.code))
+    if shard.is_replicated:
+        return response
+    return when_replicated(call, shard, response, lambda code: _replace_none(response, int(code)))
+
+
+def _retention_ms(request: OffsetCommitRequest) -> int | None:
+    """The explicit retention of the request (OC-12), or None."""
+    return None if request.retention_time_ms == NO_RETENTION else request.retention_time_ms
+
+
+def _replace_none(response: OffsetCommitResponse, code: int) -> OffsetCommitResponse:
+    """Put `code` on every partition that was accepted: nothing could be stored (OC-14)."""
+    for topic in response.topics:
+        topic.partitions = [(index, code if known == _NONE else known) for index, known in topic.partitions]
+    return response
+
+
+def _unsupported(request: OffsetCommitRequest) -> OffsetCommitResponse:
+    code = int(ErrorCode.UNSUPPORTED_VERSION)
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(name=topic.name, partitions=[(row[0], code) for row in topic.partitions])
+            for topic in request.topics
+        ]
+    )
+
+
+# -- topics ------------------------------------------------------------------------------------------------------------
+
+
+def _entries(call: Call, request: OffsetCommitRequest) -> list[_Entry]:
+    """The topics of the request, looked up by name or, since v10, by id (OC-2, OC-17)."""
+    topics = call.cluster.topics
+    if call.version >= _TOPIC_ID_VERSION:
+        return [(each.name, each.topic_id, topics.by_id(each.topic_id), each.partitions) for each in request.topics]
+    return [(each.name, each.topic_id, topics.get(each.name), each.partitions) for each in request.topics]
+
+
+def _is_any_known(entries: list[_Entry]) -> bool:
+    """Whether at least one partition of the request exists."""
+    for _, _, topic, rows in entries:
+        if topic is not None:
+            count = len(topic.partitions)
+            for row in rows:
+                if 0 <= row[0] < count:
+                    return True
+    return False
+
+
+def _answer(call: Call, entries: list[_Entry], validator: CommitValidator | CommitRejection) -> OffsetCommitResponse:
+    """Validate every partition, entry by entry, and list the codes as Kafka lists them.
+
+    An entry without partitions is left out, unless there is no such topic.
+    """
+    merges = not call.cluster.behaviours.commits_answer_duplicates
+    if merges:
+        entries = _last_of_each(entries)
+    no_topic = _NO_TOPIC_ID if call.version >= _TOPIC_ID_VERSION else _NO_PARTITION
+    topics = []
+    is_unknown = False
+    for name, topic_id, topic, rows in entries:
+        if topic is None:
+            is_unknown = True
+            partitions = [(row[0], no_topic) for row in rows]
+        elif rows:
+            partitions = validator.validate(topic, rows)
+        else:
+            continue
+        topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=partitions))
+    if merges or is_unknown or validator.saw_unknown:
+        topics = _merged(topics)
+    return OffsetCommitResponse(topics=topics)
+
+
+def _merged(topics: list[OffsetCommitResponseTopic]) -> list[OffsetCommitResponseTopic]:
+    """One entry for each topic; unknown topics and partitions come first (OC-15, OC-22).
+
+    Kafka builds its answer like this as soon as any topic or partition is unknown.
+    """
+    merged: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
+    for topic in topics:
+        first = merged.setdefault((topic.name, topic.topic_id), topic)
+        if first is not topic:
+            first.partitions += topic.partitions
+    for topic in merged.values():
+        topic.partitions.sort(key=_is_known)
+    return sorted(merged.values(), key=lambda topic: bool(topic.partitions) and all(map(_is_known, topic.partitions)))
+
+
+def _is_known(row: tuple[int, int]) -> bool:
+    return row[1] not in (_NO_PARTITION, _NO_TOPIC_ID)
+
+
+def _last_of_each(entries: list[_Entry]) -> list[_Entry]:
+    """One entry for each topic; of several rows for one partition that exists only the last (up to 3.9.1, OC-15)."""
+    merged: dict[str, _Entry] = {}
+    for name, topic_id, topic, rows in entries:
+        earlier = merged[name][3] if name in merged else ()
+        merged[name] = (name, topic_id, topic, [*earlier, *rows])
+    return [
+        (name, topic_id, topic, _without_duplicates(topic, rows)) for name, topic_id, topic, rows in merged.values()
+    ]
+
+
+def _without_duplicates(topic: Topic | None, rows: Sequence[CommitRow]) -> list[CommitRow]:
+    count = 0 if topic is None else len(topic.partitions)
+    last = {row[0]: row for row in rows if 0 <= row[0] < count}
+    return [row for row in rows if last.get(row[0], row) is row]
+
+
+# -- commits like one before --------------------------------------------------------------------------------------
+
+
+def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitResponse) -> Again | None:
+    """The next commits of the same partitions, after one of which everything was stored.
+
+    What the topics say can have changed only if `Topics.changes` has; whether the group accepts the commit, and its log
+    takes it at once, is asked as `handle` asks.
+    """
+    shard = call.node.coordinator.shard_at_hand(request.group_id)
+    group = None if shard is None else shard.group(request.group_id)
+    if shard is None or group is None:
+        return None
+    stored = _stored_as_sent(call, shard, request, response)
+    if not stored:
+        return None
+    template = shard.template_of(group, stored, _retention_ms(request))
+    group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
+    generation, version = request.generation_id_or_member_epoch, call.version
+    topics, changes = call.cluster.topics, call.cluster.topics.changes
+    commit_again = shard.commit_again
+    accepted = response.encode(call.version)
+
+    def answer(call: Call, offsets: tuple[Any, ...]) -> bytes | None:
+        if topics.changes != changes or shard.groups.get(group_id) is not group:
+            return None
+        if group.error_for_commit(member_id, instance_id, generation, version):
+            return None
+        now = call.now
+        if not commit_again(group, template, offsets, now):
+            return None
+        if group.state is not _EMPTY:
+            group.restart_session_of(member_id, now)
+        return accepted
+
+    return answer
+
+
+def _stored_as_sent(
+    call: Call, shard: Shard, request: OffsetCommitRequest, response: OffsetCommitResponse
+) -> list[StoredOffset]:
+    """What was stored of the request, in its order; nothing unless every partition was, with the time of the commit."""
+    if call.version <= _COMMIT_TIMESTAMP_VERSION:
+        return []
+    sent = [(topic.name, topic.topic_id, [(row[0], _NONE) for row in topic.partitions]) for topic in request.topics]
+    if sent != [(topic.name, topic.topic_id, list(topic.partitions)) for topic in response.topics]:
+        return []
+    validator = shard.commit_validator(call.now, _retention_ms(request))
+    for _, _, topic, rows in _entries(call, request):
+        if topic is not None:
+            validator.validate(topic, rows)
+    return validator.accepted
+
+
+# -- the group ---------------------------------------------------------------------------------------------------------
+
+
+def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group, ErrorCode]:
+    """The group that accepts the commit, created if need be; a member's session restarts (OC-5..OC-8, TM-1).
+
+    The code is what the commit of a member that is late is refused with unless it had all partitions then (CGO-5), NONE
+    of any other. Raises KafkaError with the error for all partitions.
+    """
+    now, group_id, generation = call.now, request.group_id, request.generation_id_or_member_epoch
+    shard = call.shard(group_id)
+    group = shard.group(group_id)
+    if group is None:
+        if generation >= 0:
+            reports = call.version >= _UNKNOWN_GROUP_VERSION and shard.behaviours.commit_v9_reports_unknown_group
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if reports else ErrorCode.ILLEGAL_GENERATION)
+        return shard, shard.create_group(group_id, now, for_commit=True), ErrorCode.NONE
+    code = group.error_for_commit(request.member_id, request.group_instance_id, generation, call.version)
+    if code and not (code in _LATE and group.is_late_commit(request.member_id, generation)):
+        raise KafkaError(code)
+    if group.state is not _EMPTY:
+        group.restart_session_of(request.member_id, now)
+    return shard, group, code
+
+
+def _had_all(group: Group, request: OffsetCommitRequest, offsets: Sequence[StoredOffset]) -> bool:
+    """Whether the member had all these partitions at the epoch with which it commits."""
+    member_id, epoch = request.member_id, request.generation_id_or_member_epoch
+    return all(group.had_at(member_id, epoch, offset[TOPIC], offset[PARTITION]) for offset in offsets)

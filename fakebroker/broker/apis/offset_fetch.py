@@ -1,0 +1,191 @@
+"""OffsetFetch, key 9, v0-v10: read a group's committed offsets (OF).
+
+v0 read from ZooKeeper: UNSUPPORTED_VERSION (OF-2). v2: null topics mean all, and a top-level error (KIP-88); before, an
+error of the group stands on every partition (OF-6). v5: leader epoch (KIP-320). v6: flexible. v7: require_stable
+(KIP-447). v8: several groups, each with an error of its own (KIP-709). v9: member id and epoch, which classic groups
+ignore (KIP-848, OF-11, CGO-7). v10: topic ids in place of names.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, TOPIC_ID
+from fakebroker.protocol.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+
+OffsetRow = tuple[int, int, int, str | None, int]  # partition, offset, leader epoch, metadata, error
+RequestedPartitions = Sequence[tuple[str, Sequence[int]]]  # topic names and their partition indexes
+
+_ZOOKEEPER_VERSION = 0
+_TOP_LEVEL_ERROR_VERSION = 2
+_MANY_GROUPS_VERSION = 8
+_TOPIC_ID_VERSION = 10
+_NO_OFFSET = -1
+_NONE = int(ErrorCode.NONE)
+
+
+def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    """One group or several, each answered on its own (OF-10)."""
+    if call.version >= _MANY_GROUPS_VERSION:
+        return OffsetFetchResponse(groups=[_group(call, group, request.require_stable) for group in request.groups])
+    if call.version == _ZOOKEEPER_VERSION:
+        return _per_partition(request, ErrorCode.UNSUPPORTED_VERSION)
+    try:
+        offsets = offsets_of(call, request.group_id)
+    except KafkaError as error:
+        return _group_error(call, request, error.code)
+    requested = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
+    found = _rows_by_name(call, offsets, requested, request.require_stable)
+    return OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name=name, partitions=rows) for name, rows in found])
+
+
+def _group_error(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
+    """An error of the group before v8: at the top since v2, before on every partition (OF-6)."""
+    if call.version >= _TOP_LEVEL_ERROR_VERSION:
+        return OffsetFetchResponse(error_code=code)
+    if call.cluster.behaviours.v1_fetch_errors_per_partition:
+        return _per_partition(request, code)
+    return OffsetFetchResponse()
+
+
+def _per_partition(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name, partitions=[no_offset(index, code) for index in topic.partition_indexes]
+            )
+            for topic in request.topics or ()
+        ]
+    )
+
+
+# -- one group ---------------------------------------------------------------------------------------------------------
+
+
+def offsets_of(call: Call, group_id: str) -> GroupOffsets:
+    """The group's offsets; none if there is no such group (OF-7). Raises KafkaError as `Call.shard` does (OF-5)."""
+    group = call.shard(group_id).group(group_id)
+    return GroupOffsets() if group is None else group.offsets
+
+
+def _offsets_for_member(call: Call, requested: OffsetFetchRequestGroup) -> GroupOffsets:
+    """As `offsets_of`, if the group lets the member read them: raises KafkaError with its error, too (CGO-7)."""
+    group = call.shard(requested.group_id).group(requested.group_id)
+    if group is None:
+        return GroupOffsets()
+    code = group.error_for_offset_fetch(requested.member_id, requested.member_epoch)
+    if code:
+        raise KafkaError(code)
+    return group.offsets
+
+
+def _group(call: Call, group: OffsetFetchRequestGroup, require_stable: bool) -> OffsetFetchResponseGroup:
+    """The answer for one of several groups (v8 and later)."""
+    try:
+        offsets = _offsets_for_member(call, group)
+    except KafkaError as error:
+        return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
+    if call.version >= _TOPIC_ID_VERSION:
+        topics = _topics_by_id(call, offsets, group, require_stable)
+    else:
+        requested = None if group.topics is None else [(topic.name, topic.partition_indexes) for topic in group.topics]
+        found = _rows_by_name(call, offsets, requested, require_stable)
+        topics = [OffsetFetchResponseTopics(name=name, partitions=rows) for name, rows in found]
+    return OffsetFetchResponseGroup(group_id=group.group_id, topics=topics)
+
+
+def _rows_by_name(
+    call: Call, offsets: GroupOffsets, requested: RequestedPartitions | None, require_stable: bool
+) -> list[tuple[str, list[OffsetRow]]]:
+    if requested is None:
+        return all_rows(offsets, require_stable)
+    if not call.cluster.behaviours.commits_answer_duplicates:
+        requested = _merged(requested)
+    return [(name, rows_of(offsets, name, indexes, require_stable)) for name, indexes in requested]
+
+
+def _merged(requested: RequestedPartitions) -> RequestedPartitions:
+    """Each partition once, without topics that have none, as up to 3.9.1 (OF-12)."""
+    merged: dict[str, dict[int, None]] = {}
+    for name, indexes in requested:
+        if indexes:
+            merged.setdefault(name, {}).update(dict.fromkeys(indexes))
+    return [(name, list(indexes)) for name, indexes in merged.items()]
+
+
+def _topics_by_id(
+    call: Call, offsets: GroupOffsets, group: OffsetFetchRequestGroup, require_stable: bool
+) -> list[OffsetFetchResponseTopics]:
+    """Topics by id, in the request and in the answer; unknown ones come last, as in 4.3.1 (v10, OF-14)."""
+    topics = call.cluster.topics
+    if group.topics is None:
+        known = [(topics.get(name), rows) for name, rows in all_rows(offsets, require_stable)]
+        return [OffsetFetchResponseTopics(topic_id=topic.id, partitions=rows) for topic, rows in known if topic]
+    answers, unknown = [], []
+    for requested in group.topics:
+        topic = topics.by_id(requested.topic_id)
+        if topic is None:
+            rows = [no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in requested.partition_indexes]
+            unknown.append(OffsetFetchResponseTopics(topic_id=requested.topic_id, partitions=rows))
+        else:
+            rows = rows_of(offsets, topic.name, requested.partition_indexes, require_stable, topic.id)
+            answers.append(OffsetFetchResponseTopics(topic_id=requested.topic_id, partitions=rows))
+    return answers + unknown
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def all_rows(offsets: GroupOffsets, require_stable: bool) -> list[tuple[str, list[OffsetRow]]]:
+    """Every stored offset, by topic (OF-4). What is only pending is not there (OF-15)."""
+    if require_stable and offsets.pending:
+        return [(topic, rows_of(offsets, topic, indexes, True)) for topic, indexes in offsets.topics.items()]
+    none = _NONE
+    return [
+        # Unpacked, in the order of CommittedOffset: to read the fields one by one by their indexes takes twice as long.
+        (
+            topic,
+            [(index, offset, epoch, metadata, none) for _, index, offset, epoch, metadata, _, _, _ in found.values()],
+        )
+        for topic, found in offsets.topics.items()
+    ]
+
+
+def rows_of(
+    offsets: GroupOffsets, topic: str, indexes: Iterable[int], require_stable: bool, topic_id: bytes = NO_TOPIC_ID
+) -> list[OffsetRow]:
+    """One row for each of `indexes`, in their order (OF-7, OF-9).
+
+    With `require_stable` a partition with a pending offset is answered with UNSTABLE_OFFSET_COMMIT (KIP-447).
+
+    With `topic_id` an offset that was stored under another one reads as none (OF-14).
+    """
+    partitions = offsets.topics.get(topic, {})
+    unstable = require_stable and bool(offsets.pending)
+    rows = []
+    for index in indexes:
+        stored = partitions.get(index)
+        if unstable and offsets.is_pending(topic, index):
+            rows.append(no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+        elif stored is None or _is_of_another_topic(stored[TOPIC_ID], topic_id):
+            rows.append(no_offset(index))
+        else:
+            rows.append((index, stored[OFFSET], stored[LEADER_EPOCH], stored[METADATA], _NONE))
+    return rows
+
+
+def no_offset(index: int, code: ErrorCode = ErrorCode.NONE) -> OffsetRow:
+    """The row of a partition without a committed offset, or with an error."""
+    return (index, _NO_OFFSET, NO_EPOCH, "", int(code))
+
+
+def _is_of_another_topic(stored_id: bytes, topic_id: bytes) -> bool:
+    return stored_id != topic_id and NO_TOPIC_ID not in (stored_id, topic_id)

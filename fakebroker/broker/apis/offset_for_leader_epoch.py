@@ -1,0 +1,38 @@
+"""OffsetForLeaderEpoch, key 23, v0-v4: where a leader epoch ended (KIP-101, KIP-279, KIP-320; LE, OE).
+
+v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ignored (OE-4); v4 flexible.
+"""
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+
+def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Answer each partition on its own; one that comes twice gets two answers (OE-5)."""
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        partitions = [_answer(call, topic.topic, entry) for entry in topic.partitions]
+        response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+    return response
+
+
+def _answer(call: Call, name: str, entry: OffsetForLeaderPartition) -> EpochEndOffset:
+    partition = call.cluster.topics.partition(name, entry.partition)
+    if partition is None:
+        return _error(entry, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = partition.error_for_access(call.node.id, entry.current_leader_epoch)
+    if code:
+        return _error(entry, code)
+    epoch, end_offset = partition.log.epochs.end_of(entry.leader_epoch, partition.log.log_end_offset)
+    return EpochEndOffset(partition=entry.partition, leader_epoch=epoch, end_offset=end_offset)
+
+
+def _error(entry: OffsetForLeaderPartition, code: ErrorCode) -> EpochEndOffset:
+    return EpochEndOffset(partition=entry.partition, error_code=code, leader_epoch=-1, end_offset=-1)

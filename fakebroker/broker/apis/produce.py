@@ -1,0 +1,333 @@
+"""Produce, key 0, v0-v13: append batches (PD).
+
+v0-v2 carry message sets of formats 0 and 1, for releases before 4.0; they are stored as one batch (PD-30). v3 record
+batches (KIP-98); v5 log start offset; v7 zstd (KIP-110); v8 errors of single records (KIP-467); v9 flexible (KIP-482);
+v10 names the leader beside NOT_LEADER_OR_FOLLOWER (KIP-951); v11 knows TRANSACTION_ABORTABLE (KIP-890); v12 the
+partition joins its transaction by itself (KIP-890); v13 topic ids (KIP-516).
+"""
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fakebroker.broker.apis.call import Again, Call, Steps
+from fakebroker.broker.apis.leader_hint import name_leader
+from fakebroker.broker.apis.produce_transactions import ProducedTransaction
+from fakebroker.broker.core.logs.appends import AppendError, AppendErrorContent
+from fakebroker.broker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
+from fakebroker.broker.core.logs.log import Appended
+from fakebroker.broker.core.logs.produce_validation import (
+    append,
+    append_at_once,
+    extract_batch,
+    first_request_error,
+    is_header_truncated,
+    is_message_set,
+    is_single_batch,
+    is_single_batch_of_open_transaction,
+)
+from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.records.record_scan import LongScan
+from fakebroker.protocol.wire.layout import AnswerTemplate
+from fakebroker.protocol.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.topics import Partition, Topic
+
+# Errors found where the log is at hand; with all others log_start_offset is -1 (PD-14, CLU-60).
+_KNOWS_LOG_START = frozenset(
+    {
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+    }
+)
+
+_NO_LEADER = LeaderIdAndEpoch()  # shared, never changed
+
+
+class _Part(NamedTuple):
+    """One partition of a request: where its batch goes, or the error for it (then `partition` is None)."""
+
+    partition_index: int
+    partition: "Partition | None" = None
+    batch: bytes | None = None
+    error: AppendErrorContent | None = None
+
+
+class _Plan(NamedTuple):
+    """What to do: for each topic its entry and the parts of its partitions."""
+
+    entries: list[TopicProduceData]
+    parts: list[list[_Part]]
+
+    def failed(self, error: AppendErrorContent) -> "_Plan":
+        """The same with this error for every partition."""
+        return _Plan(
+            self.entries, [[_Part(part.partition_index, error=error) for part in topic] for topic in self.parts]
+        )
+
+
+def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
+    """Append to each partition on its own: an error of one leaves the others as they are (PD-24).
+
+    For transactional batches the transaction coordinator may have to be asked first; the request is parked meanwhile.
+    """
+    plan = _plan(call, request)
+    if request.transactional_id is None:
+        return call.work(_each_partition(call, request, plan), must_finish=True)
+    batches = [(part.partition, part.batch) for topic in plan.parts for part in topic if part.partition is not None]
+    transaction = ProducedTransaction(call, request.transactional_id, batches)
+    if transaction.has_several_producers:
+        failure = AppendErrorContent(
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "batches of several producers", show_message=True
+        )
+        plan = plan.failed(failure)
+    steps = _each_partition(call, request, plan, transaction)
+    if not transaction.has_several_producers:
+        transaction.ask(lambda: call.connection.work(call, steps, must_finish=True))
+        if not transaction.is_answered:
+            return None
+    return call.work(steps, must_finish=True)
+
+
+def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Again | None:
+    """The next batches of a producer for one partition, of whatever size: only the batch and the log are asked anew.
+
+    Whatever is not a single short batch that can be appended and answered at once starts over on the general way.
+    """
+    if call.version < 7 or len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+        return None  # before v7 a batch may not be compressed with zstd (PD-13)
+    entry, answered = request.topic_data[0], response.responses[0].partition_responses[0]
+    topic = _topic(call, entry)
+    partition = topic.partition(answered.index) if topic is not None else None
+    if partition is None or answered.error_code:
+        return None
+    topics, node_id, acks = call.cluster.topics, call.node.id, request.acks
+    changes, producers = topics.changes, partition.log.producers
+    is_appendable: Callable[[bytes | None], bool] = is_single_batch
+    if request.transactional_id is not None:
+        is_appendable = partial(is_single_batch_of_open_transaction, producers=producers)
+    body = response.encode(call.version)
+    template = AnswerTemplate(body, ProduceResponse.locator(call.version)(body, 0))
+
+    def answer(call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
+        (records,) = values
+        if topics.changes != changes or partition.is_lagging or not is_appendable(records):
+            return None
+        try:
+            appended = append_at_once(partition, node_id, records, acks, call.now)
+        except (AppendError, LongScan):
+            return None
+        return template.fill(*appended)
+
+    return answer
+
+
+def _plan(call: Call, request: ProduceRequest) -> _Plan:
+    """What to append where, after the checks of the request as a whole and of each partition's records."""
+    entries = _merged(request.topic_data)
+    request_error = first_request_error(
+        (data.records for entry in entries for data in entry.partition_data),
+        has_transactional_id=request.transactional_id is not None,
+    )
+    parts = [_parts(call, entry, request_error) for entry in entries]
+    if request_error is None and any(is_header_truncated(part.batch) for topic in parts for part in topic):
+        failure = AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
+        parts = [_parts(call, entry, failure) for entry in entries]
+    return _Plan(entries, parts)
+
+
+def _each_partition(
+    call: Call, request: ProduceRequest, plan: _Plan, transaction: ProducedTransaction | None = None
+) -> Steps[ProduceResponse]:
+    """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
+    response, scans = ProduceResponse(), RequestScans()
+    targets: list[ProduceTarget] = []
+    for entry, topic in zip(plan.entries, plan.parts, strict=True):
+        answers = []
+        for part in topic:
+            answer = yield from _answer(call, part, request.acks, response, scans, transaction)
+            answers.append(answer)
+            if request.acks < 0 and part.partition is not None and not answer.error_code:
+                targets += _unreplicated(call, part.partition, answer, response)
+            if scans.is_pause_due():
+                yield
+        response.responses.append(
+            TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)
+        )
+    if targets:
+        waiting = DelayedProduce(targets, lambda: call.reply(response))
+        call.on_close(lambda _now: waiting.stop())
+        waiting.begin(call.cluster.timers, request.timeout_ms, call.now)
+    elif request.acks != 0:
+        return response
+    else:
+        _without_answer(call, response)
+    return None
+
+
+def _unreplicated(
+    call: Call, partition: "Partition", answer: PartitionProduceResponse, response: ProduceResponse
+) -> list[ProduceTarget]:
+    """What the answer of a partition has to wait for, if for anything. An error leaves its base offset (CLU-61)."""
+
+    def settle(code: ErrorCode) -> None:
+        answer.error_code, answer.log_append_time_ms, answer.log_start_offset = code, -1, partition.log.log_start_offset
+        if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
+            name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
+
+    target = target_of(partition, call.node.id, settle)
+    return [] if target is None else [target]
+
+
+def _merged(entries: list[TopicProduceData]) -> list[TopicProduceData]:
+    """Entries of the same topic as one new entry; the decoded request stays as it is."""
+    if len(entries) < 2:
+        return entries
+    topics: dict[tuple[str, bytes], list[PartitionProduceData]] = {}
+    for entry in entries:
+        topics.setdefault((entry.name, entry.topic_id), []).extend(entry.partition_data)
+    return [
+        TopicProduceData(name=name, topic_id=topic_id, partition_data=data) for (name, topic_id), data in topics.items()
+    ]
+
+
+def _topic(call: Call, entry: TopicProduceData) -> "Topic | None":
+    topics = call.cluster.topics
+    return topics.by_id(entry.topic_id) if call.version >= 13 else topics.get(entry.name)
+
+
+def _parts(call: Call, entry: TopicProduceData, request_error: AppendErrorContent | None) -> list[_Part]:
+    """What to do for each partition of a topic: if one comes twice, its last batch is appended (PD-26).
+
+    With `request_error` all of them get that.
+    """
+    topic = _topic(call, entry)
+    records = {data.index: data.records for data in entry.partition_data}
+    if request_error is not None:
+        return [_Part(index, error=request_error) for index in records]
+    return [_part(call, topic, index, records[index]) for index in records]
+
+
+def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) -> _Part:
+    partition = topic.partition(index) if topic is not None else None
+    if partition is None:
+        unknown_id = topic is None and call.version >= 13
+        code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return _Part(index, error=AppendErrorContent(code, None))
+    try:
+        batch = extract_batch(records, old_formats=call.version < 3, zstd_allowed=call.version >= 7)
+    except AppendError as error:
+        return _Part(index, error=error.append_content)
+    return _Part(index, partition, batch)
+
+
+def _answer(
+    call: Call,
+    part: _Part,
+    acks: int,
+    response: ProduceResponse,
+    scans: RequestScans,
+    transaction: ProducedTransaction | None,
+) -> Generator[None, None, PartitionProduceResponse]:
+    partition, error_content = part.partition, part.error
+    if transaction is not None and partition is not None:
+        error_content = transaction.error_of(partition)
+    if partition is None or error_content is not None:
+        assert error_content is not None
+        return _error_response(part.partition_index, error_content, -1)
+    try:
+        appended = yield from _append(call, partition, part.batch, acks, scans, transaction)
+        return _accepted(part.partition_index, appended)
+    except AppendError as error:
+        log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
+        answer = _error_response(part.partition_index, error.append_content, log_start_offset)
+        if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
+            name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
+        return answer
+
+
+def _append(
+    call: Call,
+    partition: "Partition",
+    batch: bytes | None,
+    acks: int,
+    scans: RequestScans,
+    transaction: ProducedTransaction | None,
+) -> Generator[None, None, Appended | None]:
+    """Append one batch, a long one after a scan in steps; None if it is an empty message set. Raises AppendError."""
+    _check_exists(call, partition)
+    if transaction is not None:
+        transaction.check(partition)
+    if batch is None or len(batch) <= SHORT_BATCH_BYTES:
+        try:
+            return append(partition, call.node.id, batch, acks, call.now, scans.scan_short)
+        except LongScan:
+            assert batch is not None
+    if is_message_set(batch):  # converting it needs its records at once
+        return append(partition, call.node.id, batch, acks, call.now, scans.scan_any)
+    scan_batch = yield from scans.scan_ahead(batch, partition.log.config, partition.log.name)
+    _check_exists(call, partition)
+    if transaction is not None:
+        transaction.check(partition)
+    return append(partition, call.node.id, batch, acks, call.now, scan_batch)
+
+
+def _check_exists(call: Call, partition: "Partition") -> None:
+    """Raise AppendError(UNKNOWN_TOPIC_OR_PARTITION) for a topic that was deleted between the steps of the request."""
+    if call.cluster.topics.by_id(partition.topic.id) is not partition.topic:
+        raise AppendError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+
+
+def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse:
+    if appended is None:  # an empty message set (PD-31)
+        return PartitionProduceResponse(index=index, base_offset=-1)
+    return PartitionProduceResponse(
+        index=index,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=appended.log_start_offset,
+        record_errors=[],
+        current_leader=_NO_LEADER,
+    )
+
+
+def _error_response(index: int, error: AppendErrorContent, log_start_offset: int) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        error_code=error.code,
+        base_offset=-1,
+        log_start_offset=log_start_offset,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text)
+            for at, text in error.record_errors
+        ],
+        error_message=error.message if error.show_message else None,
+    )
+
+
+def _without_answer(call: Call, response: ProduceResponse) -> None:
+    """acks 0: no response if all went well (PD-4), else raise CloseConnection, as Kafka signals errors (PD-5)."""
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                code = ErrorCode(answer.error_code).name
+                raise CloseConnection(f"Produce with acks 0 failed: {topic.name or topic.topic_id.hex()} {code}")
+    call.no_response()

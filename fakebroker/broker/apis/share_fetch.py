@@ -1,0 +1,183 @@
+"""ShareFetch, key 78, v1-v2: acquire records for a member of a share group, acknowledge others (KIP-932, SGF).
+
+v2: `max_records` as a hard limit (KIP-1206), locks can be renewed (KIP-1222).
+"""
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.share_fetch_answer import share_fetch_response
+from fakebroker.broker.apis.share_requests import (
+    Acknowledged,
+    Acknowledgements,
+    MayRead,
+    acknowledged,
+    are_valid_ids,
+    everything,
+    find_partition,
+)
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.logs.fetching import longest_wait_ms
+from fakebroker.broker.core.share_partitions.acquisition import AcquireMode
+from fakebroker.broker.core.share_partitions.sessions import (
+    CLOSING_EPOCH,
+    OPENING_EPOCH,
+    ShareSession,
+    TopicIdPartition,
+)
+from fakebroker.broker.core.share_partitions.share_fetch import FetchedRecords, ShareFetch, ShareFetchParams
+from fakebroker.broker.core.topics import Partition
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
+
+
+def handle(call: Call, request: ShareFetchRequest, may_read: MayRead = everything) -> ShareFetchResponse | None:
+    """Open, continue or close the session; acknowledge; fetch."""
+    group_id, member_id = request.group_id, request.member_id
+    if (
+        group_id is None
+        or member_id is None
+        or not are_valid_ids(group_id, member_id)
+        or not _is_renewal_valid(request)
+    ):
+        return ShareFetchResponse(error_code=ErrorCode.INVALID_REQUEST)
+    wanted = _acknowledged(request)
+    if request.share_session_epoch == OPENING_EPOCH and wanted:
+        return ShareFetchResponse(error_code=ErrorCode.INVALID_REQUEST)
+    try:
+        session = _session(call, request, group_id, member_id)
+    except KafkaError as error:
+        if error.code == ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+            return _answer_later(call, request.max_wait_ms, ShareFetchResponse(error_code=error.code))
+        return ShareFetchResponse(error_code=error.code)
+    named = [*session.partitions, *((topic.topic_id, 0) for topic in request.topics)]
+    if any(call.cluster.topics.by_id(topic_id) is None for topic_id, _ in named):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic id is not known")  # an accident of 4.3.1 (SGF-8)
+    if request.share_acquire_mode not in tuple(AcquireMode):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"acquire mode {request.share_acquire_mode}")
+    _ShareFetchRequest(call, request, session, may_read).begin(wanted)
+    return None
+
+
+def _is_renewal_valid(request: ShareFetchRequest) -> bool:
+    """A request that renews locks fetches nothing (SGK-9)."""
+    wants_records = request.max_wait_ms or request.min_bytes or request.max_bytes or request.max_records
+    return not (request.is_renew_ack and wants_records)
+
+
+def _acknowledged(request: ShareFetchRequest) -> list[Acknowledged]:
+    """Of a partition that comes twice the last entry counts."""
+    entries = {
+        (topic.topic_id, each.partition_index): acknowledged(each.acknowledgement_batches)
+        for topic in request.topics
+        for each in topic.partitions
+    }
+    return [(key, batches) for key, batches in entries.items() if batches]
+
+
+def _session(call: Call, request: ShareFetchRequest, group_id: str, member_id: str) -> ShareSession:
+    """The session that the request opens, continues or closes. Raises KafkaError as `ShareSessions` does."""
+    manager, epoch = call.node.share_partitions, request.share_session_epoch
+    listed = [(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions]
+    if epoch == OPENING_EPOCH:
+        connection_id = call.connection_id
+        session = manager.open_session(group_id, member_id, connection_id, listed)
+        call.at_end(manager, lambda now: manager.connection_closed(connection_id, now))
+        return session
+    session = manager.sessions.resume(group_id, member_id, epoch)
+    if epoch != CLOSING_EPOCH:
+        session.update(
+            listed, [(topic.topic_id, i) for topic in request.forgotten_topics_data for i in topic.partitions]
+        )
+    return session
+
+
+def _answer_later(call: Call, wait_ms: int, response: ShareFetchResponse) -> ShareFetchResponse | None:
+    """Answer after a while (SGF-4)."""
+    if wait_ms <= 0:
+        return response
+    deadline = Deadline(lambda _now: call.reply(response), call)
+    call.on_close(lambda _now: deadline.end())
+    call.cluster.timers.mono.arm(deadline, call.now.mono_ms + longest_wait_ms(call.cluster, wait_ms))
+    return None
+
+
+class _ShareFetchRequest:
+    """One request on its way: acknowledgements first, then the fetch; the answer tells of both."""
+
+    def __init__(self, call: Call, request: ShareFetchRequest, session: ShareSession, may_read: MayRead) -> None:
+        self._call = call
+        self._request = request
+        self._session = session
+        self._epoch = request.share_session_epoch
+        self._may_read = may_read
+        self._acknowledgements = Acknowledgements(call, session, may_renew=request.is_renew_ack, may_read=may_read)
+        self._found: dict[TopicIdPartition, FetchedRecords] = {}
+        self._waits_for = 2
+
+    def begin(self, wanted: list[Acknowledged]) -> None:
+        """Acknowledge and fetch."""
+        self._acknowledgements.apply(wanted, self._acknowledged)
+        request = self._request
+        if self._epoch == CLOSING_EPOCH or request.is_renew_ack or not request.max_records or not request.max_bytes:
+            self._one_done(self._call.now)
+        else:
+            self._fetch()
+
+    def _acknowledged(self, now: Instant) -> None:
+        if self._epoch == CLOSING_EPOCH:
+            self._call.node.share_partitions.close_session(self._session, now)
+        self._one_done(now)
+
+    def _fetch(self) -> None:
+        """Fetch all partitions of the session, each time another one first."""
+        call, targets = self._call, list[tuple[TopicIdPartition, Partition]]()
+        for key in self._session.served(max(self._epoch, 0)):
+            partition, code = find_partition(call, key, self._may_read)
+            if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                self._found[key] = FetchedRecords(code)
+            elif partition is None:  # also of a topic that was deleted meanwhile
+                self._found[key] = FetchedRecords(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            else:
+                targets.append((key, partition))
+        if not targets:
+            self._one_done(call.now)
+            return
+        fetch = ShareFetch(call.node.share_partitions, self._params(), targets, self._fetched)
+        call.on_close(lambda _now: fetch.stop())
+        fetch.begin(call.now)
+
+    def _fetched(self, found: dict[TopicIdPartition, FetchedRecords], now: Instant) -> None:
+        self._found.update(found)
+        acquired = {key: records.acquired for key, records in found.items() if records.acquired}
+        if acquired:
+            release = self._call.node.share_partitions.release_acquired
+            self._call.if_unsent(lambda now: release(self._session, acquired, now))
+        self._one_done(now)
+
+    def _params(self) -> ShareFetchParams:
+        request, session = self._request, self._session
+        max_bytes = min(request.max_bytes, self._call.node.settings.get_int("fetch.max.bytes"))
+        return ShareFetchParams(
+            session.group_id,
+            session.member_id,
+            request.max_wait_ms,
+            min(request.min_bytes, max_bytes),
+            max_bytes,
+            request.max_records,
+            request.batch_size,
+            AcquireMode(request.share_acquire_mode),
+        )
+
+    def _one_done(self, _now: Instant) -> None:
+        self._waits_for -= 1
+        if not self._waits_for:
+            self._call.reply(self._response())
+
+    def _response(self) -> ShareFetchResponse:
+        found = {
+            key: records
+            for key, records in self._found.items()
+            if self._epoch == OPENING_EPOCH
+            or self._session.is_answered(key, has_records=bool(records.acquired), has_error=bool(records.code))
+        }
+        return share_fetch_response(self._call, self._session.group_id, found, self._acknowledgements.errors)

@@ -1,0 +1,99 @@
+"""What ShareFetch and ShareAcknowledge have in common: checks of ids, acknowledgements of partitions (SGF-7, SGK)."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch, are_well_formed
+from fakebroker.broker.core.share_partitions.sessions import ShareSession, TopicIdPartition
+from fakebroker.broker.core.topics import Partition
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.instant import Instant
+
+MOST_MEMBER_ID_CHARACTERS = 36
+
+
+class _Batch(Protocol):
+    """AcknowledgementBatch of either message."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+Acknowledged = tuple[TopicIdPartition, Sequence[AcknowledgedBatch]]
+MayRead = Callable[[str], bool]  # whether the client may read a topic, by its name
+AcknowledgeError = tuple[ErrorCode, str | None]
+
+
+def are_valid_ids(group_id: str | None, member_id: str | None) -> bool:
+    """Whether a request names a group and a member; else INVALID_REQUEST (SGF-7)."""
+    return group_id is not None and bool(member_id) and len(member_id or "") <= MOST_MEMBER_ID_CHARACTERS
+
+
+def acknowledged(batches: Sequence[_Batch]) -> list[AcknowledgedBatch]:
+    """The acknowledgements of one partition of a request."""
+    return [AcknowledgedBatch(each.first_offset, each.last_offset, each.acknowledge_types) for each in batches]
+
+
+def everything(_topic: str) -> bool:
+    """What a client may read where nobody asks for rights: every topic."""
+    return True
+
+
+def find_partition(
+    call: Call, key: TopicIdPartition, may_read: MayRead = everything
+) -> tuple[Partition | None, ErrorCode]:
+    """A partition by topic id; None with UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION if there is none, or with
+    TOPIC_AUTHORIZATION_FAILED if the client may not read it (AU-6).
+    """
+    topic_id, index = key
+    topic = call.cluster.topics.by_id(topic_id)
+    if topic is None:
+        return None, ErrorCode.UNKNOWN_TOPIC_ID
+    if not may_read(topic.name):
+        return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    partition = topic.partition(index)
+    return partition, ErrorCode.NONE if partition is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class Acknowledgements:
+    """The acknowledgements of one request: each partition for itself. `errors` has what became of them."""
+
+    def __init__(self, call: Call, session: ShareSession, *, may_renew: bool, may_read: MayRead = everything) -> None:
+        self.errors: dict[TopicIdPartition, AcknowledgeError] = {}
+        self._call = call
+        self._session = session
+        self._may_renew = may_renew
+        self._may_read = may_read
+        self._done: Callable[[Instant], None] | None = None
+        self._waiting = 0
+
+    def apply(self, wanted: Sequence[Acknowledged], done: Callable[[Instant], None]) -> None:
+        """Apply them; `done` is called when all are answered, which may be at once (SGK-10).
+
+        Raises KafkaError UNKNOWN_SERVER_ERROR where Kafka fails the whole request.
+        """
+        self._waiting = 1
+        self._done = done
+        for key, batches in wanted:
+            code = ErrorCode.INVALID_REQUEST
+            if are_well_formed(batches, may_renew=self._may_renew):
+                _, code = find_partition(self._call, key, self._may_read)
+            if code:
+                self.errors[key] = code, None
+                continue
+            self._waiting += 1
+            manager = self._call.node.share_partitions
+            manager.acknowledge(self._session, key, batches, partial(self._answered, key), self._call.now)
+        self._one_done(self._call.now)
+
+    def _answered(self, key: TopicIdPartition, code: ErrorCode, message: str | None, now: Instant) -> None:
+        self.errors[key] = code, message
+        self._one_done(now)
+
+    def _one_done(self, now: Instant) -> None:
+        self._waiting -= 1
+        if not self._waiting and self._done is not None:
+            self._done(now)

@@ -1,0 +1,22 @@
+"""Who pushes metrics, for the two APIs of client telemetry (KIP-714)."""
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.telemetry.client_telemetry import Instance
+from fakebroker.broker.core.telemetry.subscriptions import ClientIdentity
+from fakebroker.protocol.schema.jsonable import uuid_to_text
+
+
+def instance_of(call: Call, instance_id: bytes) -> Instance:
+    """The client of a request by the id that it says it has; forgotten when the connection closes."""
+    name, version = call.connection.software
+    identity = ClientIdentity(
+        uuid_to_text(instance_id),
+        call.client_id or "",
+        name,
+        version,
+        call.client_host.removeprefix("/"),
+        str(call.connection.client_port),
+    )
+    telemetry, connection_id = call.cluster.telemetry, call.connection_id
+    call.at_end("telemetry", lambda _now: telemetry.forget(connection_id))
+    return telemetry.instance(call.node, connection_id, instance_id, identity)

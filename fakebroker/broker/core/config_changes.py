@@ -1,0 +1,80 @@
+"""Changes of configs: what a resource's own values become (IA, AC)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fakebroker.broker.core.config_resources import ConfigResource
+from fakebroker.broker.settings.declare import LIST, parse, render
+from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+
+class Change(NamedTuple):
+    """One entry of a request: what to do to one config."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+def apply(resource: ConfigResource, changes: Sequence[Change], validate_only: bool, replace: bool) -> None:
+    """Change a resource, all of it or nothing (IA-5); `replace` drops the values that `changes` does not name (AC-1).
+
+    Raises KafkaError.
+    """
+    _check_form(changes)
+    values = {} if replace else dict(resource.own)
+    for change in changes:
+        if change.operation == DELETE:
+            values.pop(change.name, None)
+        else:
+            values[change.name] = _new_value(resource, change)
+    resource.check(values)
+    if not validate_only:
+        resource.store({name: _canonical(resource, name, text) for name, text in values.items()})
+
+
+def _check_form(changes: Sequence[Change]) -> None:
+    times = Counter(change.name for change in changes)
+    twice = next((name for name, count in times.items() if count > 1), None)
+    if twice is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice")
+    for change in changes:
+        if change.operation not in (SET, DELETE, APPEND, SUBTRACT):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.name}: unknown operation {change.operation}")
+        if change.value is None and change.operation != DELETE:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.name} has no value")
+
+
+def _new_value(resource: ConfigResource, change: Change) -> str:
+    """The text after SET, or after adding to or taking from a list (IA-2)."""
+    assert change.value is not None
+    if change.operation == SET:
+        return change.value
+    setting = resource.table.get(change.name)
+    if setting is None or setting.type != LIST:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{change.name} is not a list, nothing can be added or taken away")
+    present = _items(resource.own.get(change.name) or resource.effective(change.name))
+    given = _items(change.value)
+    if change.operation == APPEND:
+        known = set(present)
+        return ",".join(present + [item for item in given if item not in known])
+    taken = set(given)
+    return ",".join(item for item in present if item not in taken)
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",")] if text else []
+
+
+def _canonical(resource: ConfigResource, name: str, text: str) -> str:
+    """The text as it is shown and compared from now on: " TRUE " is "true" (IA-7)."""
+    setting = resource.table.get(name)
+    if setting is None:
+        return text
+    try:
+        return render(parse(setting, text)) or ""
+    except SettingError as error:  # a value from before, of a release whose bounds were wider
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None

@@ -1,0 +1,307 @@
+"""The things that have configs, as the config APIs see them: topics, brokers, loggers, client metrics, groups (DC, IA).
+
+A resource is asked what it has (`own`, `describe`), whether new values would do (`check`), and takes them (`store`).
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakebroker.broker.core.topic_config import check_config
+from fakebroker.broker.core.topic_rules import check_name
+from fakebroker.broker.settings import Source, Synonym, find_group
+from fakebroker.broker.settings.declare import PASSWORD, READ_ONLY, Setting, parse, render
+from fakebroker.broker.settings.settings import lookup
+from fakebroker.broker.settings.table import BROKER, CLIENT_METRICS, GROUP
+from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.node import Node
+
+TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, METRICS_RESOURCE, GROUP_RESOURCE = 2, 4, 8, 16, 32
+RESOURCE_TYPES = (TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, METRICS_RESOURCE, GROUP_RESOURCE)
+MIN_ISR = "min.insync.replicas"
+_ROOT_LOGGER = Setting("root", 0, "INFO", None, READ_ONLY, "")
+
+
+class ConfigEntry(NamedTuple):
+    """One config of a resource. `synonyms` are all places that have a value, the one in force first (DC-3)."""
+
+    setting: Setting
+    value: str | None
+    source: int
+    synonyms: list[Synonym]
+    is_read_only: bool = False
+    is_sensitive: bool = False
+
+
+class ConfigResource:
+    """One resource. Making one raises KafkaError if no such resource can be (DC-5, IA-6)."""
+
+    table: Mapping[str, Setting]  # the configs that it can have
+    own: Mapping[str, str]  # what was set on it
+
+    def check(self, values: Mapping[str, str]) -> None:
+        """Raises KafkaError unless `values` could be all its own values."""
+        raise NotImplementedError
+
+    def store(self, values: Mapping[str, str]) -> None:
+        """Let these be its own values, from now on."""
+        raise NotImplementedError
+
+    def describe(self) -> list[ConfigEntry]:
+        """All its configs (DC)."""
+        raise NotImplementedError
+
+    def effective(self, name: str) -> str:
+        """The value in force, "" for none; what APPEND and SUBTRACT begin with (IA-2)."""
+        return next((each.value or "" for each in self.describe() if each.setting.name == name), "")
+
+
+class TopicResource(ConfigResource):
+    """A topic; one that does not exist has no configs, which is found out last (IA-6)."""
+
+    def __init__(self, cluster: "Cluster", name: str) -> None:
+        check_name(name)
+        self._cluster = cluster
+        self.table = cluster.settings.topic_table
+        self.topic = cluster.topics.get(name)
+        self.own = self.topic.config.own if self.topic is not None else {}
+
+    def check(self, values: Mapping[str, str]) -> None:
+        try:
+            check_config(self._cluster.settings, values)
+        except KafkaError as error:
+            is_of_value = values.keys() <= self.table.keys()
+            code = self._cluster.behaviours.altered_value_error if is_of_value else error.code
+            raise KafkaError(code, error.message) from None
+        if self.topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic")
+
+    def store(self, values: Mapping[str, str]) -> None:
+        assert self.topic is not None
+        self.topic.config.replace(values)
+
+    def describe(self) -> list[ConfigEntry]:
+        if self.topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        config = self.topic.config
+        return [
+            ConfigEntry(setting, config.text(name), config.source(name), config.synonyms(name))
+            for name, setting in self.table.items()
+        ]
+
+
+class BrokerResource(ConfigResource):
+    """One broker, or with an empty name the defaults of all (DC-6, IA-10)."""
+
+    table = BROKER
+
+    def __init__(self, node: "Node", name: str) -> None:
+        self._node = node
+        self._is_default = not name
+        if name:
+            check_broker_id(node, name)
+        self.own = node.settings.dynamic(cluster=self._is_default)
+
+    def check(self, values: Mapping[str, str]) -> None:
+        """Names that Kafka does not know are kept, like those of plug-ins."""
+        for name, text in values.items():
+            if name not in BROKER or text == self.own.get(name):
+                continue
+            try:
+                self._node.settings.check_dynamic(name, text, self._is_default)
+            except SettingError as error:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
+        if self._node.cluster.behaviours.min_isr_is_cluster_default:
+            if self._is_default and MIN_ISR not in values:
+                raise KafkaError(ErrorCode.INVALID_CONFIG, f"the cluster's default of {MIN_ISR} cannot be removed")
+            if not self._is_default and MIN_ISR in values:
+                raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_ISR} can be set for the whole cluster only")
+
+    def store(self, values: Mapping[str, str]) -> None:
+        self._node.settings.replace_dynamic(values, cluster=self._is_default)
+
+    def describe(self) -> list[ConfigEntry]:
+        settings = self._node.settings
+        names = self.own if self._is_default else dict.fromkeys([*settings.names(), *self.own])
+        listeners = self._node.cluster.listener_settings(self._node.id)
+        return [self._entry(name, settings.synonyms(name, listeners)) for name in names]
+
+    def effective(self, name: str) -> str:
+        hidden = Source.DYNAMIC_BROKER if self._is_default else None
+        listeners = self._node.cluster.listener_settings(self._node.id)
+        synonyms = self._node.settings.synonyms(name, listeners)
+        return next((each.value or "" for each in synonyms if each.source != hidden), "")
+
+    def _entry(self, name: str, synonyms: list[Synonym]) -> ConfigEntry:
+        setting = BROKER.get(name)
+        if setting is None and (of_listener := lookup(name)) is not None:
+            setting = of_listener._replace(update=READ_ONLY)
+        if setting is None or setting.of_plugin:  # might be a secret
+            setting = Setting(name, 0, None, None, READ_ONLY, "")
+        if self._is_default:
+            synonyms = [each for each in synonyms if each.source == Source.DYNAMIC_DEFAULT]
+        return ConfigEntry(
+            setting,
+            synonyms[0].value if synonyms else None,
+            synonyms[0].source if synonyms else Source.DEFAULT,
+            synonyms,
+            is_read_only=setting.update == READ_ONLY,
+            is_sensitive=setting.type in (0, PASSWORD),
+        )
+
+
+class LoggerResource(ConfigResource):
+    """The loggers of a broker. MOCK: there is the root logger, at INFO, and it stays there."""
+
+    table: Mapping[str, Setting] = {}
+    own: Mapping[str, str] = {}
+
+    def __init__(self, node: "Node", name: str) -> None:
+        check_broker_id(node, name)
+
+    def check(self, values: Mapping[str, str]) -> None:
+        for name in values:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"the level of the logger {name!r} cannot be changed here")
+
+    def store(self, values: Mapping[str, str]) -> None:
+        """Nothing can be stored."""
+
+    def describe(self) -> list[ConfigEntry]:
+        return [ConfigEntry(_ROOT_LOGGER, "INFO", Source.LOGGER, [])]
+
+
+class GroupResource(ConfigResource):
+    """A group: it need not exist (DC-7, CGC-4)."""
+
+    table = GROUP
+
+    def __init__(self, node: "Node", name: str) -> None:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a group's name cannot be empty")
+        self._node = node
+        self._name = name
+        self.own = node.cluster.group_configs.get(name, {})
+
+    def check(self, values: Mapping[str, str]) -> None:
+        """All values together, against the broker's bounds (CGC-2, CGC-3)."""
+        try:
+            for name, text in values.items():
+                parse(find_group(name), text)
+            self._check_bounds(values)
+        except SettingError as error:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+    def _check_bounds(self, values: Mapping[str, str]) -> None:
+        settings = self._node.settings
+        for name, text in values.items():
+            kind, rest = name.split(".", 1)
+            rest = rest.removeprefix("num.")  # streams.num.standby.replicas: group.streams.max.standby.replicas
+            for bound, sign in (("min", 1), ("max", -1)):
+                limit = f"group.{kind}.{bound}.{rest}"
+                if limit in BROKER and sign * int(text) < sign * settings.get_int(limit):
+                    raise SettingError(f"{name}: {text} is beyond {limit}, {settings.get_int(limit)}")
+        for kind in sorted({name.split(".")[0] for name in values}):  # the first bad one is what the client reads
+            heartbeat, session = f"{kind}.heartbeat.interval.ms", f"{kind}.session.timeout.ms"
+            if self._number(values, heartbeat) >= self._number(values, session):
+                raise SettingError(f"{session} must be greater than {heartbeat}")
+
+    def _number(self, values: Mapping[str, str], name: str) -> int:
+        text = values.get(name)
+        return self._node.settings.get_int(f"group.{name}") if text is None else int(text)
+
+    def store(self, values: Mapping[str, str]) -> None:
+        _store_or_drop(self._node.cluster.group_configs, self._name, values)
+
+    def describe(self) -> list[ConfigEntry]:
+        return [self._entry(setting) for setting in GROUP.values()]
+
+    def _entry(self, setting: Setting) -> ConfigEntry:
+        synonyms = [Synonym(setting.name, self.own[setting.name], Source.GROUP)] if setting.name in self.own else []
+        if setting.broker_name is not None:
+            synonyms += self._node.settings.synonyms(setting.broker_name)
+        else:
+            synonyms.append(Synonym(setting.name, render(setting.default), Source.DEFAULT))
+        return ConfigEntry(setting, synonyms[0].value, synonyms[0].source, synonyms)
+
+
+class MetricsResource(ConfigResource):
+    """A subscription to client metrics: which clients are to push which metrics, and how often (KIP-714, TE-6)."""
+
+    table = CLIENT_METRICS
+
+    def __init__(self, cluster: "Cluster", name: str) -> None:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a client metrics subscription's name cannot be empty")
+        self._cluster = cluster
+        self._name = name
+        self.own = cluster.client_metrics.get(name, {})
+
+    def check(self, values: Mapping[str, str]) -> None:
+        for name, text in values.items():
+            setting = CLIENT_METRICS.get(name)
+            if setting is None:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown config of client metrics: {name!r}")
+            try:
+                value = parse(setting, text)
+            except SettingError as error:
+                code = ErrorCode.INVALID_CONFIG if name == "match" else ErrorCode.INVALID_REQUEST
+                raise KafkaError(code, str(error)) from None
+            if name == "match" and isinstance(value, tuple):
+                _check_match(value)
+
+    def store(self, values: Mapping[str, str]) -> None:
+        _store_or_drop(self._cluster.client_metrics, self._name, values)
+        self._cluster.client_metrics_changes += 1
+
+    def describe(self) -> list[ConfigEntry]:
+        return [
+            ConfigEntry(
+                setting,
+                self.own[name],
+                Source.CLIENT_METRICS,
+                [Synonym(setting.name, self.own[name], Source.CLIENT_METRICS)],
+            )
+            if name in self.own
+            else ConfigEntry(setting, render(setting.default), Source.DEFAULT, [])
+            for name, setting in CLIENT_METRICS.items()
+        ]
+
+
+def resource(node: "Node", resource_type: int, name: str) -> ConfigResource:
+    """The resource of that type and name. Raises KafkaError if there cannot be one (IA-6)."""
+    if resource_type == TOPIC_RESOURCE:
+        return TopicResource(node.cluster, name)
+    if resource_type == BROKER_RESOURCE:
+        return BrokerResource(node, name)
+    if resource_type == LOGGER_RESOURCE:
+        return LoggerResource(node, name)
+    if resource_type == METRICS_RESOURCE:
+        return MetricsResource(node.cluster, name)
+    if resource_type == GROUP_RESOURCE:
+        return GroupResource(node, name)
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource_type}")
+
+
+def _check_match(selectors: tuple[str, ...]) -> None:
+    """Raises KafkaError(INVALID_CONFIG) for a pattern that cannot be read (TE-6)."""
+    from fakebroker.broker.core.telemetry.subscriptions import InvalidPattern, check_selectors
+
+    try:
+        check_selectors(selectors)
+    except InvalidPattern as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Illegal client matching pattern: {error}") from None
+
+
+def check_broker_id(node: "Node", name: str) -> None:
+    """Raises KafkaError(INVALID_REQUEST) unless `name` is the id of this very broker (CLU-16)."""
+    if not name.isdecimal() or int(name) != node.id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.id}, not {name!r}")
+
+
+def _store_or_drop(store: dict[str, dict[str, str]], name: str, values: Mapping[str, str]) -> None:
+    if values:
+        store[name] = dict(values)
+    else:
+        store.pop(name, None)

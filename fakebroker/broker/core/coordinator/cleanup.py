@@ -1,0 +1,181 @@
+"""The cleanup of expired offsets and empty groups: when it looks at a group, and what it removes (EX-1, EX-8, EX-9).
+
+Kafka visits every group every `offsets.retention.check.interval.ms` (`cleanupGroupMetadata`,
+`OffsetMetadataManager.cleanupExpiredOffsets`). Here a queue holds one entry per group, with the earliest time at which
+an offset of it can be due; a group that is looked at too early gets a new entry for the right time. So a pass costs
+what is due and not what there is, and passes at which nothing can be due are left out.
+"""
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from fakebroker.broker.core.coordinator.runtime.passes import PassGrid
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.groups.classic.states import State
+from fakebroker.broker.core.offsets.expirations import OffsetsExpired
+from fakebroker.broker.core.offsets.expiry import Aging, due_ms, earliest_due_ms
+from fakebroker.broker.core.offsets.expiry_policies import aging_of, configured_policy, policy_named
+from fakebroker.broker.core.offsets.group_offsets import NEVER
+from fakebroker.broker.core.offsets.records import Several
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.coordinator.shard import Shard
+    from fakebroker.broker.core.groups.group import Group
+    from fakebroker.broker.core.logs.pending_batches import DeferredRecords
+
+    _Entry = tuple[int, int, Group]  # when to look, a ticket that keeps the order at equal times, at what
+
+_EMPTY: Final = State.EMPTY  # read from the class at each commit, it would cost as much as a call (until Python 3.12)
+_SLACK: Final = 1000  # stale entries in the queue that are too few to be worth a pass over it
+
+
+class _Plan(NamedTuple):
+    """What one pass does with one group."""
+
+    group: "Group"
+    aging: Aging
+    expired: list[StoredOffset]
+    next_ms: int  # when the next of its other offsets is due
+    removes_group: bool
+
+
+class Cleanup:
+    """The queue of one shard, and the deadline of the next pass that can find something.
+
+    `policy_name` is the expiry policy in force, `retention_ms` the retention of offsets without an expire timestamp.
+    """
+
+    def __init__(self, shard: "Shard", since_ms: int) -> None:
+        settings = shard.settings
+        self.policy_name = configured_policy(settings, shard.behaviours)
+        self.retention_ms = settings.get_int("offsets.retention.minutes") * 60_000
+        self._policy = policy_named(self.policy_name)
+        self._shard = shard
+        self._grid = PassGrid(since_ms, settings.get_int("offsets.retention.check.interval.ms"))
+        self._queue: list[_Entry] = []
+        self._tickets = 0
+        self._deadline = Deadline(self.run, owner=shard)
+
+    def touch(self, group: "Group", due_ms: int, now_ms: int) -> None:
+        """Look at the group at the first pass that sees what is due at `due_ms`, or at the next pass if that is past.
+
+        Does nothing if the group is queued for an earlier time; that is what a commit to a live group costs here. A
+        later entry of the group becomes stale (`check_ms` differs) and is skipped when it comes up.
+        """
+        if due_ms < group.offsets.check_ms:
+            group.offsets.check_ms = due_ms
+            self._tickets += 1
+            heappush(self._queue, (due_ms, self._tickets, group))
+            self._arm(due_ms, now_ms)
+            if len(self._queue) > 2 * len(self._shard.groups) + _SLACK:
+                self._drop_stale_entries()
+
+    def committed(self, group: "Group", commit_ms: int, expire_ms: int, now_ms: int) -> None:
+        """Look at the group when offsets with these timestamps, just stored, may be due."""
+        empty_since_ms = group.state_ms if group.state is _EMPTY and group.protocol_type else None
+        due_ms = earliest_due_ms(commit_ms, expire_ms, self.retention_ms, empty_since_ms)
+        if due_ms < group.offsets.check_ms:
+            self.touch(group, due_ms, now_ms)
+
+    def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
+        """The time of the first pass after `now_ms` at which `due_ms` has come (EX-1)."""
+        return self._grid.next_ms(due_ms, now_ms)
+
+    def due_groups(self, pass_ms: int) -> list[str]:
+        """The ids of the groups that the pass at `pass_ms` will look at if nothing changes until then, in its order."""
+        return [group.group_id for _, _, group in sorted(e for e in self._queue if e[0] <= pass_ms and _is_live(e))]
+
+    def wall_time_went_back(self, by_ms: int, now_ms: int) -> None:
+        """The time of day was set back by `by_ms` to `now_ms`: the next pass comes as soon as it would have come.
+
+        It looks at every group: what was queued was queued in the time before.
+        """
+        self._grid.wall_time_went_back(by_ms)
+        self._deadline.disarm()
+        self._queue.clear()
+        for group in self._shard:
+            group.offsets.check_ms = NEVER
+            self.touch(group, now_ms, now_ms)
+
+    def aging(self, group: "Group") -> Aging:
+        """How the group's offsets age as long as it stays as it is."""
+        return aging_of(group, self._policy, self.retention_ms)
+
+    def stop(self) -> None:
+        """Forget everything: the shard is unloaded."""
+        self._deadline.disarm()
+        self._queue.clear()
+
+    # -- the pass ------------------------------------------------------------------------------------------------
+
+    def run(self, now: Instant) -> None:
+        """Expire what is due, and remove groups that are left without offsets and members (EX-8, EX-9).
+
+        First all decisions, then their tombstones in the log, in one batch; then the cache and the journal follow.
+        """
+        plans = [self._plan(group, now.wall_ms) for group in self._due_groups(now.wall_ms)]
+        for batch in self._shard.batches(plans):
+            self._shard.append(Several([self._tombstones(plan) for plan in batch]), now)
+            for plan in batch:
+                self._apply(plan, now)
+        if self._queue:
+            self._arm(self._queue[0][0], now.wall_ms)
+
+    def _drop_stale_entries(self) -> None:
+        """Drop the entries that `_due_groups` would skip; else they would stay in the queue until their time."""
+        self._queue = [entry for entry in self._queue if _is_live(entry)]
+        heapify(self._queue)
+
+    def _due_groups(self, now_ms: int) -> list["Group"]:
+        groups = []
+        while self._queue and self._queue[0][0] <= now_ms:
+            entry = heappop(self._queue)
+            if _is_live(entry):
+                group = entry[2]
+                group.offsets.check_ms = NEVER
+                groups.append(group)
+        return groups
+
+    def _plan(self, group: "Group", now_ms: int) -> "_Plan":
+        """Decide which of the group's offsets expire now, and whether the group goes; changes nothing."""
+        aging, offsets = self.aging(group), group.offsets
+        expired: list[StoredOffset] = []
+        next_ms = NEVER
+        for offset in offsets:
+            at_ms = due_ms(aging, offset)
+            if at_ms > now_ms:
+                next_ms = min(next_ms, at_ms)
+            elif offsets.pending and offsets.is_pending(offset[TOPIC], offset[PARTITION]):
+                next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
+            else:
+                expired.append(offset)
+        is_left_empty = group.is_empty and group.expires and len(expired) == len(offsets) and not offsets.pending
+        return _Plan(group, aging, expired, next_ms, is_left_empty)
+
+    def _tombstones(self, plan: "_Plan") -> "DeferredRecords":
+        whole_group = plan.removes_group and self._shard.needs_tombstone(plan.group)
+        return self._shard.tombstones(plan.group, plan.expired, whole_group)
+
+    def _apply(self, plan: "_Plan", now: Instant) -> None:
+        group = plan.group
+        if plan.expired:
+            group.offsets.replay_tombstones(plan.expired)
+            expiration = OffsetsExpired(group.group_id, group.state, now.wall_ms, plan.aging, plan.expired)
+            self._shard.emit(expiration)
+            self._shard.cluster.expirations.add(expiration)
+        if plan.removes_group:
+            self._shard.forget(group, now, "Empty and without offsets")
+        elif plan.next_ms < NEVER:
+            self.touch(group, plan.next_ms, now.wall_ms)
+
+    def _arm(self, due_ms: int, now_ms: int) -> None:
+        pass_ms = self.next_pass_ms(due_ms, now_ms)
+        if self._deadline.due_ms is None or pass_ms < self._deadline.due_ms:
+            self._shard.timers.wall.arm(self._deadline, pass_ms)
+
+
+def _is_live(entry: "_Entry") -> bool:
+    due_ms, _, group = entry
+    return group.offsets.check_ms == due_ms and not group.is_dead

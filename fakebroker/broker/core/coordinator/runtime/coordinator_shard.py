@@ -1,0 +1,63 @@
+"""A partition of an internal topic on the node that coordinates what is stored there: what all such have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from fakebroker.broker.core.coordinator.runtime.replication_wait import ReplicationWait
+from fakebroker.broker.core.coordinator.runtime.stranded_log import StrandedLog
+from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.coordinator.runtime.host import CoordinatorNode
+    from fakebroker.broker.core.stale_view import StaleView
+    from fakebroker.broker.core.topics import Partition
+
+
+class CoordinatorShard(ABC):
+    """A partition, the log that the coordinator writes to, and the answers that wait until replicas have it.
+
+    `unavailable_code` is the error that every request is answered with while it is not known what is stored:
+    COORDINATOR_LOAD_IN_PROGRESS during a load, NOT_COORDINATOR after one that failed; else None.
+    """
+
+    write_timeout: ClassVar[str]
+    """The setting that says how long a write may wait for replicas, in milliseconds."""
+
+    def __init__(self, node: "CoordinatorNode", partition: "Partition") -> None:
+        cluster = node.cluster
+        self.node = node
+        self.settings = node.settings
+        self.behaviours = cluster.behaviours
+        self.timers = cluster.timers
+        self.cluster = cluster
+        self.partition = partition
+        self.log: PartitionLog | StrandedLog = partition.log
+        self.unavailable_code: ErrorCode | None = None
+        self.waits: dict[ReplicationWait, None] = {}  # answers that wait for replicas, nearly always none
+
+    def wait_for_replicas(self, done: Callable[[ErrorCode, Instant], None], now: Instant) -> ReplicationWait:
+        """Call `done` once what is written now is replicated, or with the error if that does not come."""
+        return ReplicationWait(self, done, now)
+
+    def strand(self, view: "StaleView") -> None:
+        """Another broker leads the partition, and this one does not know: what it writes from now on is lost."""
+        if isinstance(self.log, PartitionLog):
+            self.log.waiters.pop(self, None)
+            self.log = StrandedLog(self.log, view)
+
+    def end_waits(self, now: Instant) -> None:
+        """Answer what waits for replicas with NOT_COORDINATOR: the partition is unloaded."""
+        self.log.waiters.pop(self, None)
+        for wait in list(self.waits):
+            wait.end(ErrorCode.NOT_COORDINATOR, now)
+
+    @abstractmethod
+    def unload(self, now: Instant, reason: str) -> None:
+        """Forget everything, for `reason`: requests that wait are answered with NOT_COORDINATOR, timers disarmed."""
+
+    @abstractmethod
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back by `by_ms` to `now`: periodic passes come as soon as they would have."""

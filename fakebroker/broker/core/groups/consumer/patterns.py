@@ -1,0 +1,163 @@
+"""Patterns of topic names that members subscribe to, and which topics they were resolved to (CGX).
+
+A pattern is checked when its first member comes with it. Which topics it matches is found out later, after the answer:
+a `PatternResolver` resolves all patterns of its group together, in steps, and stores what it found. Only then has the
+group new topics to assign. Kafka: `GroupMetadataManager.maybeUpdateRegularExpressions`, `refreshRegularExpressions`,
+`handleRegularExpressionsResult`.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.groups.consumer import records
+from fakebroker.broker.core.groups.consumer.subscriptions import ResolvedPattern
+from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
+from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
+from fakebroker.broker.core.pace import Pace
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.groups.consumer.stored_group import StoredGroup
+    from fakebroker.protocol.records.group_records import GroupRecord
+
+SHORTEST_PAUSE_MS: Final = 10_000  # between two resolutions of a group's patterns; a constant in Kafka, too
+STATES_PER_STEP: Final = 5_000  # of the patterns' machines that one step looks at
+NEVER_MS: Final = -(2**63)
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise KafkaError INVALID_REGULAR_EXPRESSION if the pattern is none (CGX-2); for one that nobody uses yet."""
+    from fakebroker.broker.core.re2.pattern import InvalidPattern, compile_pattern
+
+    try:
+        compile_pattern(pattern)
+    except InvalidPattern as error:
+        text = f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error.fault}."
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from error
+
+
+def resolved_ms(patterns: Mapping[str, ResolvedPattern]) -> int:
+    """When the patterns of a group were resolved last (wall time), NEVER_MS if none was.
+
+    All are resolved together, so any of them tells it. One that is resolved no more is forgotten, and its time with it.
+    """
+    return next((resolved.resolved_ms for resolved in patterns.values()), NEVER_MS)
+
+
+class PatternResolver:
+    """Resolves the patterns of one group, one resolution at a time."""
+
+    __slots__ = ("_group", "_running", "_seen_creation")
+
+    def __init__(self, group: "StoredGroup") -> None:
+        self._group = group
+        self._running: Deadline | None = None
+        self._seen_creation = group.host.topics.last_creation
+
+    def start_if_due(self, last_ms: int, now: Instant, may_describe: Callable[[str], bool] | None = None) -> None:
+        """After a heartbeat in a group with patterns: start a resolution of all of them if one is due (CGX-4).
+
+        What the client of the heartbeat may not describe is not matched: all topics count if `may_describe` is None.
+
+        `last_ms` is `resolved_ms` of the group's patterns as they were before the heartbeat. The work is done after the
+        answer: at the same instant, or, if it takes more than one step, a millisecond after each.
+        """
+        if self._running is not None or now.wall_ms <= last_ms + SHORTEST_PAUSE_MS:
+            return
+        group = self._group
+        is_unresolved = len(group.patterns) < len(group.subscriptions.patterns)
+        longest_pause_ms = group.host.settings.get_int("group.consumer.regex.refresh.interval.ms")
+        is_old = now.wall_ms >= last_ms + longest_pause_ms
+        if is_unresolved or is_old or self._seen_creation != group.host.topics.last_creation:
+            self._start(now, may_describe)
+
+    def end(self) -> None:
+        """The group has ended: what is under way is forgotten."""
+        if self._running is not None:
+            self._running.end()
+            self._running = None
+
+    def _start(self, now: Instant, may_describe: Callable[[str], bool] | None) -> None:
+        topics = self._group.host.topics
+        self._seen_creation = topics.last_creation
+        names = sorted(topic.name for topic in topics if may_describe is None or may_describe(topic.name))
+        steps = _matches(JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order(), names)
+        version = topics.changes
+
+        def go_on(now: Instant) -> None:
+            try:
+                next(steps)
+            except StopIteration as end:
+                self._running = None
+                self._store(end.value, version, now)
+            else:
+                self._group.mono.arm(deadline, now.mono_ms + 1)  # later, so that others are served between two steps
+
+        deadline = self._running = Deadline(go_on, self._group)
+        self._group.mono.arm(deadline, now.mono_ms)
+
+    def _store(self, found: Mapping[str, tuple[str, ...]], version: int, now: Instant) -> None:
+        """Store what was found of the patterns that are still used; other topics bump the group epoch (CGB-7, CGX-3).
+
+        So do topics of a pattern that somebody gave up for another, which bumped nothing then (CGX-5). What cannot be
+        stored now is looked for again with a later heartbeat.
+        """
+        group = self._group
+        resolved = {
+            pattern: ResolvedPattern(topics, version, now.wall_ms)
+            for pattern, topics in found.items()
+            if pattern in group.subscriptions.patterns
+        }
+        if not resolved:
+            return
+        changed = [pattern for pattern, new in resolved.items() if new.topics != _topics_of(group, pattern)]
+        group.try_to_write(self._records(resolved, is_changed=bool(changed)), now, _reason(changed))
+
+    def _records(self, resolved: Mapping[str, ResolvedPattern], *, is_changed: bool) -> "list[GroupRecord]":
+        """The patterns, and the group epoch if it is bumped."""
+        group = self._group
+        group_id = group.group_id
+        in_order: JavaHashMap[str, ResolvedPattern] = JavaHashMap(expected=len(resolved))
+        for pattern, new in resolved.items():
+            in_order[pattern] = new
+        made = [records.pattern_record(group_id, pattern, resolved[pattern]) for pattern in in_order.keys_in_order()]
+        topics = group.subscriptions.topics({**group.patterns, **resolved})
+        metadata_hash = metadata_hash_of(topics, group.host.topics)
+        if is_changed or metadata_hash != group.metadata_hash:
+            made.append(records.epoch_record(group_id, group.group_epoch + 1, metadata_hash))
+        return made
+
+
+def _topics_of(group: "StoredGroup", pattern: str) -> tuple[str, ...]:
+    known = group.patterns.get(pattern)
+    return () if known is None else known.topics
+
+
+def _reason(changed: list[str]) -> str:
+    if not changed:
+        return "its patterns match the topics they matched before"
+    return f"the pattern {changed[0]} matches other topics now" if len(changed) == 1 else "patterns match other topics"
+
+
+def _matches(patterns: Iterable[str], names: list[str]) -> Generator[None, None, dict[str, tuple[str, ...]]]:
+    """Which of the names each pattern matches, in steps; one that cannot be read here matches none.
+
+    MOCK: a pattern is refused before it is stored, so that is one of a log that a Kafka wrote.
+    """
+    from fakebroker.broker.core.re2.pattern import InvalidPattern, compile_pattern
+
+    pace, found = Pace(STATES_PER_STEP), dict[str, tuple[str, ...]]()
+    for text in patterns:
+        matching = list[str]()
+        try:
+            pattern = compile_pattern(text)
+        except InvalidPattern:
+            found[text] = ()
+            continue
+        for name in names:
+            if (yield from pattern.fullmatch(name, pace)):
+                matching.append(name)
+        found[text] = tuple(matching)
+    return found

@@ -1,0 +1,140 @@
+"""What the records of a streams group say, and the state that follows from it. Kafka: `StreamsGroup`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fakebroker.broker.core.groups.host import GroupsHost
+from fakebroker.broker.core.groups.kinds import GroupKind
+from fakebroker.broker.core.groups.modern.member_table import MemberTable
+from fakebroker.broker.core.groups.modern.reconciling_group import ReconcilingGroup
+from fakebroker.broker.core.groups.streams import records
+from fakebroker.broker.core.groups.streams.member import CurrentAssignment, StreamsMember
+from fakebroker.broker.core.groups.streams.states import GroupState, member_state_text
+from fakebroker.broker.core.groups.streams.table import GROUP_STATES
+from fakebroker.broker.core.groups.streams.task_owners import TaskOwners
+from fakebroker.broker.core.groups.streams.tasks import NO_TASKS, Tasks
+from fakebroker.broker.core.groups.streams.topology import Topology
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.group_records import GroupRecord
+
+_FIRST_EPOCH = 1  # of a group before its first step (STH-10)
+_NOTHING: frozenset[str] = frozenset()
+
+
+class StoredGroup(ReconcilingGroup):
+    """A streams group as its log has it: everything here is what `replay` made of records.
+
+    Attributes:
+        members: the members, by member id.
+        target: what each member shall have, by member id.
+        topology: what the application is made of; None before the first member.
+        validated_topology_epoch: the epoch of the topology if it was ready at the last bump, -1: it was not (STE-2).
+        assignment_configs: the settings that targets are computed with, as of the last bump (STC-2).
+        owners: which processes have which tasks.
+    """
+
+    kind = GroupKind.STREAMS
+    assigned_things = "tasks"
+    state: GroupState
+
+    def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
+        super().__init__(group_id, host, now)
+        self.group_epoch = self.assignment_epoch = _FIRST_EPOCH
+        self.protocol_type = "streams"
+        self.state = GroupState.EMPTY
+        self.subscribed_topics = _NOTHING
+        self.members: MemberTable[StreamsMember] = MemberTable()
+        self.target: dict[str, Tasks] = {}
+        self.topology: Topology | None = None
+        self.validated_topology_epoch = -1
+        self.assignment_configs: Mapping[str, str] = {}
+        self.owners = TaskOwners()
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    def target_of(self, member_id: str) -> Tasks:
+        """What the member shall have by the present target assignment."""
+        return self.target.get(member_id, NO_TASKS)
+
+    def present_state(self) -> GroupState:
+        """The state that follows from members, topology and epochs (STG-1)."""
+        return next(state for state, holds in GROUP_STATES.items() if holds(self))
+
+    def member_state_text(self, member: StreamsMember | None) -> str:
+        """A member's state as events tell it."""
+        return member_state_text(None if member is None else member.current)
+
+    @property
+    def state_in_filters(self) -> str:
+        """What names the state in filters of ListGroups: "not_ready" has an underscore (STG-2)."""
+        return self.state.name.lower()
+
+    # -- replay --------------------------------------------------------------------------------------------------------
+
+    def replay(self, record: GroupRecord, now: Instant) -> bool:  # noqa: ARG002
+        """Apply one record. Returns False if it was the tombstone that ends the group."""
+        if record.type == records.METADATA and record.value is None:
+            return False
+        _REPLAYS[record.type](self, record.key, record.value)
+        return True
+
+    def _replay_metadata(self, _: Any, value: Any) -> None:
+        self.group_epoch, self.metadata_hash = value.epoch, value.metadata_hash
+        self.validated_topology_epoch = value.validated_topology_epoch
+        self.assignment_configs = records.assignment_configs_of(value)
+
+    def _replay_topology(self, _: Any, value: Any) -> None:
+        self.topology = None if value is None else Topology(value)
+        self._update_subscribed_topics()
+
+    def _replay_target_metadata(self, _: Any, value: Any) -> None:
+        if value is not None:
+            self.assignment_epoch, self.assignment_ms = value.assignment_epoch, value.assignment_timestamp
+
+    def _replay_target(self, key: Any, value: Any) -> None:
+        if value is None:
+            self.target.pop(key.member_id, None)
+        else:
+            self.target[key.member_id] = records.target_of(value)
+
+    def _replay_member(self, key: Any, value: Any) -> None:
+        member_id: str = key.member_id
+        before = self.members.get(member_id)
+        if value is not None:
+            member = StreamsMember(member_id) if before is None else before
+            self._set_member(before, member._replace(metadata=records.metadata_of(value)))
+        elif before is not None:
+            self.owners.replace(before, None)
+            del self.members[member_id]
+            self.end_session(member_id)
+        self._update_subscribed_topics()
+
+    def _replay_current(self, key: Any, value: Any) -> None:
+        before = self.members.get(key.member_id)
+        if before is None and value is None:
+            return
+        member = StreamsMember(key.member_id) if before is None else before
+        current = CurrentAssignment() if value is None else records.current_of(value)
+        self._set_member(before, member._replace(current=current))
+
+    def _set_member(self, before: StreamsMember | None, after: StreamsMember) -> None:
+        self.owners.replace(before, after)
+        self.members[after.member_id] = after
+
+    def _update_subscribed_topics(self) -> None:
+        topology = self.topology
+        self.subscribed_topics = frozenset(topology.source_topics) if self.members and topology else _NOTHING
+
+    def tombstones(self) -> list[GroupRecord]:
+        """The records that remove the group from the log (STB-1)."""
+        return records.group_tombstones(self.group_id, self.members.in_order())
+
+
+_REPLAYS: dict[int, Callable[[StoredGroup, Any, Any], None]] = {
+    records.METADATA: StoredGroup._replay_metadata,
+    records.MEMBER: StoredGroup._replay_member,
+    records.TARGET_METADATA: StoredGroup._replay_target_metadata,
+    records.TARGET_MEMBER: StoredGroup._replay_target,
+    records.CURRENT: StoredGroup._replay_current,
+    records.TOPOLOGY: StoredGroup._replay_topology,
+}

@@ -1,0 +1,128 @@
+"""`java.util.HashMap` and `HashSet` with the order in which Java lists them, where Kafka's assignors depend on it.
+
+A table has a power of two of buckets and is listed bucket by bucket. In a bucket stands first what was added first;
+but `computeIfAbsent` adds in front of what is there, and looks whether the table has to grow before it adds.
+(Java keeps a bucket of eight and more as a tree, whose order may differ. Member and topic ids do not meet that often.)
+"""
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from fakebroker.broker.core.java_hash import java_hash
+
+# What Kafka's assignors put into tables: member ids, topic ids, partitions or indexes, partitions with their topics.
+Key = str | bytes | int | tuple[bytes, int]
+K = TypeVar("K", bound=Key)
+V = TypeVar("V")
+
+_USUAL_BUCKETS = 16  # of a table that was made without saying how much it will hold
+
+
+@lru_cache(maxsize=1 << 14)  # the same members and topics come with every assignment
+def hash_code(key: Key) -> int:
+    """What `hashCode()` gives for a key, as unsigned 32 bit.
+
+    A string is a String, 16 bytes are a Kafka Uuid, an int is an Integer that is not negative, and a pair of a topic id
+    and a partition is Kafka's record TopicIdPartition.
+    """
+    if isinstance(key, int):
+        return key
+    if isinstance(key, str):
+        return java_hash(key)
+    if isinstance(key, tuple):
+        return hash_code(key[0]) * 31 + key[1] & 0xFFFFFFFF
+    bits = int.from_bytes(key[:8]) ^ int.from_bytes(key[8:])
+    return (bits >> 32 ^ bits) & 0xFFFFFFFF
+
+
+class JavaHashMap(dict[K, V], Generic[K, V]):
+    """A dict that also knows in which order a `java.util.HashMap` with the same history would list its keys.
+
+    It is a dict in order of adding, which is what decides inside a bucket; `keys_in_order` is Java's order. Only `[]`,
+    `compute_if_absent` and `del` may change it. As in Java, the number of buckets never goes down.
+    """
+
+    __slots__ = ("_buckets", "_in_front", "_lowest")
+
+    def __init__(self, expected: int | None = None) -> None:
+        """An empty table; `expected` is the capacity given to Java's constructor, None if none was given."""
+        super().__init__()
+        self._buckets = _USUAL_BUCKETS if expected is None else power_of_two_from(expected)
+        self._in_front: dict[K, int] = {}  # keys added in front -> a number that is lower the later they came
+        self._lowest = 0
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            self._buckets *= 2
+
+    def __delitem__(self, key: K) -> None:
+        super().__delitem__(key)
+        self._in_front.pop(key, None)
+
+    def compute_if_absent(self, key: K, make: Callable[[], V]) -> V:
+        """The value of a key, which is added in front of the others of its bucket if it is not there.
+
+        Before that the table grows when it should have grown already, also for a key that is there.
+        """
+        if len(self) > self._most:
+            self._buckets *= 2
+        if key not in self:
+            super().__setitem__(key, make())
+            self._lowest -= 1
+            self._in_front[key] = self._lowest
+        return self[key]
+
+    def keys_in_order(self, only: Callable[[K], bool] | None = None) -> list[K]:
+        """The keys as Java lists them, all or `only` some: a list of its own, so that the table may be changed."""
+        keys = list(self) if only is None else [key for key in self if only(key)]
+        if len(keys) < 2:
+            return keys
+        mask = self._buckets - 1
+        in_front = self._in_front
+        if in_front:
+            return sorted(keys, key=lambda key: (_spread(hash_code(key)) & mask, in_front.get(key, 0)))
+        return sorted(keys, key=lambda key: _spread(hash_code(key)) & mask)
+
+    @property
+    def _most(self) -> int:
+        """How many keys the table holds before it grows."""
+        return self._buckets * 3 // 4
+
+
+class JavaHashSet(JavaHashMap[K, None]):
+    """The same for `java.util.HashSet`, which is a HashMap without values."""
+
+    __slots__ = ()
+
+    @classmethod
+    def copy_of(cls, keys: Iterable[K], size: int | None = None) -> "JavaHashSet[K]":
+        """What `new HashSet(collection)` makes of keys in this order: room for all of them from the start.
+
+        `size` is what the collection says of its size, if that is not the number of keys.
+        """
+        keys = list(keys)
+        copy = cls(expected=max(capacity_for(len(keys) if size is None else size), _USUAL_BUCKETS))
+        copy.update(dict.fromkeys(keys))
+        while len(copy) > copy._most:
+            copy._buckets *= 2
+        return copy
+
+    def add(self, key: K) -> None:
+        """Add a key; one that is there keeps its place."""
+        self[key] = None
+
+
+def capacity_for(count: int) -> int:
+    """The capacity that Java and Kafka ask for so that `count` entries fit: count / 0.75 + 1, cut to an int."""
+    return count * 4 // 3 + 1
+
+
+def power_of_two_from(capacity: int) -> int:
+    """The smallest power of two that is not below `capacity`, at least 1."""
+    return 1 << max(capacity - 1, 0).bit_length()
+
+
+def _spread(h: int) -> int:
+    return h ^ h >> 16

@@ -1,0 +1,173 @@
+"""Compaction: of each key the latest record stays, in the closed segments of a log (CO)."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fakebroker.broker.core.logs.cleaned_transactions import CleanedTransactions
+from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.broker.core.logs.segment import Segment
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import BatchHeader, parse_header, read_records
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.records.rewrite import empty_batch, rebuild
+from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
+
+_RELATIVE_OFFSET_MAX = 2**31 - 1
+
+
+class CleanableRange(NamedTuple):
+    """The part of a log that may be cleaned, and how much that would gain (CO-2); Kafka's `LogToClean`."""
+
+    ratio: float  # dirty bytes in all bytes that may be cleaned
+    first_dirty_offset: int
+    end_offset: int  # cleaning stops before it
+    is_overdue: bool  # a dirty record is older than max.compaction.lag.ms
+    next_due_ms: int | None  # when time alone makes more of it cleanable or overdue
+
+
+def measure(log: PartitionLog, now_ms: int) -> CleanableRange:
+    """Measure the closed segments of a log. Batches that are not bytes yet come after them and stay as they are."""
+    config = log.config
+    start = max(log.cleaned_until, log.log_start_offset)
+    end, next_due_ms = _first_uncleanable(log, now_ms)
+    closed = [segment for segment in log.segments.values()[:-1] if segment.base_offset < end]
+    dirty = [segment for segment in closed if segment.last_offset >= start]
+    dirty_bytes = sum(segment.size_bytes for segment in dirty)
+    all_bytes = sum(segment.size_bytes for segment in closed)
+    oldest_ms = min((s.first_timestamp_ms for s in _dirty_closed(log, start) if s.first_timestamp_ms > 0), default=None)
+    is_overdue = False
+    if oldest_ms is not None:
+        overdue_ms = oldest_ms + config.max_compaction_lag_ms + 1
+        is_overdue = now_ms >= overdue_ms and dirty_bytes > 0
+        if not is_overdue:
+            next_due_ms = overdue_ms if next_due_ms is None else min(next_due_ms, overdue_ms)
+    return CleanableRange(dirty_bytes / all_bytes if all_bytes else 0.0, start, end, is_overdue, next_due_ms)
+
+
+def is_due(log: PartitionLog, cleanable: CleanableRange) -> bool:
+    """Whether the log has to be cleaned (CO-2)."""
+    return cleanable.is_overdue or cleanable.ratio > log.config.min_cleanable_dirty_ratio
+
+
+def clean(log: PartitionLog, cleanable: CleanableRange, now: Instant) -> None:
+    """Clean everything below `cleanable.end_offset`: latest records stay, neighbours are merged (CO-1, CO-4)."""
+    closed = [segment for segment in log.segments.values()[:-1] if segment.base_offset < cleanable.end_offset]
+    cleaning = _Cleaning(log, closed, cleanable, now.wall_ms)
+    for group in _groups(closed, log.config.segment_bytes):
+        log.replace_segments(group, [cleaning.merged(group)], now)
+    log.aborted.clean(closed[-1].last_offset + 1 if closed else 0, cleaning.transactions.retained)
+    log.cleaned_until = cleanable.end_offset
+
+
+class _Cleaning:
+    """One pass over one log."""
+
+    def __init__(self, log: PartitionLog, closed: Iterable[Segment], cleanable: CleanableRange, wall_ms: int) -> None:
+        self._config = log.config
+        self._wall_ms = wall_ms
+        self._latest: dict[bytes, int] = {}  # key -> offset of its latest record in the dirty part
+        self._end_offset = cleanable.first_dirty_offset  # of what the map covers
+        start = cleanable.first_dirty_offset
+        met = CleanedTransactions(each for each in log.aborted.entries if each.marker_offset >= start)
+        for batch in (batch for segment in closed for batch in segment.batches):
+            header = parse_header(batch)
+            if header.last_offset >= cleanable.first_dirty_offset:
+                self._end_offset = header.last_offset + 1
+                is_aborted = met.is_unneeded(batch, header)  # then its records replace nothing (CO-7)
+                if not is_aborted and not header.is_control:
+                    self._latest.update((r.key, r.offset) for r in read_records(batch) if r.key is not None)
+        self.transactions = CleanedTransactions(log.aborted.entries)
+        self._producers = log.producers
+
+    def merged(self, group: list[Segment]) -> Segment:
+        """The survivors of neighbouring segments in one."""
+        segment = Segment(group[0].base_offset, group[0].created_ms)
+        for old in group:
+            for batch, base_offset in zip(old.batches, old.offsets, strict=True):
+                cleaned = self._cleaned(batch)
+                if cleaned is not None:
+                    header = parse_header(cleaned)
+                    time_ms = header.max_timestamp_ms if header.records_count else BEFORE_EVERY_TIMESTAMP
+                    interval = self._config.index_interval_bytes
+                    segment.add(cleaned, base_offset, time_ms, old.modified_ms, interval)
+        segment.modified_ms = group[-1].modified_ms
+        return segment
+
+    def _cleaned(self, batch: bytes) -> bytes | None:
+        header = parse_header(batch)
+        is_unneeded = self.transactions.is_unneeded(batch, header)
+        horizon_ms = header.base_timestamp_ms if header.has_delete_horizon else None
+        records = list(read_records(batch))
+        if header.is_control:  # markers stay as long as tombstones do, after the data of their transaction (CO-5)
+            is_over = is_unneeded and horizon_ms is not None and horizon_ms <= self._wall_ms
+            kept = [] if is_over else records
+        else:
+            kept = [] if is_unneeded else [record for record in records if self._is_retained(record, header)]
+        if not kept:
+            return empty_batch(header) if self._is_retained_empty(header) else None
+        has_tombstones = any(record.value is None for record in kept)
+        if horizon_ms is None and (has_tombstones or (header.is_control and is_unneeded)):
+            horizon_ms = self._wall_ms + self._config.delete_retention_ms  # CO-5
+        elif len(kept) == len(records):
+            return batch
+        return rebuild(header, kept, delete_horizon_ms=horizon_ms)
+
+    def _is_retained(self, record: Record, header: BatchHeader) -> bool:
+        """Whether cleaning keeps a record: Kafka's `Cleaner.shouldRetainRecord`.
+
+        Records without a key go (CO-8), so do those with a later record of their key (CO-1); a tombstone stays until
+        the delete horizon of its batch (CO-5).
+        """
+        if record.key is None:
+            return False
+        if record.offset < self._latest.get(record.key, -1):
+            return False
+        if record.value is not None or not header.has_delete_horizon:
+            return True
+        return self._wall_ms < header.base_timestamp_ms
+
+    def _is_retained_empty(self, header: BatchHeader) -> bool:
+        """Whether a batch stays though no record of it does (CO-6).
+
+        A producer's last batch says which sequence comes next, or its marker which epoch it has; the last batch of all
+        where the cleaned part ends.
+        """
+        state = self._producers.get(header.producer_id)
+        if state is not None:
+            last = state.batches[-1].last_offset if state.batches else None
+            is_last_marker = last is None and header.is_control and header.producer_epoch == state.epoch
+            if last == header.last_offset or is_last_marker:
+                return True
+        return header.last_offset + 1 == self._end_offset
+
+
+def _first_uncleanable(log: PartitionLog, now_ms: int) -> tuple[int, int | None]:
+    """Where cleaning has to stop, and when time will move that (CO-1)."""
+    active: Segment = log.segments.values()[-1]
+    stable: Segment = log.segments.values()[max(log.segments.bisect_right(log.last_stable_offset) - 1, 0)]
+    end, lag_ms = min(active.base_offset, stable.base_offset), log.config.min_compaction_lag_ms
+    if lag_ms > 0:
+        for segment in log.segments.values()[:-1]:
+            if segment.base_offset >= end:
+                break
+            if segment.times.largest() > now_ms - lag_ms:
+                return segment.base_offset, segment.times.largest() + lag_ms
+    return end, None
+
+
+def _dirty_closed(log: PartitionLog, start: int) -> list[Segment]:
+    return [segment for segment in log.segments.values()[:-1] if segment.last_offset >= start]
+
+
+def _groups(segments: list[Segment], segment_bytes: int) -> list[list[Segment]]:
+    """Neighbours that fit into one segment together by their size before cleaning (CO-4)."""
+    groups: list[list[Segment]] = []
+    size = 0
+    for segment in segments:
+        size += segment.size_bytes
+        if groups and size <= segment_bytes and segment.last_offset - groups[-1][0].base_offset <= _RELATIVE_OFFSET_MAX:
+            groups[-1].append(segment)
+        else:
+            groups.append([segment])
+            size = segment.size_bytes
+    return groups

@@ -1,0 +1,64 @@
+"""What a log needs of its surroundings. `Partition` and its cluster implement it."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
+from fakebroker.broker.core.topic_config import TopicConfig
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.log import PartitionLog
+
+
+class LogWatcher(Protocol):
+    """Hears what happens to logs, and schedules the periodic jobs by it. `LogJobs` implements it."""
+
+    def segment_began(self, log: "PartitionLog", wall_ms: int) -> None:
+        """`log` writes into an empty segment: one more that can fall due, and those before it are closed."""
+
+    def grew(self, log: "PartitionLog", wall_ms: int) -> None:
+        """A log whose size matters (RT-3) was written to, or its start moved (RT-4)."""
+
+    def producer_wrote(self, timestamp_ms: int, wall_ms: int) -> None:
+        """A producer's last batch has this timestamp now, which may be earlier than before (ID-11)."""
+
+    def verification_began(self, log: "PartitionLog", wall_ms: int) -> None:
+        """The transaction coordinator is asked about a producer."""
+
+    def watch(self, log: "PartitionLog") -> None:
+        """A log has batches already."""
+
+
+class LogCluster(Protocol):
+    """What all logs of a cluster share."""
+
+    @property
+    def pending_batch_memory(self) -> PendingBatchMemory: ...
+
+    @property
+    def log_jobs(self) -> LogWatcher: ...
+
+
+class LogTopic(Protocol):
+    """The topic of a log."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def config(self) -> TopicConfig: ...
+
+    @property
+    def cluster(self) -> LogCluster: ...
+
+
+class LogPartition(Protocol):
+    """The partition that a log belongs to. `changes` counts what waiting fetches are woken for."""
+
+    changes: int
+    leader_epoch: int
+
+    @property
+    def topic(self) -> LogTopic: ...
+
+    @property
+    def index(self) -> int: ...

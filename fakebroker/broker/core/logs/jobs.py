@@ -1,0 +1,185 @@
+"""The periodic jobs on logs: retention, compaction, expiry of idempotent producers (RT, CO, ID-11).
+
+Each job has its own interval, counted from the broker's start. A job that can have nothing to do sleeps past its ticks,
+so a jump of the clock over a week does not run thousands of them; writing to a log, or altering a setting, wakes it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.protocol.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.log import PartitionLog
+    from fakebroker.broker.core.topics import Topic, TopicsHost
+
+
+class Job:
+    """Something done at fixed intervals, but only when there can be something to do.
+
+    `work(now)` does it and returns the earliest wall time (ms) at which there can be more to do, or None: then it is
+    not called before `wake`.
+    """
+
+    def __init__(
+        self, cluster: "TopicsHost", work: Callable[[Instant], int | None], first_after_ms: int, interval_ms: int
+    ) -> None:
+        self._cluster = cluster
+        self._work = work
+        self._first_after_ms = first_after_ms
+        self._interval_ms = max(interval_ms, 1)
+        self.start_ms: int | None = None  # intervals count from here (wall time)
+        self._deadline = Deadline(self._run, self)
+
+    def start(self, wall_ms: int) -> None:
+        """Count intervals from here; only the first call has an effect."""
+        if self.start_ms is None:
+            self.start_ms = wall_ms
+
+    def wake(self, earliest_ms: int, wall_ms: int) -> None:
+        """Schedule the job for the first tick at or after `earliest_ms`; `wall_ms` is now (both wall time)."""
+        self.start(wall_ms)
+        tick_ms = self._tick_from(max(earliest_ms, wall_ms))
+        due_ms = self._deadline.due_ms
+        if due_ms is None or tick_ms < due_ms:
+            self._cluster.timers.wall.arm(self._deadline, tick_ms)
+
+    def wall_time_went_back(self, by_ms: int, wall_ms: int) -> None:
+        """The time of day was set back by `by_ms` to `wall_ms`: the next tick comes as soon as it would have come.
+
+        Only a job that waits for something looks then: to another it makes no difference.
+        """
+        if self.start_ms is not None:
+            self.start_ms -= by_ms
+        if self._deadline.due_ms is not None:
+            self._deadline.disarm()
+            self.wake(wall_ms, wall_ms)
+
+    def _run(self, now: Instant) -> None:
+        next_ms = self._work(now)
+        if next_ms is not None:
+            self.wake(max(next_ms, now.wall_ms + 1), now.wall_ms)
+
+    def _tick_from(self, wall_ms: int) -> int:
+        """The first tick at or after `wall_ms`."""
+        first_ms = (self.start_ms or 0) + self._first_after_ms
+        passed = -(-(wall_ms - first_ms) // self._interval_ms)  # rounded up
+        return first_ms + max(passed, 0) * self._interval_ms
+
+
+class LogJobs:
+    """The jobs of one cluster, and the logs that have ever been written to."""
+
+    def __init__(self, cluster: "TopicsHost") -> None:
+        self._cluster = cluster
+        self._logs: dict[PartitionLog, None] = {}
+        self._unwritten: dict[PartitionLog, None] = {}  # a verification began there (TX-6), nothing was written yet
+        settings = cluster.settings
+        self.retention = Job(
+            cluster,
+            self._retain,
+            settings.get_int("log.initial.task.delay.ms"),
+            settings.get_int("log.retention.check.interval.ms"),
+        )
+        self.cleaner = Job(cluster, self._clean, 0, settings.get_int("log.cleaner.backoff.ms"))
+        check_interval_ms = settings.get_int("producer.id.expiration.check.interval.ms")
+        self.expiry = Job(cluster, self._expire, check_interval_ms, check_interval_ms)
+        cluster.topics.on_deleted.append(self._forget)
+
+    def start(self, now: Instant) -> None:
+        """The broker starts now: intervals count from here."""
+        for job in self.all():
+            job.start(now.wall_ms)
+
+    def segment_began(self, log: "PartitionLog", wall_ms: int) -> None:
+        """`log` writes into an empty segment: one more that can fall due, and those before it are closed."""
+        self._logs[log] = None
+        self._job_of(log).wake(wall_ms, wall_ms)
+
+    def grew(self, log: "PartitionLog", wall_ms: int) -> None:
+        """A log whose size matters (RT-3) was written to, or its start moved (RT-4)."""
+        self._job_of(log).wake(wall_ms, wall_ms)
+
+    def producer_wrote(self, timestamp_ms: int, wall_ms: int) -> None:
+        """A producer's last batch has this timestamp now, which may be earlier than before (ID-11)."""
+        expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
+        self.expiry.wake(timestamp_ms + expiration_ms, wall_ms)
+
+    def verification_began(self, log: "PartitionLog", wall_ms: int) -> None:
+        """The transaction coordinator is asked about a producer; if nothing comes of it, it expires like a producer."""
+        if log not in self._logs:
+            self._unwritten[log] = None
+        self.producer_wrote(wall_ms, wall_ms)
+
+    def settings_changed(self, now: Instant) -> None:
+        """Broker or topic settings were altered: look at everything at the next tick."""
+        for job in self.all():
+            job.wake(now.wall_ms, now.wall_ms)
+
+    def all(self) -> tuple[Job, Job, Job]:
+        """Retention, cleaning, expiry of producers."""
+        return self.retention, self.cleaner, self.expiry
+
+    def watch(self, log: "PartitionLog") -> None:
+        """Look at a log that has batches already; `settings_changed` wakes the jobs."""
+        self._logs[log] = None
+
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back by `by_ms` to `now`: every job goes on at its pace."""
+        for job in self.all():
+            job.wall_time_went_back(by_ms, now.wall_ms)
+
+    def _job_of(self, log: "PartitionLog") -> Job:
+        """Compacted logs are the cleaner's, also where they have a retention."""
+        return self.cleaner if log.config.compact else self.retention
+
+    def _retain(self, now: Instant) -> int | None:
+        return self._retain_those(now, compact=False)
+
+    def _retain_those(self, now: Instant, *, compact: bool) -> int | None:
+        from fakebroker.broker.core.logs import retention
+
+        due: list[int] = []
+        for log in self._logs:
+            if log.config.compact == compact:
+                retention.retain(log, now)
+                due_ms = retention.next_due_ms(log)
+                if due_ms is not None:
+                    due.append(due_ms)
+                log.is_size_watched = True
+        return min(due, default=None)
+
+    def _clean(self, now: Instant) -> int | None:
+        from fakebroker.broker.core.logs import cleaner
+
+        due: list[int] = []
+        if self._cluster.settings.get_bool("log.cleaner.enable"):
+            for log in self._logs:
+                if log.config.compact:
+                    cleanable = cleaner.measure(log, now.wall_ms)
+                    if cleaner.is_due(log, cleanable):
+                        cleaner.clean(log, cleanable, now)
+                        cleanable = cleaner.measure(log, now.wall_ms)
+                    if cleanable.next_due_ms is not None:
+                        due.append(cleanable.next_due_ms)
+        next_ms = self._retain_those(now, compact=True)
+        return min(due if next_ms is None else [*due, next_ms], default=None)
+
+    def _expire(self, now: Instant) -> int | None:
+        expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
+        last: list[int] = []
+        for log in [*self._logs, *self._unwritten]:
+            oldest_ms = log.producers.expire(now.wall_ms, expiration_ms)
+            if oldest_ms is not None:
+                last.append(oldest_ms)
+            if oldest_ms is None or log in self._logs:
+                self._unwritten.pop(log, None)
+        return min(last) + expiration_ms if last else None
+
+    def _forget(self, topic: "Topic", _now: Instant) -> None:
+        for partition in topic.partitions:
+            if partition.has_log:
+                self._logs.pop(partition.log, None)
+                self._unwritten.pop(partition.log, None)
+                partition.log.discard_pending()

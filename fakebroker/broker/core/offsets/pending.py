@@ -1,0 +1,80 @@
+"""Offsets committed in transactions that are still open (KIP-98, OC-16, LD-2).
+
+They become committed offsets when a commit marker ends their transaction. The order of the records in the log decides:
+a plain commit, or another transaction's, whose record comes after a pending one in the log replaces it (OC-18). Even
+so the partition counts as unstable (KIP-447) until the marker is there (OF-9).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, StoredOffset, TopicPartition
+
+
+class _Pending(NamedTuple):
+    log_offset: int
+    value: StoredOffset | None  # None: a later record has replaced it
+
+
+class PendingOffsets:
+    """The pending offsets of one group, by producer id and partition."""
+
+    __slots__ = ("_by_producer",)
+
+    def __init__(self) -> None:
+        self._by_producer: dict[int, dict[TopicPartition, _Pending]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_producer)
+
+    def add(self, producer_id: int, offsets: Iterable[StoredOffset], base_offset: int) -> None:
+        """Apply the records of a transactional commit; the first lies at `base_offset` of the log."""
+        mine = self._by_producer.setdefault(producer_id, {})
+        for log_offset, stored in enumerate(offsets, base_offset):
+            mine[TopicPartition(stored[TOPIC], stored[PARTITION])] = _Pending(log_offset, stored)
+
+    def supersede(self, topic: str, partition: int, log_offset: int) -> None:
+        """A record of the partition at `log_offset` is committed: pending ones before it in the log never will be."""
+        key = TopicPartition(topic, partition)
+        for offsets in self._by_producer.values():
+            pending = offsets.get(key)
+            if pending is not None and pending.log_offset < log_offset:
+                offsets[key] = _Pending(pending.log_offset, None)
+
+    def drop(self, topic: str, partition: int) -> None:
+        """Forget what is pending for a partition (OD-7, EX-12)."""
+        for producer_id, offsets in list(self._by_producer.items()):
+            offsets.pop(TopicPartition(topic, partition), None)
+            if not offsets:
+                del self._by_producer[producer_id]
+
+    def complete(self, producer_id: int, commit: bool) -> list[StoredOffset]:
+        """Apply an end marker; returns the offsets that are committed by it, none if it aborts."""
+        offsets = self._by_producer.pop(producer_id, {})
+        if not commit:
+            return []
+        counting = []
+        for (topic, partition), pending in offsets.items():
+            if pending.value is not None:
+                self.supersede(topic, partition, pending.log_offset)
+                counting.append(pending.value)
+        return counting
+
+    def has(self, topic: str, partition: int) -> bool:
+        """Whether an offset of the partition is pending (OF-9, EX-4)."""
+        key = TopicPartition(topic, partition)
+        return any(key in offsets for offsets in self._by_producer.values())
+
+    def partitions(self) -> list[TopicPartition]:
+        """Every partition with a pending offset, in the order of their records."""
+        return list(dict.fromkeys(partition for offsets in self._by_producer.values() for partition in offsets))
+
+    def producer_ids(self) -> list[int]:
+        """Every producer with pending offsets in this group, oldest transaction first."""
+        return list(self._by_producer)
+
+    def each(self) -> Iterator[tuple[int, TopicPartition, StoredOffset | None]]:
+        """Producer id, partition and offset of each, oldest transaction first; None for one that was replaced."""
+        for producer_id, offsets in self._by_producer.items():
+            for partition, pending in offsets.items():
+                yield producer_id, partition, pending.value

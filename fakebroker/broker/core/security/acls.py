@@ -1,0 +1,216 @@
+"""Access control lists: entries, the patterns of resources that they are for, and filters (AU, KIP-11, KIP-290).
+
+The entries are part of the cluster's durable state. What follows from them is decided in `authorizer.py`.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from fakebroker.broker.core.security.acl_state import AclState
+
+ANY_NAME = "*"  # of a literal pattern: every resource of the type (AU-9); as host: every address
+EVERYBODY = "User:*"
+CLUSTER_NAME = "kafka-cluster"  # the only resource of type CLUSTER
+
+
+class ResourceType(IntEnum):
+    """What an entry is about. ANY is for filters alone."""
+
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class PatternType(IntEnum):
+    """How the name of a pattern is meant. ANY and MATCH are for filters alone (AU-10)."""
+
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class Operation(IntEnum):
+    """What somebody may do with a resource. ANY is for filters alone, ALL means every operation (AU-5)."""
+
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class Permission(IntEnum):
+    """Whether an entry allows or denies. ANY is for filters alone."""
+
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+class ResourcePattern(NamedTuple):
+    """The resources that an entry is for."""
+
+    resource_type: ResourceType
+    name: str
+    pattern_type: PatternType
+
+    def matches(self, name: str) -> bool:
+        """Whether a resource of the type with that name is meant (AU-2)."""
+        if self.pattern_type is PatternType.PREFIXED:
+            return name.startswith(self.name)
+        return self.name in (ANY_NAME, name)
+
+    def __str__(self) -> str:
+        resource = self.resource_type.name
+        if self.pattern_type is PatternType.PREFIXED:
+            return f"{resource} names that begin with {self.name!r}"
+        return f"every {resource}" if self.name == ANY_NAME else f"{resource} {self.name!r}"
+
+
+class Acl(NamedTuple):
+    """One entry: `principal` ("User:alice") may, or may not, do `operation` from `host` ("*": from anywhere)."""
+
+    pattern: ResourcePattern
+    principal: str
+    host: str
+    operation: Operation
+    permission: Permission
+
+    def __str__(self) -> str:
+        host = "" if self.host == ANY_NAME else f" from {self.host}"
+        return f"{self.permission.name} {self.principal} {self.operation.name} on {self.pattern}{host}"
+
+
+class AclFilter(NamedTuple):
+    """Which entries are meant: a field that is None or ANY leaves it open (AU-10)."""
+
+    resource_type: ResourceType = ResourceType.ANY
+    name: str | None = None
+    pattern_type: PatternType = PatternType.ANY
+    principal: str | None = None
+    host: str | None = None
+    operation: Operation = Operation.ANY
+    permission: Permission = Permission.ANY
+
+    def matches(self, acl: Acl) -> bool:
+        """Whether an entry is meant."""
+        return (
+            self.resource_type in (ResourceType.ANY, acl.pattern.resource_type)
+            and self._matches_name(acl.pattern)
+            and self.principal in (None, acl.principal)
+            and self.host in (None, acl.host)
+            and self.operation in (Operation.ANY, acl.operation)
+            and self.permission in (Permission.ANY, acl.permission)
+        )
+
+    def _matches_name(self, pattern: ResourcePattern) -> bool:
+        if self.pattern_type is PatternType.MATCH:
+            return self.name is None or pattern.matches(self.name)
+        return self.pattern_type in (PatternType.ANY, pattern.pattern_type) and self.name in (None, pattern.name)
+
+
+_Entries = dict[Acl, None]  # in the order in which they were added; Python has no ordered set
+
+
+class Acls:
+    """All entries of a cluster, found by the resources that they are for."""
+
+    def __init__(self) -> None:
+        self._by_pattern: dict[ResourcePattern, _Entries] = {}
+        self._prefix_lengths: dict[ResourceType, list[int]] = {}  # of the prefixed patterns, ascending
+
+    def __iter__(self) -> Iterator[Acl]:
+        """All entries, those of one pattern together, in the order in which patterns and entries were added."""
+        for entries in self._by_pattern.values():
+            yield from entries
+
+    def __contains__(self, acl: Acl) -> bool:
+        return acl in self._by_pattern.get(acl.pattern, ())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_pattern.values()))
+
+    def add(self, acl: Acl) -> bool:
+        """Add an entry; whether it was not there before (AU-11)."""
+        entries = self._by_pattern.setdefault(acl.pattern, {})
+        is_new = acl not in entries
+        entries[acl] = None
+        if len(entries) == 1:
+            self._index_prefixes(acl.pattern.resource_type)
+        return is_new
+
+    def remove(self, acl: Acl) -> bool:
+        """Remove an entry; whether it was there."""
+        entries = self._by_pattern.get(acl.pattern, {})
+        if acl not in entries:
+            return False
+        del entries[acl]
+        if not entries:
+            del self._by_pattern[acl.pattern]
+            self._index_prefixes(acl.pattern.resource_type)
+        return True
+
+    def find(self, wanted: AclFilter) -> list[Acl]:
+        """The entries that a filter means."""
+        return [acl for acl in self if wanted.matches(acl)]
+
+    def of_resource(self, resource_type: ResourceType, name: str) -> Iterator[Acl]:
+        """The entries whose patterns match a resource: its own name, prefixes of it, the wildcard."""
+        literal, prefixed = PatternType.LITERAL, PatternType.PREFIXED
+        patterns = [ResourcePattern(resource_type, name, literal)]
+        for length in self._prefix_lengths.get(resource_type, ()):
+            if length > len(name):
+                break
+            patterns.append(ResourcePattern(resource_type, name[:length], prefixed))
+        if name != ANY_NAME:
+            patterns.append(ResourcePattern(resource_type, ANY_NAME, literal))
+        for pattern in patterns:
+            yield from self._by_pattern.get(pattern, ())
+
+    def _index_prefixes(self, resource_type: ResourceType) -> None:
+        lengths = (
+            len(pattern.name)
+            for pattern in self._by_pattern
+            if pattern.resource_type is resource_type and pattern.pattern_type is PatternType.PREFIXED
+        )
+        self._prefix_lengths[resource_type] = sorted(dict.fromkeys(lengths))
+
+    # State
+
+    def state(self) -> tuple[AclState, ...]:
+        """All of it as plain values."""
+        return tuple(AclState(*map(_plain, acl.pattern), *map(_plain, acl[1:])) for acl in self)  # type: ignore[arg-type]
+
+    def restore(self, states: Iterable[AclState]) -> None:
+        """Have the entries of a state, and no others. Raises ValueError for codes that there are not."""
+        self._by_pattern, self._prefix_lengths = {}, {}
+        for each in states:
+            self.add(acl_of(*each))
+
+
+def acl_of(
+    resource_type: int, name: str, pattern_type: int, principal: str, host: str, operation: int, permission: int
+) -> Acl:
+    """An entry of the codes that stand for it on the wire. Raises ValueError for one that does not exist."""
+    pattern = ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type))
+    return Acl(pattern, principal, host, Operation(operation), Permission(permission))
+
+
+def _plain(value: str | int) -> str | int:
+    return value if isinstance(value, str) else int(value)

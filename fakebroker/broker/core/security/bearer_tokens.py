@@ -1,0 +1,77 @@
+"""Tokens of OAUTHBEARER: JSON Web Tokens (RFC 7519). Here what all have, and those that nobody signed (`alg` "none").
+
+Times in tokens are seconds since the epoch, perhaps with fractions; they are compared with the broker's time of day.
+"""
+
+import json
+from base64 import urlsafe_b64decode
+from binascii import Error as Base64Error
+from typing import Any
+
+from fakebroker.broker.core.security.mechanisms import Login
+from fakebroker.broker.core.security.principals import Principal
+
+
+class InvalidToken(ValueError):
+    """A token that is not accepted; the text says why, and has nothing of the token but what it says of itself."""
+
+
+def unsecured_login(token: str, now_ms: int) -> Login:
+    """The principal that an unsecured token names, and when it ends. Raises InvalidToken (SA-11).
+
+    `sub` and `exp` must be there, `iat` may be.
+    """
+    parts = token.split(".")
+    if len(parts) != 3 or parts[2]:
+        raise InvalidToken("it is not an unsecured token, and no keys are set: sasl.oauthbearer.jwks.endpoint.url")
+    header, claims = (json_object(part) for part in parts[:2])
+    if header.get("alg") != "none":
+        raise InvalidToken("its algorithm is not none")
+    name = claims.get("sub")
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidToken("it names nobody")
+    ends_ms, issued_ms = time_ms(claims, "exp"), time_ms(claims, "iat")
+    if ends_ms is None:
+        raise InvalidToken("it does not say when it expires")
+    check_not_expired(ends_ms, now_ms)
+    if issued_ms is not None and (issued_ms > now_ms or issued_ms >= ends_ms):
+        raise InvalidToken("it is issued in the future")
+    return Login(Principal(name), ends_ms)
+
+
+def check_not_expired(ends_ms: int, now_ms: int, skew_ms: int = 0) -> None:
+    """Raises InvalidToken if a token has expired, by more than the clocks may differ."""
+    if ends_ms <= now_ms - skew_ms:
+        ago = f"{(now_ms - ends_ms) / 1000:g} s ago by the broker's clock"
+        raise InvalidToken(f"it expired {ago}{f', more than the skew of {skew_ms // 1000} s' if skew_ms else ''}")
+
+
+def subject_of(token: str) -> str:
+    """Whom a token says that it is for, whether that is true or not; "" if it does not say so."""
+    parts = token.split(".")
+    try:
+        name = json_object(parts[1]).get("sub") if len(parts) == 3 else None
+    except InvalidToken:
+        name = None
+    return name if isinstance(name, str) else ""
+
+
+def json_object(part: str) -> dict[str, Any]:
+    """The object in one part of a token. Raises InvalidToken."""
+    try:
+        value = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (Base64Error, ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InvalidToken("a part of it is no JSON object")
+    return value
+
+
+def time_ms(claims: dict[str, Any], name: str) -> int | None:
+    """A time, in milliseconds; None if the claim is not there. Raises InvalidToken."""
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1 << 53:
+        raise InvalidToken(f"{name} is no time")
+    return int(value * 1000)

@@ -1,0 +1,134 @@
+"""Delegation tokens (KIP-48): what a user makes so that others may log in in its name, for some time.
+
+Whoever has a token's id and its HMAC logs in by SCRAM, with the HMAC in base64 as the password (TK-5). All times are
+milliseconds of the broker's wall reading; `MaxLifetime` and expiry as in TK-2.
+"""
+
+import hmac
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from fakebroker.broker.core.security.principals import Principal
+from fakebroker.broker.core.security.scram import ScramUser, credential_of
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+
+DEFAULT_PERIOD = -1  # of a maximum or a renewal: what the settings say
+_HASH = "sha512"
+
+
+class Token(NamedTuple):
+    """A delegation token. `owner`, `requester` and `renewers` are principals as (type, name)."""
+
+    token_id: str
+    hmac: bytes
+    owner: tuple[str, str]
+    requester: tuple[str, str]
+    renewers: tuple[tuple[str, str], ...]
+    issued_ms: int
+    max_ms: int
+    expires_ms: int
+
+    @property
+    def managers(self) -> frozenset[tuple[str, str]]:
+        """Who may see, renew and end it: its owner, its requester and its renewers."""
+        return frozenset((self.owner, self.requester, *self.renewers))
+
+    def is_managed_by(self, principal: Principal) -> bool:
+        """Whether a principal is one of its managers."""
+        return (principal.type, principal.name) in self.managers
+
+
+class Limits(NamedTuple):
+    """The settings of tokens, in milliseconds."""
+
+    max_lifetime_ms: int
+    expiry_time_ms: int
+
+
+class DelegationTokens:
+    """The tokens of a cluster by their ids; those that have expired are found no more."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, Token] = {}
+
+    def __iter__(self) -> Iterator[Token]:
+        return iter(self._tokens.values())
+
+    def replace_all(self, tokens: Iterable[Token]) -> None:
+        """Have these tokens, and no others."""
+        self._tokens = {token.token_id: token for token in tokens}
+
+    def create(
+        self,
+        token_id: str,
+        secret_key: str,
+        owner: Principal,
+        requester: Principal,
+        renewers: Iterable[tuple[str, str]],
+        max_lifetime_ms: int,
+        limits: Limits,
+        now_ms: int,
+    ) -> Token:
+        """A new token; its HMAC follows from its id and the broker's secret key (TK-2)."""
+        own_ms = limits.max_lifetime_ms if max_lifetime_ms <= 0 else min(max_lifetime_ms, limits.max_lifetime_ms)
+        token = Token(
+            token_id,
+            hmac.digest(secret_key.encode(), token_id.encode(), _HASH),
+            (owner.type, owner.name),
+            (requester.type, requester.name),
+            tuple(renewers),
+            now_ms,
+            now_ms + own_ms,
+            now_ms + min(own_ms, limits.expiry_time_ms),
+        )
+        self._tokens[token_id] = token
+        return token
+
+    def renew(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
+        """Let a token live on; returns until when. Raises KafkaError (TK-3)."""
+        token = self._managed(digest, principal, now_ms)
+        own_ms = limits.expiry_time_ms if period_ms < 0 else period_ms
+        return self._end_at(token, min(token.max_ms, now_ms + own_ms))
+
+    def expire(self, digest: bytes, principal: Principal, period_ms: int, now_ms: int) -> int:
+        """Let a token end after a time, at once for a negative one; returns when. Raises KafkaError (TK-3)."""
+        if period_ms < 0:
+            token = self._managed(digest, principal, None)
+            del self._tokens[token.token_id]
+            return now_ms
+        token = self._managed(digest, principal, now_ms)
+        return self._end_at(token, min(token.max_ms, now_ms + period_ms))
+
+    def user_of(self, mechanism: str, token_id: str, now_ms: int) -> ScramUser | None:
+        """Whom a login by SCRAM with a token is for; None if there is no such token, or not any more (TK-5)."""
+        token = self._tokens.get(token_id)
+        if token is None or token.expires_ms <= now_ms:
+            return None
+        kind, name = token.owner
+        credential = credential_of(mechanism, b64encode(token.hmac).decode(), token_id.encode())
+        return ScramUser(Principal(name, kind, is_token=True), credential, token.expires_ms)
+
+    def remove(self, token_id: str) -> None:
+        """Have a token no longer; nothing happens if there is none."""
+        self._tokens.pop(token_id, None)
+
+    def forget_expired(self, now_ms: int) -> None:
+        """Remove the tokens whose time is over."""
+        self.replace_all([token for token in self if token.expires_ms > now_ms])
+
+    def _end_at(self, token: Token, expires_ms: int) -> int:
+        self._tokens[token.token_id] = token._replace(expires_ms=expires_ms)
+        return expires_ms
+
+    def _managed(self, digest: bytes, principal: Principal, now_ms: int | None) -> Token:
+        """The token with that HMAC, if the principal may do something to it. Raises KafkaError."""
+        found = [token for token in self if hmac.compare_digest(token.hmac, digest)]
+        if not found:
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
+        (token,) = found
+        if not token.is_managed_by(principal):
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH)
+        if now_ms is not None and token.expires_ms <= now_ms:
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
+        return token

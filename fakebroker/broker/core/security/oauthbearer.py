@@ -1,0 +1,65 @@
+"""OAUTHBEARER (RFC 7628, KIP-255): the client shows a token. What a good token is, its `TokenCheck` says.
+
+client      n,,^Aauth=Bearer TOKEN^A^A          (^A is byte 1)
+broker      nothing, if the token is good; else {"status":"invalid_token"}
+client      ^A, after which the login is refused
+"""
+
+import re
+from collections.abc import Callable
+
+from fakebroker.broker.core.security.bearer_tokens import InvalidToken, subject_of
+from fakebroker.broker.core.security.mechanisms import AuthenticationFailed, Login
+
+TokenCheck = Callable[[str], Login]  # raises InvalidToken
+
+INVALID_TOKEN = b'{"status":"invalid_token"}'
+_END = b"\x01"
+_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_FIRST = re.compile(
+    rf"n,(?:a=(?P<authorization_id>{_NAME}))?,\x01(?P<pairs>(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
+)
+_BEARER = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_.a-zA-Z0-9]+)", re.ASCII)
+
+
+class OAuthBearerMechanism:
+    """One login by OAUTHBEARER. `check` says whom a token is for, and raises InvalidToken for one that is not good."""
+
+    def __init__(self, check: TokenCheck) -> None:
+        self.login: Login | None = None
+        self.claimed = self.refusal = ""
+        self._check = check
+
+    def answer_to(self, message: bytes) -> bytes:
+        """Nothing, if the token is good; what is wrong with it, to which the client has to say `^A` (SA-11).
+
+        Raises AuthenticationFailed after that, and at once for a message of another form and somebody else's token.
+        """
+        if self.refusal:
+            words = INVALID_TOKEN.decode() if message == _END else "unexpected message"
+            raise AuthenticationFailed(words, self.refusal)
+        authorization_id, token = _parts(message)
+        self.claimed = subject_of(token) or authorization_id
+        try:
+            login = self._check(token)
+        except InvalidToken as invalid:
+            self.refusal = f"the token is not accepted: {invalid}"
+            return INVALID_TOKEN
+        if authorization_id not in ("", login.principal.name):
+            wrong = "Client requested an authorization id that is different from the token's principal name"
+            raise AuthenticationFailed(f"Authentication failed: {wrong}")
+        self.login = login
+        return b""
+
+
+def _parts(message: bytes) -> tuple[str, str]:
+    """Authorization id and token of the first message."""
+    first = _FIRST.fullmatch(message.decode("latin-1"))
+    if first is None:
+        raise AuthenticationFailed("Invalid OAUTHBEARER client first message")
+    pairs = dict(pair.split("=", 1) for pair in first["pairs"].split("\x01") if pair)
+    bearer = _BEARER.fullmatch(pairs.get("auth", ""))
+    if bearer is None or bearer["scheme"].lower() != "bearer":
+        raise AuthenticationFailed("Invalid OAUTHBEARER client first message: there is no bearer token")
+    authorization_id = (first["authorization_id"] or "").replace("=2C", ",").replace("=3D", "=")
+    return authorization_id, bearer["token"]

@@ -1,0 +1,153 @@
+"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, KIP-84): broker and client prove to each other that they know a password.
+
+client-first    n,,n=user,r=nonce
+server-first    r=nonce+server,s=base64 of the salt,i=iterations
+client-final    c=biws,r=nonce+server,p=base64 of the proof
+server-final    v=base64 of the broker's signature
+"""
+
+import hashlib
+import hmac
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fakebroker.broker.core.security.mechanisms import SCRAM_HASHES, AuthenticationFailed, Login
+from fakebroker.broker.core.security.principals import Principal
+
+MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384  # that credentials may have (SC-1)
+TOKEN_EXTENSION = "tokenauth"
+
+_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_NONCE = r"[\x21-\x2b\x2d-\x7e]+"
+_VALUE = r"[\x01-\x2b\x2d-\x7f]+"
+_EXTENSIONS = rf"(?:,[A-Za-z]+={_VALUE})*"
+_BASE64 = r"[A-Za-z0-9+/]*={0,2}"
+_CLIENT_FIRST = re.compile(
+    rf"n,(?:a=(?P<authorization_id>{_NAME}))?,"
+    rf"(?P<bare>(?:m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>{_EXTENSIONS}))"
+)
+_CLIENT_FINAL = re.compile(rf"(?P<bare>c={_BASE64},r=(?P<nonce>{_NONCE}){_EXTENSIONS}),p=(?P<proof>{_BASE64})")
+
+
+class ScramCredential(NamedTuple):
+    """What is stored of a user's password for one mechanism: nobody can log in with it (SC-1)."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+
+class ScramUser(NamedTuple):
+    """Whom a SCRAM login is for: the principal that it makes, and until when by the wall reading; None: for ever."""
+
+    principal: Principal
+    credential: ScramCredential
+    ends_ms: int | None = None
+
+
+UserOf = Callable[[str, bool], ScramUser | None]
+
+
+def credential_of(mechanism: str, password: str, salt: bytes, iterations: int = MIN_ITERATIONS) -> ScramCredential:
+    """What is stored for a password."""
+    hash_name = SCRAM_HASHES[mechanism]
+    salted = hashlib.pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
+    return credential_of_salted(mechanism, salted, salt, iterations)
+
+
+def credential_of_salted(mechanism: str, salted_password: bytes, salt: bytes, iterations: int) -> ScramCredential:
+    """What is stored for a password that was salted already, as clients send it (KIP-554)."""
+    hash_name = SCRAM_HASHES[mechanism]
+    client_key = hmac.digest(salted_password, b"Client Key", hash_name)
+    server_key = hmac.digest(salted_password, b"Server Key", hash_name)
+    return ScramCredential(salt, hashlib.new(hash_name, client_key).digest(), server_key, iterations)
+
+
+class ScramMechanism:
+    """One login by SCRAM.
+
+    `user_of(name, is_token)` finds whom it is for, None if there is nobody; `server_nonce` is this login's own.
+    """
+
+    def __init__(self, mechanism: str, user_of: UserOf, server_nonce: str) -> None:
+        self.login: Login | None = None
+        self.claimed = self.refusal = ""
+        self._mechanism = mechanism
+        self._hash_name = SCRAM_HASHES[mechanism]
+        self._user_of = user_of
+        self._server_nonce = server_nonce
+        self._user: ScramUser | None = None
+        self._nonce = ""
+        self._signed = ""  # what the proof signs, as far as it is known
+
+    def answer_to(self, message: bytes) -> bytes:
+        """The broker's next message. Raises AuthenticationFailed (SA-10)."""
+        text = message.decode("latin-1")  # the patterns accept ASCII alone
+        return (self._begin(text) if self._user is None else self._finish(text, self._user)).encode()
+
+    def _begin(self, text: str) -> str:
+        first = _CLIENT_FIRST.fullmatch(text)
+        if first is None:
+            raise self._invalid()
+        name = self.claimed = _plain_name(first["name"])
+        extensions = dict(each.split("=", 1) for each in first["extensions"].split(",") if each)
+        is_token = extensions.get(TOKEN_EXTENSION, "").lower() == "true"
+        user = self._user_of(name, is_token)
+        if user is None:
+            raise _invalid_credentials(self._why_nobody(name, is_token))
+        if first["authorization_id"] is not None and _plain_name(first["authorization_id"]) != name:
+            wrong = "Client requested an authorization id that is different from username"
+            raise AuthenticationFailed(f"Authentication failed: {wrong}")
+        self._user = user
+        self._nonce = first["nonce"] + self._server_nonce
+        credential = user.credential
+        answer = f"r={self._nonce},s={b64encode(credential.salt).decode()},i={credential.iterations}"
+        self._signed = f"{first['bare']},{answer}"
+        return answer
+
+    def _finish(self, text: str, user: ScramUser) -> str:
+        final = _CLIENT_FINAL.fullmatch(text)
+        if final is None:
+            raise self._invalid()
+        signed = f"{self._signed},{final['bare']}".encode()
+        credential = user.credential
+        signature = hmac.digest(credential.stored_key, signed, self._hash_name)
+        proof = _decoded(final["proof"])
+        client_key = bytes(a ^ b for a, b in zip(proof.ljust(len(signature), b"\0"), signature, strict=False))
+        stored_key = hashlib.new(self._hash_name, client_key).digest()
+        is_right = hmac.compare_digest(stored_key, credential.stored_key) and len(proof) == len(signature)
+        if final["nonce"] != self._nonce:
+            raise _invalid_credentials("the nonce is not that of this login")
+        if not is_right:
+            raise _invalid_credentials(f"the password of {self.claimed!r} is wrong")
+        self.login = Login(user.principal, user.ends_ms)
+        return f"v={b64encode(hmac.digest(credential.server_key, signed, self._hash_name)).decode()}"
+
+    def _why_nobody(self, name: str, is_token: bool) -> str:
+        if is_token:
+            return f"there is no delegation token {name!r}, or not any more"
+        return f"there is no user {name!r} with a credential for {self._mechanism}"
+
+    def _invalid(self) -> AuthenticationFailed:
+        why = f"due to invalid credentials with SASL mechanism {self._mechanism}"
+        return AuthenticationFailed(f"Authentication failed during authentication {why}")
+
+
+def _invalid_credentials(why: str) -> AuthenticationFailed:
+    return AuthenticationFailed("Authentication failed: Invalid user credentials", why)
+
+
+def _plain_name(name: str) -> str:
+    """A name as users write it: "=2C" and "=3D" stand for "," and "="."""
+    return name.replace("=2C", ",").replace("=3D", "=")
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except Base64Error:
+        return b""

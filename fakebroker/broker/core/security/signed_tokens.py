@@ -1,0 +1,139 @@
+"""Signed tokens of OAUTHBEARER (KIP-768): who has signed one, and whether its claims are as the settings want them.
+
+Signatures are PyJWT's work (the extra `oauth`), keys come as a JSON Web Key Set (RFC 7517). What is accepted is what a
+running Kafka 4.3.1 accepted; its validator is jose4j.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fakebroker.broker.core.security.bearer_tokens import InvalidToken, check_not_expired, json_object, time_ms
+from fakebroker.broker.core.security.mechanisms import Login
+from fakebroker.broker.core.security.principals import Principal
+
+# Algorithms with two keys: with a secret that both sides know (HS256), a public key would do as the secret.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+
+
+class UnknownKey(InvalidToken):
+    """A token is signed with a key that is not in the set; a newer set may have it."""
+
+    def __init__(self, key_id: str, known: Sequence[str]) -> None:
+        super().__init__(f"it is signed with the key {key_id!r}, and the key set has {', '.join(known) or 'none'}")
+        self.key_id = key_id
+
+
+class TokenRules(NamedTuple):
+    """What claims a token must have: the values of `sasl.oauthbearer.*`. An empty audience or issuer: any."""
+
+    audience: Sequence[str]
+    issuer: str
+    subject_claim: str
+    scope_claim: str
+    skew_ms: int
+
+
+class KeySet:
+    """The public keys of those who sign tokens."""
+
+    def __init__(self, keys: Sequence[tuple[str | None, Any]]) -> None:
+        self._keys = keys
+
+    @classmethod
+    def parse(cls, text: bytes) -> "KeySet":
+        """The keys of a JSON Web Key Set; those of a kind that PyJWT does not know are left out.
+
+        Raises ValueError for what is no key set, or one without a key that can be used.
+        """
+        from jwt import PyJWK, PyJWTError
+
+        document = json.loads(text)
+        entries = document.get("keys") if isinstance(document, dict) else None
+        if not isinstance(entries, list):
+            raise ValueError('a key set is a JSON object with a list of "keys"')
+        keys = []
+        for entry in entries:
+            try:
+                keys.append((entry.get("kid"), PyJWK(entry).key))
+            except (PyJWTError, AttributeError, ValueError, TypeError):
+                continue
+        if not keys:
+            raise ValueError("the key set has no key that can be used")
+        return cls(keys)
+
+    def claims_of(self, token: str) -> Mapping[str, Any]:
+        """The claims of a token that one of the keys has signed. Raises InvalidToken."""
+        from jwt import PyJWS, PyJWTError
+
+        parts = token.split(".")
+        if len(parts) != 3:
+            raise InvalidToken("it has not the three parts of a signed token")
+        header = json_object(parts[0])
+        algorithm = header.get("alg")
+        if algorithm not in ALGORITHMS:
+            raise InvalidToken(f"its algorithm is {algorithm!r}; accepted are {', '.join(ALGORITHMS)}")
+        for key in self._keys_for(header.get("kid")):
+            try:
+                PyJWS().decode(token, key, algorithms=[algorithm])
+            except (PyJWTError, TypeError, ValueError):
+                continue
+            return json_object(parts[1])
+        raise InvalidToken("its signature is wrong")
+
+    def _keys_for(self, key_id: Any) -> list[Any]:
+        """The keys that may have signed a token: that of its id, any if it names none."""
+        if key_id is None:
+            return [key for _, key in self._keys]
+        found = [key for own_id, key in self._keys if own_id == key_id]
+        if not found:
+            raise UnknownKey(str(key_id)[:100], [str(own_id) for own_id, _ in self._keys])
+        return found
+
+
+def signed_login(token: str, keys: KeySet, rules: TokenRules, now_ms: int) -> Login:
+    """Whom a signed token is for, and when it ends. Raises InvalidToken, UnknownKey.
+
+    `exp`, `iat` and the subject must be there; `iat` may be in the future, as for Kafka.
+    """
+    claims = keys.claims_of(token)
+    ends_ms = _check_times(claims, rules.skew_ms, now_ms)
+    _check_origin(claims, rules)
+    _check_scope(claims, rules.scope_claim)
+    subject = claims.get(rules.subject_claim)
+    if not isinstance(subject, str) or not subject.strip():
+        raise InvalidToken(f"its claim {rules.subject_claim!r} names nobody")
+    return Login(Principal(subject.strip()), ends_ms)
+
+
+def _check_times(claims: Mapping[str, Any], skew_ms: int, now_ms: int) -> int:
+    """When the token ends, in milliseconds since the epoch."""
+    times = {name: time_ms(dict(claims), name) for name in ("exp", "iat", "nbf")}
+    ends_ms, issued_ms, begins_ms = times["exp"], times["iat"], times["nbf"]
+    if ends_ms is None or issued_ms is None:
+        raise InvalidToken("it does not say when it was issued (iat) and when it expires (exp)")
+    check_not_expired(ends_ms, now_ms, skew_ms)
+    if ends_ms < issued_ms or (begins_ms is not None and ends_ms < begins_ms):
+        raise InvalidToken("it expires before it is issued or begins")
+    if begins_ms is not None and begins_ms > now_ms + skew_ms:
+        raise InvalidToken(f"it begins (nbf) in {(begins_ms - now_ms) / 1000:g} s by the broker's clock")
+    return ends_ms
+
+
+def _check_origin(claims: Mapping[str, Any], rules: TokenRules) -> None:
+    """Who made the token, and for whom."""
+    audience = claims.get("aud")
+    audiences = audience if isinstance(audience, list) else [] if audience is None else [audience]
+    if rules.audience and not set(rules.audience) & {each for each in audiences if isinstance(each, str)}:
+        raise InvalidToken(f"its audience is {audience!r}, expected is {' or '.join(rules.audience)}")
+    if rules.issuer and claims.get("iss") != rules.issuer:
+        raise InvalidToken(f"its issuer is {claims.get('iss')!r}, expected is {rules.issuer!r}")
+
+
+def _check_scope(claims: Mapping[str, Any], name: str) -> None:
+    """A scope need not be there; texts must not be blank, and those of a list differ."""
+    scope = claims.get(name)
+    scopes = scope if isinstance(scope, list) else [scope] if isinstance(scope, str) else []
+    texts = [str(each).strip() for each in scopes]
+    if not all(texts) or len(set(texts)) < len(texts):
+        raise InvalidToken(f"its claim {name!r} has an empty or repeated scope")

@@ -1,0 +1,192 @@
+"""The window of a share partition: from the first record that the group is not finished with to the last acquired one.
+
+Only records in it have a state (SGP-2). Kafka: `SharePartition.cachedState` and the offsets beside it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedDict
+
+from fakebroker.broker.core.share_partitions.in_flight import InFlightBatch, InFlightState
+from fakebroker.broker.core.share_partitions.states import DONE, RecordEvent, RecordState
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.share_state.states import StateBatch
+
+_NO_LIMIT = 2**31  # of deliveries, for events whose outcome does not depend on one
+
+
+class RecordWindow:
+    """Batches in the order of their offsets. Without any, `start_offset` and `end_offset` are where fetching goes on;
+    else `end_offset` is the last offset that was ever acquired.
+
+    `gaps` are ranges inside of it that have no batch, as after a load: records that were in delivery, or were not
+    reached yet. They are fetched again.
+    """
+
+    __slots__ = ("batches", "end_offset", "gaps", "start_offset")
+
+    def __init__(self, start_offset: int) -> None:
+        self.start_offset = self.end_offset = start_offset
+        self.batches: SortedDict[int, InFlightBatch] = SortedDict()
+        self.gaps: list[tuple[int, int]] = []
+
+    @classmethod
+    def stored(cls, start_offset: int, batches: "Sequence[StateBatch]") -> "RecordWindow":
+        """What was stored of a share partition; the batches are in order and at or above the start offset."""
+        window = cls(start_offset)
+        expected = start_offset
+        for first, last, state, delivery_count in batches:
+            if first > expected:
+                window.gaps.append((expected, first - 1))
+            window.batches[first] = InFlightBatch(first, last, RecordState(state), delivery_count)
+            window.end_offset = last
+            expected = last + 1
+        window.advance()
+        return window
+
+    def __iter__(self) -> Iterator[InFlightBatch]:
+        return iter(self.batches.values())
+
+    @property
+    def span(self) -> int:
+        """How many offsets there are from the start to the last acquired one (SGP-2, SGF-17).
+
+        As in Kafka it is 1 when the log has lost all of the window and something of it is still in delivery.
+        """
+        return self.end_offset - self.start_offset + 1 if self.batches else 0
+
+    @property
+    def next_offset(self) -> int:
+        """The first offset that is not in the window."""
+        if not self.batches or self.start_offset > self.batches.peekitem()[1].last_offset:
+            return self.end_offset
+        return self.end_offset + 1
+
+    def fetch_offset(self) -> int:
+        """Where the next fetch reads: the first record that is available, else the end of the window (SGP-3)."""
+        gap = self.gaps[0][0] if self.gaps else None
+        for batch in self:
+            if gap is not None and gap < batch.first_offset:
+                return gap
+            available = batch.first_available()
+            if available is not None:
+                return available
+        return self.next_offset
+
+    def floor(self, offset: int) -> InFlightBatch | None:
+        """The last batch that begins at or before an offset, or None."""
+        at = self.batches.bisect_right(offset) - 1
+        return self.batches.peekitem(at)[1] if at >= 0 else None
+
+    def between(self, first_offset: int, last_offset: int) -> list[InFlightBatch]:
+        """The batches that begin in that range, both ends included."""
+        return [self.batches[key] for key in self.batches.irange(first_offset, last_offset)]
+
+    def states_between(self, first_offset: int, last_offset: int) -> Iterator[tuple[int, int, InFlightState]]:
+        """(first offset, last offset, state) of what has a part in that range, in order."""
+        floor = self.floor(first_offset)
+        for batch in self.between(first_offset if floor is None else floor.first_offset, last_offset):
+            if batch.last_offset < first_offset:
+                continue
+            if batch.offsets is None:
+                yield from batch.states()
+            else:
+                for offset in range(max(first_offset, batch.first_offset), min(last_offset, batch.last_offset) + 1):
+                    yield offset, offset, batch.offsets[offset]
+
+    def put(self, batch: InFlightBatch) -> None:
+        """Records were acquired for the first time. The log may have a hole where the window began."""
+        self.batches[batch.first_offset] = batch
+        self.skip_gaps(batch.last_offset + 1)
+        if self.batches.peekitem(0)[1] is batch:
+            self.start_offset = batch.first_offset
+        self.end_offset = max(self.end_offset, batch.last_offset)
+
+    def skip_gaps(self, offset: int) -> None:
+        """What a gap has before an offset was acquired, or the log does not have it."""
+        self.gaps = [(max(first, offset), last) for first, last in self.gaps if last >= offset]
+
+    def done_count(self) -> int:
+        """How many records of the window the group is finished with, at or above the start offset."""
+        return sum(
+            last - max(first, self.start_offset) + 1
+            for batch in self
+            for first, last, state in batch.states()
+            if state.state in DONE and last >= self.start_offset
+        )
+
+    def advance(self) -> bool:
+        """Move the start over records that the group is finished with (SGP-4). Returns whether it moved."""
+        start = self._done_until()
+        if start <= self.start_offset:
+            return False
+        if start == self.next_offset:
+            self.end_offset = start
+        self._start_at(start)
+        return True
+
+    def log_starts_at(self, offset: int) -> None:
+        """The log begins there: what is available before it is archived, and the start moves."""
+        if offset <= self.start_offset:
+            return
+        self.archive_available(self.start_offset, offset - 1)
+        self.start_offset = offset
+        self.skip_gaps(offset)
+        self.end_offset = max(self.end_offset, offset)
+
+    def split_at_start(self) -> None:
+        """Give the records of a batch that begins before the start a state each: those before it are lost."""
+        floor = self.floor(self.start_offset - 1)
+        if floor is not None and floor.last_offset >= self.start_offset:
+            whole = floor.whole
+            if whole is not None and whole.undo is None:
+                floor.split()
+
+    def archive_available(self, first_offset: int, last_offset: int) -> None:
+        """Records of that range that are available are not in the log any more."""
+        for batch in self:
+            if batch.last_offset < first_offset or batch.first_offset > last_offset:
+                continue
+            whole = batch.whole
+            if whole is not None and not whole.is_available:
+                continue
+            if whole is not None and batch.lies_within(first_offset, last_offset):
+                whole.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
+                continue
+            for offset, state in batch.split().items():
+                if first_offset <= offset <= last_offset and state.is_available:
+                    state.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
+
+    def archive_acquired(self, first_offset: int, last_offset: int) -> None:
+        """Records of that range, all of them acquired, were of a transaction that was aborted."""
+        for batch in list(self):
+            if batch.last_offset < first_offset or batch.first_offset > last_offset:
+                continue
+            if not batch.lies_within(first_offset, last_offset):
+                batch.split()
+            for first, _, state in batch.states():
+                if batch.whole is not None or first_offset <= first <= last_offset:
+                    state.change(RecordEvent.ABORTED, _NO_LIMIT)
+
+    def _done_until(self) -> int:
+        """The first offset of the window that the group is not finished with.
+
+        As in Kafka it is the start as long as something before the start, which the log has lost, is in delivery.
+        """
+        for batch in self:
+            if self.gaps and self.gaps[0][0] < batch.first_offset:
+                return self.gaps[0][0]
+            done = batch.done_until()
+            if done <= batch.last_offset:
+                return max(done, self.start_offset)
+        return self.next_offset
+
+    def _start_at(self, offset: int) -> None:
+        """The window starts at an offset: what is before it goes, but for batches that are in delivery."""
+        self.start_offset = offset
+        for batch in self.between(-1, offset - 1):
+            if batch.last_offset < offset and not batch.is_in_delivery:
+                del self.batches[batch.first_offset]
+        self.skip_gaps(offset)

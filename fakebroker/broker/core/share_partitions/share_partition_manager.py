@@ -1,0 +1,146 @@
+"""The share partitions and share sessions of one broker, and what ends them (SGP-7, SGP-9).
+
+Kafka: `SharePartitionManager`.
+"""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch
+from fakebroker.broker.core.share_partitions.sessions import ShareSession, ShareSessions, TopicIdPartition
+from fakebroker.broker.core.share_partitions.share_partition import Answer, SharePartition
+from fakebroker.broker.core.share_state.states import SharePartition as SharePartitionKey
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fakebroker.broker.core.share_partitions.acquisition import Acquired
+    from fakebroker.broker.core.share_state.asking import ShareStateNode
+    from fakebroker.broker.core.topics import Partition, Topic
+
+
+class SharePartitionManager:
+    """What one broker process has in memory of share groups; another process begins with nothing.
+
+    `groups_of` has for each connection the groups whose sessions it has opened.
+    """
+
+    def __init__(self, node: "ShareStateNode") -> None:
+        self.node = node
+        self.sessions = ShareSessions(node.settings)
+        self._partitions: dict[SharePartitionKey, SharePartition] = {}
+        self._groups_of: dict[int, dict[str, None]] = {}
+        topics = node.cluster.topics
+        topics.on_deleted.append(self._topic_deleted)
+        topics.on_leader_changed.append(self._leader_changed)
+
+    def end(self) -> None:
+        """The process ends: nothing is left in memory."""
+        topics = self.node.cluster.topics
+        topics.on_deleted.remove(self._topic_deleted)
+        topics.on_leader_changed.remove(self._leader_changed)
+        for partition in list(self._partitions.values()):
+            self.drop(partition)
+
+    # -- share partitions -----------------------------------------------------------------------------------------
+
+    def __iter__(self) -> "Iterator[SharePartition]":
+        return iter(list(self._partitions.values()))
+
+    def get(self, key: SharePartitionKey) -> SharePartition | None:
+        """The share partition if it is in memory, loaded or not."""
+        return self._partitions.get(key)
+
+    def get_or_make(self, key: SharePartitionKey, partition: "Partition") -> SharePartition:
+        """The share partition; it is in memory from now on."""
+        found = self._partitions.get(key)
+        if found is None:
+            found = self._partitions[key] = SharePartition(self.node, key, partition, self._fenced)
+        return found
+
+    def drop(self, partition: SharePartition) -> None:
+        """Forget a share partition; the next fetch loads what is stored (SGP-9)."""
+        if self._partitions.get(partition.key) is partition:
+            del self._partitions[partition.key]
+        partition.end()
+
+    def _fenced(self, partition: SharePartition, now: Instant) -> None:
+        """Somebody else writes the state of a share partition by now."""
+        self.drop(partition)
+        partition.wake(now)
+
+    def _topic_deleted(self, topic: "Topic", now: Instant) -> None:
+        for partition in [each for each in self._partitions.values() if each.key.topic_id == topic.id]:
+            self._fenced(partition, now)
+
+    def _leader_changed(self, partition: "Partition", now: Instant) -> None:
+        """A partition has another leader, or this one in another epoch: what was acquired here is void."""
+        for each in [one for one in self._partitions.values() if one.partition is partition]:
+            self._fenced(each, now)
+
+    # -- acknowledging --------------------------------------------------------------------------------------------
+
+    def acknowledge(
+        self,
+        session: ShareSession,
+        partition: TopicIdPartition,
+        batches: "Sequence[AcknowledgedBatch]",
+        answer: Answer,
+        now: Instant,
+    ) -> None:
+        """Apply a member's acknowledgements for one partition; `answer` is called once (SGK).
+
+        Raises KafkaError UNKNOWN_SERVER_ERROR where Kafka fails the whole request.
+        """
+        share_partition = self.get(SharePartitionKey(session.group_id, *partition))
+        if share_partition is None or share_partition.window is None:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            answer(code, "This server does not host this topic-partition.", now)
+            return
+        try:
+            share_partition.acknowledge(session.member_id, batches, answer, now)
+        except KafkaError as error:
+            if error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
+                raise
+            answer(error.code, error.message, now)
+
+    # -- sessions -------------------------------------------------------------------------------------------------
+
+    def open_session(
+        self, group_id: str, member_id: str, connection_id: int, partitions: "Sequence[TopicIdPartition]"
+    ) -> ShareSession:
+        """A new session of a member, on a connection (SGF-1). Raises KafkaError as `ShareSessions.open` does."""
+        session = self.sessions.open(group_id, member_id, connection_id, partitions)
+        self._groups_of.setdefault(connection_id, {})[group_id] = None
+        return session
+
+    def close_session(self, session: ShareSession, now: Instant) -> None:
+        """Close a session, and release what its member has acquired on its partitions (SGF-6, SGP-7)."""
+        self.sessions.close(session)
+        for each in session.partitions:
+            partition = self.get(SharePartitionKey(session.group_id, *each))
+            if partition is not None and partition.window is not None:
+                partition.release(session.member_id, _nobody_asked, now)
+
+    def release_acquired(
+        self, session: ShareSession, acquired: "Mapping[TopicIdPartition, Sequence[Acquired]]", now: Instant
+    ) -> None:
+        """Release what was acquired for an answer that cannot be sent; the delivery counts, as in Kafka (SGP-7)."""
+        for each, ranges in acquired.items():
+            partition = self.get(SharePartitionKey(session.group_id, *each))
+            if partition is not None and partition.window is not None:
+                partition.release(session.member_id, _nobody_asked, now, ranges)
+
+    def connection_closed(self, connection_id: int, now: Instant) -> None:
+        """A connection is gone: the sessions that it opened are closed; groups without sessions are dropped (SGP-9)."""
+        for session in self.sessions.of_connection(connection_id):
+            self.close_session(session, now)
+        for group_id in self._groups_of.pop(connection_id, {}):
+            if not self.sessions.has_group(group_id):
+                for partition in [each for each in self._partitions.values() if each.key.group_id == group_id]:
+                    self.drop(partition)
+
+
+def _nobody_asked(_code: ErrorCode, _message: str | None, _now: Instant) -> None:
+    """What a release by the broker itself answers."""

@@ -1,0 +1,150 @@
+"""What brokers know of clients that push metrics, and what these pushed (KIP-714, TE-2 to TE-5).
+
+Times are milliseconds of the monotonic reading. Kafka: `ClientMetricsManager`, `ClientMetricsInstance`.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+from fakebroker.broker.core.telemetry.subscriptions import ClientIdentity, Wanted, subscription_id, wanted_of
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+
+MOST_INSTANCES = 16_384  # that a broker remembers
+MOST_PUSHES = 10_000
+MOST_PUSHED_BYTES = 32 * 1024 * 1024
+_NEVER_MS = -(1 << 62)
+_ASKS_AGAIN = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+
+
+class TelemetryNode(Protocol):
+    """The broker that a client is connected to. `incarnation` counts its processes."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def incarnation(self) -> int: ...
+
+
+class TelemetryHost(Protocol):
+    """What the cluster knows of subscriptions. `Cluster` implements it."""
+
+    @property
+    def client_metrics(self) -> Mapping[str, Mapping[str, str]]:
+        """The configs of each subscription."""
+
+    @property
+    def client_metrics_changes(self) -> int:
+        """How often they were changed."""
+
+    def new_uuid(self) -> bytes:
+        """A random UUID."""
+
+
+class Push(NamedTuple):
+    """Metrics that a client pushed: who, when (time of day), and the payload without compression."""
+
+    instance_id: bytes
+    client_id: str | None
+    principal: str
+    node_id: int
+    wall_ms: int
+    is_terminating: bool
+    payload: bytes
+
+
+class Instance:
+    """A client as one broker knows it, by the id that it was given: what it is asked for, and when it came last."""
+
+    __slots__ = (
+        "asked_ms",
+        "changes",
+        "connection_id",
+        "is_terminating",
+        "last_error",
+        "pushed_ms",
+        "subscription_id",
+        "wanted",
+    )
+
+    def __init__(self, instance_id: bytes, wanted: Wanted, changes: int) -> None:
+        self.wanted = wanted
+        self.subscription_id = subscription_id(wanted, instance_id)
+        self.changes = changes  # of the resources, when it was found out what is wanted
+        self.asked_ms = self.pushed_ms = _NEVER_MS
+        self.connection_id = 0  # on which it came last
+        self.is_terminating = False
+        self.last_error = ErrorCode.NONE
+
+    def ask(self, now_ms: int) -> None:
+        """GetTelemetrySubscriptions. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) before its time has come (TE-3)."""
+        if now_ms - max(self.asked_ms, self.pushed_ms) >= self.wanted.interval_ms:
+            self.asked_ms = now_ms
+        elif self.last_error not in _ASKS_AGAIN:
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+        self.last_error = ErrorCode.NONE
+
+    def begin_push(self, now_ms: int, *, is_terminating: bool) -> None:
+        """PushTelemetry, as far as it is about when. Raises KafkaError (TE-4)."""
+        if self.is_terminating:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        if self.asked_ms > self.pushed_ms or now_ms - self.pushed_ms >= self.wanted.interval_ms:
+            self.pushed_ms = now_ms
+        elif not is_terminating:
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+
+
+class ClientTelemetry:
+    """The clients of all brokers, and what they pushed: the last `MOST_PUSHES`, or `MOST_PUSHED_BYTES` of them."""
+
+    def __init__(self, cluster: TelemetryHost) -> None:
+        self._cluster = cluster
+        self._instances: dict[tuple[int, int, bytes], Instance] = {}  # by node, its process, and id
+        self._pushes: deque[Push] = deque(maxlen=MOST_PUSHES)
+        self._pushed_bytes = 0
+        self.pushes_count = 0  # that there ever were
+
+    def __iter__(self) -> Iterator[Push]:
+        return iter(list(self._pushes))
+
+    def instance(
+        self, node: TelemetryNode, connection_id: int, instance_id: bytes, identity: ClientIdentity
+    ) -> Instance:
+        """A client of a broker, made if it is not known; anew if the resources have changed since."""
+        key = (node.id, node.incarnation, instance_id)
+        known = self._instances.pop(key, None)
+        changes = self._cluster.client_metrics_changes
+        if known is None or known.changes != changes:
+            known = Instance(instance_id, wanted_of(self._cluster.client_metrics, identity), changes)
+        known.connection_id = connection_id
+        while len(self._instances) >= MOST_INSTANCES:
+            del self._instances[next(iter(self._instances))]
+        self._instances[key] = known  # the last one used is the last
+        return known
+
+    def forget(self, connection_id: int) -> None:
+        """A connection is closed: the clients that came on it last are forgotten."""
+        self._instances = {key: each for key, each in self._instances.items() if each.connection_id != connection_id}
+
+    def new_instance_id(self) -> bytes:
+        """An id for a client that has none."""
+        return self._cluster.new_uuid()
+
+    def keep(self, push: Push) -> None:
+        """A client pushed metrics."""
+        if len(self._pushes) == MOST_PUSHES:
+            self._drop_oldest()
+        self._pushes.append(push)
+        self._pushed_bytes += len(push.payload)
+        self.pushes_count += 1
+        while self._pushed_bytes > MOST_PUSHED_BYTES and len(self._pushes) > 1:
+            self._drop_oldest()
+
+    def clear(self) -> None:
+        """Forget what was pushed."""
+        self._pushes.clear()
+        self._pushed_bytes = 0
+
+    def _drop_oldest(self) -> None:
+        self._pushed_bytes -= len(self._pushes.popleft().payload)

@@ -1,0 +1,69 @@
+"""What the client of one request may do; whoever is refused is noted."""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.events import AccessDenied
+from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
+from fakebroker.broker.core.security.authorizer import OPERATIONS, Client
+
+if TYPE_CHECKING:
+    from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.core.security.authorizer import Authorizer
+
+MOST_CHARACTERS = 300  # of a name in the journal: that of a resource or of a token's subject may be much longer
+
+
+class Access:
+    """The rights of the client of one request. Each question has one answer, however often it is asked."""
+
+    def __init__(self, call: "Call", authorizer: "Authorizer", api: str) -> None:
+        self._call = call
+        self._authorizer = authorizer
+        self._api = api
+        self._client = Client(str(call.principal), call.client_host.removeprefix("/"))
+        self._known: dict[tuple[Operation, ResourceType, str], bool] = {}
+
+    def may(self, operation: Operation, resource_type: ResourceType, name: str, *, noted: bool = True) -> bool:
+        """Whether the client may do something with a resource (AU-2).
+
+        A refusal is an event of the journal if it is `noted`; as in Kafka's log, one that only leaves something out of
+        a list is not.
+        """
+        key = operation, resource_type, name
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        decision = self._authorizer.decide(self._client, *key)
+        if not decision.is_allowed and noted:
+            self._note(operation, resource_type, name, decision.reason)
+        if decision.is_allowed or noted:
+            self._known[key] = decision.is_allowed
+        return decision.is_allowed
+
+    def may_cluster(self, operation: Operation, *, noted: bool = True) -> bool:
+        """The same of the cluster."""
+        return self.may(operation, ResourceType.CLUSTER, CLUSTER_NAME, noted=noted)
+
+    def may_somewhere(self, operation: Operation, resource_type: ResourceType) -> bool:
+        """Whether there could be a resource of the type with which the client may do it."""
+        return self._authorizer.is_allowed_somewhere(self._client, operation, resource_type)
+
+    def operations(self, resource_type: ResourceType, name: str) -> int:
+        """All that the client may do with a resource, as a bit field (AU-14)."""
+        return self._authorizer.operations(self._client, OPERATIONS[resource_type], resource_type, name)
+
+    def _note(self, operation: Operation, resource_type: ResourceType, name: str, reason: str) -> None:
+        call = self._call
+        event = AccessDenied(
+            self._client.principal[:MOST_CHARACTERS],
+            self._client.host,
+            operation.name,
+            resource_type.name,
+            name[:MOST_CHARACTERS],
+            reason[: 4 * MOST_CHARACTERS],
+            self._api,
+            call.node.id,
+            call.connection_id,
+            call.client_id,
+        )
+        call.cluster.outbox.append(event)

@@ -1,0 +1,211 @@
+"""One request on its way through the checks of its API: what is left of it, and what its answer has to say beside."""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Hashable, Iterable
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.broker.core.security.acls import ResourceType
+from fakebroker.broker.engine.authorization.access import Access
+from fakebroker.broker.engine.connection_stand_in import ConnectionStandIn
+from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
+from fakebroker.broker.engine.faults.entries import merge
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
+
+if TYPE_CHECKING:
+    from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.core.security.authorizer import Authorizer
+    from fakebroker.broker.engine.dispatch import Route
+    from fakebroker.protocol.instant import Instant
+
+CODES = {  # what is answered for a refusal, by the type of the resource (AU-4)
+    ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ResourceType.CLUSTER: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ResourceType.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ResourceType.USER: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
+}
+REFUSED_TEXTS = {  # the same in words, in answers that have a message
+    ResourceType.TOPIC: "Topic authorization failed.",
+    ResourceType.GROUP: "Group authorization failed.",
+    ResourceType.CLUSTER: "Cluster authorization failed.",
+    ResourceType.TRANSACTIONAL_ID: "Transactional Id authorization failed.",
+}
+REPEATED_TOPIC = "Duplicate topic name."
+# The APIs that answer a refused entry once, however often the request has it (seen on 4.3.1); others as often.
+ANSWERED_ONCE = frozenset((0, 8, 21, 28, 42, 47))
+
+
+class AuthorizedRequest:
+    """What the checks of an API make of a request.
+
+    `request` is what is left of it, `answer` what it gets at once, if anything. `handle` takes up the rest. What comes
+    of that goes through `finish`.
+
+    The handler sees only entries that were judged and allowed. `take_out` and `judged` ask about every entry that is
+    left; no count and no other field of the request spares an entry. What Kafka refuses before it looks at rights
+    (`take_out_repeated`) leaves the request first and is never handed on.
+    """
+
+    def __init__(self, route: "Route", call: "Call", request: Any, authorizer: "Authorizer") -> None:
+        self.route = route
+        self.call = call
+        self.request = request
+        self.access = Access(call, authorizer, route.name)
+        self.answer: Any = None
+        self.handle: Callable[[Call, Any], Any] = route.handle
+        self._errors: list[tuple[Mirror, list[Any]]] = []
+        self._finishers: list[Callable[[Any], None]] = []
+
+    # What checks do
+
+    def answer_at_once(self, **fields: Any) -> None:
+        """The request is answered with an answer of these fields, without its handler."""
+        response: Any = self.route.response
+        self.answer = response(**fields)
+
+    def refuse(self, resource_type: ResourceType, text: str | None = None) -> None:
+        """The whole request is refused, in its API's own error layout (AV-10), with this text where it has messages."""
+        self.answer = self.route.error_response(self.request, self.route.version, CODES[resource_type])
+        if text is not None:
+            put_text(self.answer, text)
+
+    def change(self, **fields: Any) -> None:
+        """Let the handler have other values in these fields of the request."""
+        self.request = with_fields(self.request, **fields)
+
+    def take_out(
+        self, field: str, resource_type: ResourceType, is_refused: Callable[[Any], bool], text: str | None = None
+    ) -> list[Any]:
+        """Refuse some entries of a list of the request; the answer gets errors in their place. Returns what it gets.
+
+        Every entry is judged by `is_refused`. If none is left, the request is answered without its handler.
+        """
+        refused, rest = parted(getattr(self.request, field) or (), is_refused)
+        errors = self._refuse_entries(field, refused, CODES[resource_type], text)
+        self._keep(field, rest)
+        return errors
+
+    def take_out_repeated(self, field: str, key: Callable[[Any], Hashable], text: str, *, once: bool) -> None:
+        """Refuse entries that the request has more than once, before their rights are looked at, as Kafka does.
+
+        `once`: each is answered once, else as often as the request has it.
+        """
+        times = Counter(map(key, getattr(self.request, field)))
+        repeated, rest = parted(getattr(self.request, field), lambda entry: times[key(entry)] > 1)
+        answered = {key(entry): entry for entry in repeated}.values() if once else repeated
+        self._refuse_entries(field, [*answered], ErrorCode.INVALID_REQUEST, text)
+        self._keep(field, rest)
+
+    def take_out_invalid(self, field: str, is_invalid: Callable[[Any], bool], text: str) -> list[Any]:
+        """Refuse entries that Kafka finds invalid before it looks at their rights."""
+        invalid, rest = parted(getattr(self.request, field), is_invalid)
+        errors = self._refuse_entries(field, invalid, ErrorCode.INVALID_REQUEST, text)
+        self._keep(field, rest)
+        return errors
+
+    def _refuse_entries(self, field: str, refused: list[Any], code: ErrorCode, text: str | None) -> list[Any]:
+        if not refused:
+            return []
+        api_key, version = self.route.api_key, self.route.version
+        mirrors = (*MIRRORS.get(api_key, ()), *ENTRIES.get(api_key, ()))
+        mirror = next(each for each in mirrors if each.asked == field)
+        chosen = with_fields(self.request, **{field: refused})
+        errors = error_entries(mirror, self.route.response, chosen, version, code)
+        if text is not None:
+            put_text(errors, text)
+        self._errors.append((mirror, errors))
+        return errors
+
+    def _keep(self, field: str, rest: list[Any]) -> None:
+        if len(rest) < len(getattr(self.request, field) or ()):
+            self.change(**{field: rest})
+            if not rest:
+                self.answer_at_once()
+
+    def finish_with(self, finisher: Callable[[Any], None]) -> None:
+        """Let `finisher` change the answer to what was handled; it is a shallow copy of the handler's."""
+        self._finishers.append(finisher)
+
+    # What the guard does
+
+    @property
+    def has_finish(self) -> bool:
+        """Whether the handler's answer is not all that the client gets."""
+        return bool(self._errors or self._finishers)
+
+    def finish(self, response: Any) -> Any:
+        """The answer, of what the handler answered; None: nothing. Raises CloseConnection if that says of errors."""
+        if response is None:
+            if self._errors:  # as Kafka tells a producer that wants no answers of an error (PD-5)
+                raise CloseConnection("a request that wants no answer is not authorized")
+            return None
+        response = copy(response)
+        if self.route.api_key in ANSWERED_ONCE:
+            merge(response, self._errors)
+        else:
+            for mirror, entries in self._errors:
+                setattr(response, mirror.answered, [*getattr(response, mirror.answered), *entries])
+        for finisher in self._finishers:
+            finisher(response)
+        return response
+
+
+class FinishingConnection(ConnectionStandIn):
+    """In the place of the connection in the call of a handler whose answer is to be finished (broker/apis/call.py)."""
+
+    def __init__(self, connection: Any, authorized: AuthorizedRequest) -> None:
+        super().__init__(connection)
+        self._finish = authorized.finish
+
+    def answer(self, call: "Call", response: Any) -> None:
+        """Finish the answer, and send it."""
+        try:
+            response = self._finish(response)
+        except CloseConnection as error:
+            call.is_answered = True
+            self._connection.fail(str(error))
+        else:
+            self._connection.answer(call, response)
+
+    def work(self, call: "Call", steps: Generator[None, None, Any], must_finish: bool) -> None:
+        """Go on with the steps, and finish what they return."""
+        self._connection.work(call, self._finished(steps), must_finish)
+
+    def _finished(self, steps: Generator[None, None, Any]) -> Generator[None, None, Any]:
+        response = yield from steps
+        return None if response is None else self._finish(response)
+
+    def watch(self, call: "Call", callback: "Callable[[Instant], None]") -> None:
+        """See broker/apis/call.py."""
+        self._connection.watch(call, callback)
+
+
+def parted(entries: Iterable[Any], is_refused: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
+    """The entries that are refused, and the rest, each in their order."""
+    refused, rest = list[Any](), list[Any]()
+    for entry in entries:
+        (refused if is_refused(entry) else rest).append(entry)
+    return refused, rest
+
+
+def put_text(answer: Any, text: str) -> None:
+    """Set the message of every part of an answer that has an error code and a message."""
+    if isinstance(answer, list):
+        for each in answer:
+            put_text(each, text)
+        return
+    for spec in getattr(answer, "fields", ()):
+        value = getattr(answer, spec.name)
+        if spec.name == "error_message":
+            answer.error_message = text
+        elif isinstance(value, list):
+            put_text(value, text)
+
+
+def with_fields(message: Any, **fields: Any) -> Any:
+    """A shallow copy with other values in these fields."""
+    changed = copy(message)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed

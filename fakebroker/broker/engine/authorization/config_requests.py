@@ -1,0 +1,121 @@
+"""Checks of requests about configs and delegation tokens."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from fakebroker.broker.apis import create_delegation_token, describe_delegation_token
+from fakebroker.broker.core.security.acls import Operation, ResourceType
+from fakebroker.broker.core.security.principals import USER
+from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
+from fakebroker.protocol.wire.messages.list_partition_reassignments import (
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.security.delegation_tokens import Token
+
+REPEATED_RESOURCE = "Each resource must appear at most once."
+_TOPIC, _BROKER, _LOGGER, _CLIENT_METRICS, _GROUP = 2, 4, 8, 16, 32
+_TYPES: Final = {  # what a resource with configs is for the authorizer
+    _TOPIC: ResourceType.TOPIC,
+    _GROUP: ResourceType.GROUP,
+    _BROKER: ResourceType.CLUSTER,
+    _LOGGER: ResourceType.CLUSTER,
+    _CLIENT_METRICS: ResourceType.CLUSTER,
+}
+
+
+@dataclass(frozen=True)
+class ConfigResources:
+    """Each resource of a request about configs needs the operation on itself, or on the cluster."""
+
+    operation: Operation
+
+    def __call__(self, authorized: AuthorizedRequest) -> None:
+        """Take out the resources that are refused. One of an unknown type is invalid whatever the client's rights are.
+
+        DescribeConfigs refuses all resources if the type of one is unknown (DC-5), so its handler shows none of them.
+        """
+        if self.operation is Operation.ALTER_CONFIGS:
+            self._take_out_invalid(authorized)
+        elif any(each.resource_type not in _TYPES for each in authorized.request.resources):
+            return
+        if authorized.answer is not None:
+            return
+        for resource_type in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER):
+            is_refused = partial(self._is_refused, authorized, resource_type)
+            authorized.take_out("resources", resource_type, is_refused, REFUSED_TEXTS[resource_type])
+            if authorized.answer is not None:
+                return
+
+    def _take_out_invalid(self, authorized: AuthorizedRequest) -> None:
+        def named(resource: Any) -> tuple[int, str]:
+            return resource.resource_type, resource.resource_name
+
+        authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
+        if authorized.answer is None:
+            errors = authorized.take_out_invalid("resources", lambda each: each.resource_type not in _TYPES, "")
+            for error in errors:
+                error.error_message = f"Unknown resource type {error.resource_type}"
+
+    def _is_refused(self, authorized: AuthorizedRequest, resource_type: ResourceType, resource: Any) -> bool:
+        if _TYPES[resource.resource_type] is not resource_type:
+            return False
+        if resource_type is ResourceType.CLUSTER:
+            return not authorized.access.may_cluster(self.operation)
+        return not authorized.access.may(self.operation, resource_type, resource.resource_name)
+
+    def __str__(self) -> str:
+        return f"{self.operation.name} TOPIC, GROUP or CLUSTER"
+
+
+def check_token_owner(authorized: AuthorizedRequest) -> None:
+    """CreateDelegationToken: CREATE_TOKENS on the owner, if that is another than the client (KIP-373)."""
+    request, requester = authorized.request, authorized.call.principal
+    if authorized.route.version < 3 or not request.owner_principal_name:
+        return
+    owner = f"{request.owner_principal_type or USER}:{request.owner_principal_name}"
+    if owner == str(requester) or authorized.access.may(Operation.CREATE_TOKENS, ResourceType.USER, owner):
+        return
+
+    authorized.handle = partial(create_delegation_token.handle, may_own=False)
+
+
+def show_allowed_tokens(authorized: AuthorizedRequest) -> None:
+    """DescribeDelegationToken shows the client's own tokens; others with DESCRIBE on them or DESCRIBE_TOKENS on the
+    owner (TK-4).
+    """
+    access = authorized.access
+
+    def may_see(token: "Token") -> bool:
+        owner = f"{token.owner[0]}:{token.owner[1]}"
+        may_describe = access.may(Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id)
+        return may_describe or access.may(Operation.DESCRIBE_TOKENS, ResourceType.USER, owner)
+
+    authorized.handle = partial(describe_delegation_token.handle, may_see=may_see)
+
+
+def check_reassignments(authorized: AuthorizedRequest) -> None:
+    """ListPartitionReassignments: DESCRIBE on the cluster; a refusal repeats the partitions of the request."""
+    if authorized.access.may_cluster(Operation.DESCRIBE):
+        return
+    authorized.refuse(ResourceType.CLUSTER, "Request needs DESCRIBE permission.")
+    authorized.answer.topics = [
+        OngoingTopicReassignment(
+            name=topic.name,
+            partitions=[OngoingPartitionReassignment(partition_index=index) for index in topic.partition_indexes],
+        )
+        for topic in authorized.request.topics or ()
+    ]
+
+
+def check_scram_users(authorized: AuthorizedRequest) -> None:
+    """DescribeUserScramCredentials: DESCRIBE on the cluster; a refusal has an entry for each user, without its name."""
+    if authorized.access.may_cluster(Operation.DESCRIBE):
+        return
+    authorized.refuse(ResourceType.CLUSTER)
+    authorized.answer.error_message = None
+    for result in authorized.answer.results:
+        result.user, result.error_message = "", None

@@ -1,0 +1,152 @@
+"""Checks of requests that show topics and the cluster: who may not describe a topic does not learn that it exists."""
+
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
+from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, parted, with_fields
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.wire.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsResponseTopic,
+    TopicRequest,
+)
+from fakebroker.protocol.wire.messages.metadata import MetadataResponseTopic
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.topics import Topics
+
+TOPIC, CLUSTER = ResourceType.TOPIC, ResourceType.CLUSTER
+_NOT_ASKED = -2147483648
+_REFUSED = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def show_allowed(authorized: AuthorizedRequest) -> None:
+    """Metadata: DESCRIBE on each topic, and CREATE on it or the cluster if it would be made (MD-2, AU-4)."""
+    request, version, access = authorized.request, authorized.route.version, authorized.access
+    asked = request.topics
+    wants_all = asked is None or (version == 0 and not asked)
+    if wants_all:
+        authorized.finish_with(
+            lambda response: _keep(
+                response, lambda topic: access.may(Operation.DESCRIBE, TOPIC, topic.name, noted=False)
+            )
+        )
+    else:
+        _refuse_named(authorized)
+    authorized.finish_with(lambda response: _show_operations(authorized, response))
+
+
+def _keep(response: Any, is_shown: Any) -> None:
+    response.topics = [topic for topic in response.topics if is_shown(topic)]
+
+
+def _refuse_named(authorized: AuthorizedRequest) -> None:
+    """Take out of the request what its client may not see or make."""
+    request, topics = authorized.request, authorized.call.cluster.topics
+    if any(entry.name is None and entry.topic_id == ZERO_UUID for entry in request.topics):
+        return  # refused as a whole by the handler
+    by_id = any(entry.topic_id != ZERO_UUID for entry in request.topics)
+    if by_id and authorized.route.version < 12:
+        return
+    # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
+    asked = [entry for entry in request.topics if entry.topic_id != ZERO_UUID] if by_id else request.topics
+    unseen, rest = parted(asked, lambda entry: not _may_be_asked(authorized, _name(entry, topics, by_id=by_id)))
+    authorized.change(topics=rest)
+    if not unseen:
+        return
+    refused = [
+        MetadataResponseTopic(error_code=_REFUSED, name=None if by_id else each.name, topic_id=each.topic_id)
+        for each in unseen
+    ]
+    distinct = {(each.name, each.topic_id): each for each in refused}
+    if not rest and authorized.route.version == 0:  # in v0 an empty list would mean all topics
+        authorized.change(topics=None)
+        authorized.finish_with(lambda response: _keep(response, lambda _topic: False))
+    authorized.finish_with(lambda response: _add(response, list(distinct.values())))
+
+
+def _name(entry: Any, topics: "Topics", *, by_id: bool) -> str | None:
+    """The topic that an entry means; None for an unknown id, which is answered without looking at any topic."""
+    if not by_id:
+        return str(entry.name)
+    topic = topics.by_id(entry.topic_id)
+    return None if topic is None else topic.name
+
+
+def _may_be_asked(authorized: AuthorizedRequest, name: str | None) -> bool:
+    return name is None or _may_be_shown(authorized, name)
+
+
+def _add(response: Any, topics: list[MetadataResponseTopic]) -> None:
+    response.topics = [*response.topics, *topics]
+
+
+def _may_be_shown(authorized: AuthorizedRequest, name: str) -> bool:
+    access, call, request = authorized.access, authorized.call, authorized.request
+    if not access.may(Operation.DESCRIBE, TOPIC, name):
+        return False
+    creates = call.version < 4 or request.allow_auto_topic_creation
+    if not creates or call.cluster.topics.get(name) is not None:
+        return True
+    if not call.node.settings.get_bool("auto.create.topics.enable"):
+        return True
+    return access.may_cluster(Operation.CREATE, noted=False) or access.may(Operation.CREATE, TOPIC, name)
+
+
+def _show_operations(authorized: AuthorizedRequest, response: Any) -> None:
+    """Put what the client may do in the place of all that there is (AU-14)."""
+    request, access = authorized.request, authorized.access
+    if response.error_code:  # the whole request was invalid
+        return
+    if request.include_topic_authorized_operations:
+        for topic in response.topics:
+            is_known = topic.error_code != _REFUSED and topic.name is not None
+            topic.topic_authorized_operations = access.operations(TOPIC, topic.name) if is_known else _NOT_ASKED
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = cluster_operations(authorized)
+
+
+def cluster_operations(authorized: AuthorizedRequest) -> int:
+    """What the client may do with the cluster, 0 if it may not describe it."""
+    access = authorized.access
+    return access.operations(CLUSTER, CLUSTER_NAME) if access.may_cluster(Operation.DESCRIBE) else 0
+
+
+def show_cluster_operations(authorized: AuthorizedRequest) -> None:
+    """DescribeCluster needs nothing; it shows what the client may do if it is asked."""
+
+    def finish(response: Any) -> None:
+        if not response.error_code:
+            response.cluster_authorized_operations = cluster_operations(authorized)
+
+    if authorized.request.include_cluster_authorized_operations:
+        authorized.finish_with(finish)
+
+
+def describe_allowed(authorized: AuthorizedRequest) -> None:
+    """DescribeTopicPartitions: DESCRIBE on each topic; in a list of all, others are left out (TP)."""
+    request, access, topics = authorized.request, authorized.access, authorized.call.cluster.topics
+    cursor = request.cursor
+    wants_all = not request.topics
+    names = sorted(dict.fromkeys([topic.name for topic in (topics if wants_all else request.topics)]))
+    if cursor is not None and (cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names)):
+        return
+    names = [name for name in names if cursor is None or name >= cursor.topic_name]
+    refused, shown = parted(names, lambda name: not access.may(Operation.DESCRIBE, TOPIC, name))
+    if wants_all:
+        refused = []
+    if cursor is not None and cursor.topic_name not in shown:
+        request = with_fields(request, cursor=None)
+    authorized.request = with_fields(request, topics=[TopicRequest(name=name) for name in shown])
+
+    def finish(response: Any) -> None:
+        for topic in response.topics:
+            topic.topic_authorized_operations = access.operations(TOPIC, topic.name)
+        response.topics = [
+            *response.topics,
+            *[DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name) for name in refused],
+        ]
+
+    authorized.finish_with(finish)
+    if not shown:
+        authorized.answer_at_once(next_cursor=None)

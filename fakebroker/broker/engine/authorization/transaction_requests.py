@@ -1,0 +1,78 @@
+"""Checks of requests about producers and transactions."""
+
+from typing import Any
+
+from fakebroker.broker.apis import add_partitions_to_txn
+from fakebroker.broker.core.security.acls import Operation, ResourceType
+from fakebroker.broker.core.topics import INTERNAL_TOPICS
+from fakebroker.broker.engine.authorization.authorized_request import CODES, AuthorizedRequest
+
+TOPIC, TRANSACTIONAL_ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
+_FIRST_OF_BROKERS = 4
+
+
+def check_producer(authorized: AuthorizedRequest) -> None:
+    """InitProducerId: WRITE on the transactional id; without one IDEMPOTENT_WRITE, or WRITE on some topic."""
+    request, access = authorized.request, authorized.access
+    if request.transactional_id is not None:
+        allowed = access.may(Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
+        if allowed and getattr(request, "enable_2pc", False):
+            allowed = access.may(Operation.TWO_PHASE_COMMIT, TRANSACTIONAL_ID, request.transactional_id)
+        if not allowed:
+            authorized.refuse(TRANSACTIONAL_ID)
+        return
+    if access.may_somewhere(Operation.WRITE, TOPIC):
+        return
+    if not access.may_cluster(Operation.IDEMPOTENT_WRITE):
+        authorized.refuse(ResourceType.CLUSTER)
+
+
+def add_allowed(authorized: AuthorizedRequest) -> None:
+    """AddPartitionsToTxn: WRITE on the transactional id and on each topic; of brokers (v4) CLUSTER_ACTION."""
+    request, access = authorized.request, authorized.access
+    if authorized.route.version >= _FIRST_OF_BROKERS:
+        if not access.may_cluster(Operation.CLUSTER_ACTION):
+            authorized.refuse(ResourceType.CLUSTER)
+        return
+    if not access.may(Operation.WRITE, TRANSACTIONAL_ID, request.v3_and_below_transactional_id):
+        authorized.refuse(TRANSACTIONAL_ID)
+        return
+    names = [each.name for each in request.v3_and_below_topics if each.name not in INTERNAL_TOPICS]
+    denied = frozenset(name for name in names if not access.may(Operation.WRITE, TOPIC, name))
+    if denied:
+        authorized.answer = add_partitions_to_txn.refused_response(authorized.call, request, denied)
+
+
+def check_markers(authorized: AuthorizedRequest) -> None:
+    """WriteTxnMarkers: ALTER or CLUSTER_ACTION on the cluster."""
+    access = authorized.access
+    is_alter = access.may_cluster(Operation.ALTER, noted=False)
+    if not is_alter and not access.may_cluster(Operation.CLUSTER_ACTION):
+        authorized.refuse(ResourceType.CLUSTER)
+
+
+def show_allowed_topics(authorized: AuthorizedRequest) -> None:
+    """DescribeTransactions: topics that the client may not describe are left out."""
+    access = authorized.access
+
+    def finish(response: Any) -> None:
+        for state in response.transaction_states:
+            if state.error_code == CODES[TRANSACTIONAL_ID]:
+                continue
+            state.topics = [each for each in state.topics if access.may(Operation.DESCRIBE, TOPIC, each.topic)]
+
+    authorized.finish_with(finish)
+
+
+def list_allowed(authorized: AuthorizedRequest) -> None:
+    """ListTransactions: transactional ids that the client may not describe are left out."""
+    access = authorized.access
+
+    def finish(response: Any) -> None:
+        response.transaction_states = [
+            each
+            for each in response.transaction_states
+            if access.may(Operation.DESCRIBE, TRANSACTIONAL_ID, each.transactional_id, noted=False)
+        ]
+
+    authorized.finish_with(finish)

@@ -1,0 +1,292 @@
+"""From an API key and version to the functions that read, answer and write it; made when first asked for."""
+
+from collections.abc import Callable, Generator, Mapping
+from copy import copy
+from enum import IntEnum
+from functools import partial
+from typing import Any, cast
+
+from fakebroker.broker.apis import dialects, handlers
+from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.engine.error_response import error_response
+from fakebroker.broker.engine.feature_gates import FEATURES, gate
+from fakebroker.broker.engine.unserved import MISSING
+from fakebroker.broker.release import Release
+from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
+from fakebroker.protocol.listeners import Listener
+from fakebroker.protocol.schema import Place
+from fakebroker.protocol.schema.emit_locate import has_records, has_varying_bytes
+from fakebroker.protocol.wire.dialects import Overlay, overlays_of, versions_with
+from fakebroker.protocol.wire.frame import has_tagged_request_header, has_tagged_response_header
+from fakebroker.protocol.wire.registry import APIS, Api
+
+EncodeSteps = Generator[None, None, list[bytes]]
+DecodeSteps = Generator[None, None, tuple[Any, int]]
+
+JOIN_GROUP = 11  # its leader is told what all members sent
+API_VERSIONS = 18
+
+
+class Route:
+    """How one version of one API is served on one listener: bare functions, called once per request.
+
+    `decode` may raise anything; `explain` then says what was wrong with the bytes.
+    """
+
+    __slots__ = (
+        "_decode_in_steps",
+        "_encode_in_steps",
+        "_locate",
+        "_of_long_frames",
+        "again",
+        "api_key",
+        "decode",
+        "encode",
+        "error_response",
+        "handle",
+        "has_records",
+        "has_tagged_answer",
+        "has_tagged_header",
+        "has_varying_bytes",
+        "is_loaded",
+        "name",
+        "request",
+        "response",
+        "version",
+    )
+
+    def __init__(self, api: Api | Overlay, version: int, module: Any, body_version: int | None = None) -> None:
+        """`body_version`: as what the bodies are read and written, if not as the `version` in the header."""
+        request, response = api.request, api.response
+        body_version = version if body_version is None else body_version
+        self.api_key = api.key
+        self.version = version
+        self.name = api.name
+        self.request = request
+        self.response = response
+        self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(body_version)
+        self.has_records = has_records(response)
+        make: Any = response.piecer if self.has_records or api.key == JOIN_GROUP else response.encoder
+        self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # pieces, where an answer may be large
+        self.handle: Callable[[Call, Any], Any] = module.handle
+        self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
+            module, "error_response", partial(error_response, response)
+        )
+        # What makes the next requests like one cheap (`Lanes`); None where the API has nothing of the kind.
+        self.again: Callable[[Call, Any, Any], Again | None] | None = getattr(module, "again", None)
+        self.has_varying_bytes = self.again is not None and has_varying_bytes(request, body_version)
+        self._locate: Callable[[bytes, int], list[Place]] | None = None
+        self.is_loaded = not isinstance(module, _Unloadable)
+        self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
+        self._decode_in_steps: Callable[[bytes, int], DecodeSteps] | None = None
+        self._of_long_frames: Route | None = None
+        self.has_tagged_header = has_tagged_request_header(api.key, version)
+        self.has_tagged_answer = has_tagged_response_header(api.key, version)
+
+    def of_long_frames(self) -> "Route":
+        """The same for frames that take long to read: what it decodes are the steps in which the request is read."""
+        if self.api_key == API_VERSIONS:  # of a version that we do not have the body is not looked at
+            return self
+        if self._of_long_frames is None:
+            self._of_long_frames = route = copy(self)
+            route.decode = lambda frame, offset: (self._read(frame, offset), offset)
+            route.handle, route.again = self._handle_when_read, None
+        return self._of_long_frames
+
+    def with_handler(self, handle: Callable[[Call, Any], Any]) -> "Route":
+        """The same with another handler; all its requests go the general way."""
+        route = copy(self)
+        route.handle, route.again, route._of_long_frames = handle, None, None
+        return route
+
+    def locate(self, frame: bytes, offset: int) -> list[Place]:
+        """Where the varying fields of a request stand whose body begins at `offset`. It was decoded before."""
+        if self._locate is None:
+            self._locate = self.request.locator(self.version)
+        return self._locate(frame, offset)
+
+    def _handle_when_read(self, call: Call, steps: Any) -> None:
+        connection: Any = call.connection
+        connection.read(call, steps, self.handle)
+
+    def _read(self, frame: bytes, offset: int) -> Generator[None, None, Any]:
+        """The request in a frame, in steps. Raises CloseConnection saying what is wrong with the bytes."""
+        from fakebroker.protocol.schema.codec_errors import decode_failure
+
+        if self._decode_in_steps is None:
+            self._decode_in_steps = self.request.stepwise_decoder(self.version)
+        try:
+            request, _ = yield from self._decode_in_steps(frame, offset)
+        except Exception as error:
+            raise CloseConnection(str(decode_failure(self.request, self.version, frame, error))) from None
+        return request
+
+    def encode_in_steps(self, response: Any) -> EncodeSteps:
+        """The pieces of a long answer. One with records is in few pieces, and made at once."""
+        if self.has_records:
+            return _at_once(cast("list[bytes]", self.encode(response)))
+        if self._encode_in_steps is None:
+            self._encode_in_steps = self.response.stepwise_encoder(self.version)
+        return self._encode_in_steps(response)
+
+    def explain(self, frame: bytes, offset: int, error: Exception) -> str:
+        """What is wrong with a body that `decode` raised `error` for."""
+        try:
+            self.request.decode(frame, self.version, offset)
+        except WireError as explained:
+            return str(explained)
+        return f"{self}: {error!r}"
+
+    def fault_of(self, response: Any, error: Exception) -> Exception:
+        """What `error` means, which was raised when `response` was written: AnswerTooLong if that was too long."""
+        from fakebroker.protocol.schema.codec_errors import has_long_string
+
+        if has_long_string(type(response), response):
+            return AnswerTooLong(f"{self}: a string in the answer is too long to be written")
+        return error
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"
+
+
+def _at_once(pieces: list[bytes]) -> EncodeSteps:
+    return pieces
+    yield  # makes it a generator
+
+
+Alteration = Callable[[Route], Route]
+
+
+class Layer(IntEnum):
+    """What may stand between a request and its handler; what comes later here stands nearer to the client."""
+
+    AUTHORIZATION = 1
+    QUOTAS = 2
+    LOGIN = 3  # of one connection (`Dispatcher.find_as`); the others are of all
+    FAULTS = 4
+
+
+class Dispatcher:
+    """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number.
+
+    What it gives may be altered, route by route (`alter_routes`): so faults, quotas and rights cost nothing while there
+    are none.
+    """
+
+    def __init__(self, listener: Listener, release: Release) -> None:
+        self._release = release
+        self.overlays = overlays_of(listener.dialects)
+        listener.versions = versions_with(self.overlays.values(), versions_served(release))
+        self.listener = listener
+        self.routes: dict[int, Route] = {}
+        self._unaltered: dict[int, Route] = {}
+        self._alterations: dict[Layer, Alteration] = {}
+
+    def alter_routes(self, layer: Layer, alter: Alteration | None) -> None:
+        """From the next request on give what `alter` makes of each route; None: the layer leaves them as they are."""
+        if alter is None:
+            self._alterations.pop(layer, None)
+        else:
+            self._alterations[layer] = alter
+        self.routes.clear()  # the same dictionary: a turn that is going on has it in its hands
+
+    def find(self, code: int) -> Route:
+        """The route for a code that `routes` does not have yet. CloseConnection for what is not served (AV-4)."""
+        route = _altered(self._unaltered_route(code), self._alterations)
+        if route.is_loaded:
+            self.routes[code] = route
+        return route
+
+    def find_as(self, code: int, login: Alteration) -> Route:
+        """The route for a code with one more layer, for a connection that logs in; it is not kept."""
+        return _altered(self._unaltered_route(code), self._alterations | {Layer.LOGIN: login})
+
+    def _unaltered_route(self, code: int) -> Route:
+        route = self._unaltered.get(code) or self._new_route(code)
+        if route.is_loaded:
+            self._unaltered[code] = route
+        return route
+
+    def _new_route(self, code: int) -> Route:
+        api_key, version = code >> 16, (code & 0x7FFF) - (code & 0x8000)
+        served = self.listener.versions.get(api_key)
+        if served is None:
+            raise CloseConnection(_why_not(api_key, self._release))
+        lowest, highest = served
+        overlay = self.overlays.get((api_key, version))
+        if overlay is not None:
+            route = Route(overlay, version, _loaded(lambda: dialects.handler(overlay)))
+        elif lowest <= version <= highest:
+            route = Route(APIS[api_key], version, _loaded(lambda: handlers.handler(api_key)))
+            if api_key in FEATURES:
+                gate(route)
+        elif api_key == API_VERSIONS:
+            route = _newer_api_versions(version, served)
+        else:
+            name = APIS[api_key].name
+            raise CloseConnection(f"{name} v{version} is not served here, only v{lowest} to v{highest}")
+        return route
+
+
+def _altered(route: Route, alterations: Mapping[Layer, Alteration]) -> Route:
+    """What all layers make of a route, from the inside out."""
+    for layer in sorted(alterations):
+        route = alterations[layer](route)
+    return route
+
+
+class _Unloadable:
+    """The handler of an API whose module cannot be loaded now: every request is answered with UNKNOWN_SERVER_ERROR."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def handle(self, _call: Call, _request: Any) -> Any:
+        """Raises what loading raised."""
+        raise self.error
+
+
+def _loaded(load: Callable[[], Any]) -> Any:
+    """The module that `load` gives, or what stands in for it: no client is to blame for a file that cannot be read."""
+    try:
+        return load()
+    except Exception as error:
+        return _Unloadable(error)
+
+
+def _why_not(api_key: int, release: Release) -> str:
+    """Why an API is not served, by its name in Kafka."""
+    if api_key in MISSING:
+        name, reason = MISSING[api_key]
+        return f"{name} ({api_key}) is not served here: {reason}"
+    known = APIS.get(api_key)
+    if known is not None:
+        return f"{known.name} ({api_key}) is not served here: Kafka {release.name} does not have it"
+    return f"API key ({api_key}) is not served here: Kafka 4.3 has no such API"
+
+
+def versions_served(release: Release) -> dict[int, tuple[int, int]]:
+    """What a release advertised, cut to what we have."""
+    versions = {}
+    for api_key, (lowest, highest) in release.versions.items():
+        if api_key in handlers.MODULES and api_key in APIS:
+            api = APIS[api_key]
+            if max(lowest, api.min) <= min(highest, api.max):
+                versions[api_key] = (max(lowest, api.min), min(highest, api.max))
+    return versions
+
+
+def _newer_api_versions(version: int, served: tuple[int, int]) -> Route:
+    """ApiVersions of a version we do not have: the body is not looked at, the answer names our range in v0 (AV-6).
+
+    What its header is, `protocol/wire/frame.py` says.
+    """
+    from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+
+    lowest, highest = served
+    entry = ApiVersion(api_key=API_VERSIONS, min_version=lowest, max_version=highest)
+    answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry])
+    route = Route(APIS[API_VERSIONS], version, handlers.handler(API_VERSIONS), body_version=0)
+    route.decode = lambda _frame, offset: (None, offset)
+    route.handle = lambda _call, _request: answer
+    return route

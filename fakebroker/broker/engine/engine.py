@@ -1,0 +1,307 @@
+"""The engine: all connections of all nodes, one history. Bytes and times come in, bytes go out; it reads no clock."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from traceback import format_exception, walk_tb
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.events import ClockMoved
+from fakebroker.broker.engine.connection import LONG_FRAME_BYTES, Connection
+from fakebroker.broker.engine.dispatch import Alteration, Dispatcher, Layer
+from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
+from fakebroker.broker.engine.unserved import Unserved
+from fakebroker.broker.engine.work import Work
+from fakebroker.protocol.errors import AnswerTooLong
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.listeners import Address, Listener, listener_settings
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.security.authorizer import Authorizer
+    from fakebroker.broker.engine.faults.faults import Faults
+    from fakebroker.broker.engine.quotas.throttling import ConnectionQuota, NewConnection, Throttling
+    from fakebroker.broker.engine.security.key_sets import Fetched, KeySets
+
+MOST_ERRORS = 100  # kept
+MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
+
+log = logging.getLogger("fakebroker")
+
+
+class Engine:
+    """A cluster with its listeners. One thread, one driver; times never go back on the monotonic reading."""
+
+    def __init__(
+        self, cluster: "Cluster", listeners: Sequence[Listener], journal: Journal, now: Instant = Instant(0, 0)
+    ) -> None:
+        self.cluster = cluster
+        self.listeners = listeners
+        self.journal = journal
+        journal.topic_name = self._topic_name
+        self.now = now  # of what is being done, or was done last
+        self.connections: dict[int, Connection] = {}
+        self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
+        self._failures: dict[tuple[str, str], tuple[Exception, int]] = {}  # the first of each kind, how many
+        self.unserved = Unserved(self)
+        self.uses_layouts = True  # False, set before clients come, lets all requests go the general way (`Lanes`)
+        self.outbox = cluster.outbox
+        self._timers = cluster.timers
+        self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
+        self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
+        self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
+        self._alterations: dict[Layer, Alteration | None] = {}
+        self._throttling: Throttling | None = None  # made when there are quotas
+        self.connection_quota: ConnectionQuota | None = None  # while addresses have quotas
+        if cluster.authorizer is not None:
+            self.alter_routes(Layer.AUTHORIZATION, _guard_of(cluster.authorizer))
+        self._faults: Faults | None = None  # made when a test asks for it first
+        self._key_sets: KeySets | None = None  # as the faults
+        self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
+        self.works: deque[Work] = deque()
+        self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
+        # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
+        # order in which they got it; None is only there because Python has no ordered set.
+        self.to_flush: dict[Connection, None] = {}
+        self._connection_count = 0
+        self._is_begun = False  # whether the journal has the beginning; one where nothing happens stays empty
+        cluster.log_jobs.start(now)
+        cluster.on_quotas_changed = self._quotas_changed
+        cluster.listener_settings = self._listener_settings
+        if cluster.has_client_quotas:
+            self._quotas_changed()
+
+    def connect(
+        self, listener: Listener, client_host: str, local_address: Address, now: Instant, client_port: int = 0
+    ) -> Connection:
+        """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
+        self.tick(now)
+        self._begin_history()
+        self._connection_count += 1
+        dispatcher = self.dispatchers[self.listeners.index(listener)]
+        peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays, client_port)
+        make: NewConnection = _sasl_connection() if listener.has_sasl else Connection
+        if self.connection_quota is not None:
+            make = self.connection_quota(listener, client_host) or make
+        connection = make(self, listener, peer, local_address, dispatcher)
+        self.connections[peer.connection_id] = connection
+        return connection
+
+    def add_listener(self, listener: Listener) -> None:
+        """Clients may come in at one more place, which the driver adds to `listeners`."""
+        dispatcher = Dispatcher(listener, self.cluster.release)
+        self.dispatchers.append(dispatcher)
+        for layer, alter in self._alterations.items():
+            dispatcher.alter_routes(layer, alter)
+
+    def alter_routes(self, layer: Layer, alter: Alteration | None) -> None:
+        """Have every listener, also those to come, give what `alter` makes of its routes; see `Dispatcher`."""
+        self._alterations[layer] = alter
+        for dispatcher in self.dispatchers:
+            dispatcher.alter_routes(layer, alter)
+
+    def flush(self) -> None:
+        """Let the drivers of all connections in `to_flush` do what there is to do; what comes up meanwhile is next."""
+        connections = self.to_flush
+        if connections:
+            self.to_flush = {}
+            for connection in connections:
+                connection.driver.flush()
+        self.journal.settle()
+
+    def _quotas_changed(self) -> None:
+        """Have what the quotas of the cluster are now."""
+        if self._throttling is None:
+            from fakebroker.broker.engine.quotas.throttling import Throttling
+
+            self._throttling = Throttling(self)
+        self._throttling.install()
+
+    @property
+    def faults(self) -> "Faults":
+        """What a test lets go wrong with requests."""
+        if self._faults is None:
+            from fakebroker.broker.engine.faults.faults import Faults
+
+            self._faults = Faults(self)
+        return self._faults
+
+    @property
+    def key_sets(self) -> "KeySets":
+        """What signed tokens are checked with."""
+        if self._key_sets is None:
+            from fakebroker.broker.engine.security.key_sets import KeySets
+
+            self._key_sets = KeySets(self)
+        return self._key_sets
+
+    # Long work
+
+    def begin(self, work: Work) -> None:
+        """A request turned out to be long."""
+        self.works.append(work)
+        self.on_work()
+
+    def step(self, now: Instant) -> None:
+        """One step of the work that has waited longest. The driver calls it as long as there are `works`."""
+        self.tick(now)
+        work = self.works.popleft()
+        if work.step(now):
+            self.works.append(work)
+        if self.outbox:
+            self.drain()
+
+    def end_works(self, now: Instant) -> None:
+        """All clients are gone, and no driver takes steps any more: do at once what must be finished."""
+        while self.works:
+            self.step(now)
+
+    # Time
+
+    def next_deadline(self) -> tuple[int | None, int | None]:
+        """When something is due next: on the wall reading, and on the monotonic one."""
+        timers = self._timers
+        return timers.wall.next_due_ms(), timers.mono.next_due_ms()
+
+    def next_wakeup_hint(self) -> tuple[int, int]:
+        """When to `tick` next, as `next_deadline`, but free of cost: it may be too early, and NEVER_MS is never."""
+        return self._timers.wall.earliest_ms, self._timers.mono.earliest_ms
+
+    def tick(self, now: Instant) -> None:
+        """It is `now`: what is due runs. Requests of the same moment come after it."""
+        timers = self._timers
+        if timers.mono.earliest_ms <= now.mono_ms or timers.wall.earliest_ms <= now.wall_ms:
+            self.advance_to(now)
+        self.now = now
+
+    def advance_to(self, target: Instant) -> None:
+        """Let time pass to `target`: everything due on the way runs in due order, each at its own moment.
+
+        The readings may move by different amounts: each goes at the same pace until it reaches its target.
+        """
+        for moment, action in self._timers.pop_due(self.now, target):
+            self.now = moment
+            self.run(action, moment)
+        self.now = target
+
+    def move_clock(self, target: Instant, how: str) -> None:
+        """A test moves the time of day to that of `target`; `how` is for the journal (`ClockMoved`).
+
+        Forwards, what is due on the way runs, as in `advance_to`. Backwards, nothing runs; what is compared with stored
+        times is due when its time comes again, and periodic jobs go on at their pace.
+        """
+        by_ms = target.wall_ms - self.now.wall_ms
+        self._begin_history()
+        self.journal.event(ClockMoved(self.now.wall_ms, target.wall_ms, how), self.now)
+        if by_ms >= 0:
+            self.advance_to(target)
+        else:
+            self.now = target
+            self.cluster.wall_time_went_back(-by_ms, target)
+
+    # What connections need
+
+    def run(self, action: Callable[[Instant], None], now: Instant) -> None:
+        """Run something that is nobody's request; what it raises is kept, what it caused is noted."""
+        try:
+            action(now)
+        except Exception as error:
+            self.failed(error)
+        if self.outbox:
+            self.drain()
+
+    def drain(self) -> None:
+        """Note in the journal what happened in the core."""
+        self._begin_history()
+        for event in self.outbox:
+            self.journal.event(event, self.now)
+        self.outbox.clear()
+
+    def _begin_history(self) -> None:
+        """Before anything else is noted: what broker this is."""
+        if not self._is_begun:
+            self._is_begun = True
+            started = BrokerStarted(self.cluster.release.name, self.cluster.settings.given())
+            self.journal.event(started, self.now)
+
+    def failed(self, error: Exception) -> None:
+        """A bug of ours, or of a function of the test's: logged with its traceback and kept for the test, unless there
+        are too many already. Others of its type by the same lines of code are counted in a note of the first.
+
+        The traceback becomes a note, text that `stop()` shows with the exception: the frames themselves would hold
+        on to the request and all that came of it. An answer too long for the protocol is no bug: it is logged only.
+        """
+        if isinstance(error, AnswerTooLong):
+            log.warning("answered with an error in place of the answer: %s", error)
+            return
+        self.journal.event(InternalError(type(error).__name__, str(error)), self.now)
+        kind = _kind_of(error)
+        first, count = self._failures.get(kind, (None, 0))
+        if first is not None and any(each is first for each in self.errors):
+            self._failures[kind] = first, count + 1
+            first.__notes__[1:] = [f"and {count} more of this kind"]
+            log.error("internal error, as before: %r", error)
+            _drop_frames(error)
+            return
+        log.error("internal error", exc_info=error)
+        trace = "".join(format_exception(error))
+        _drop_frames(error)
+        if len(self.errors) < MOST_ERRORS:
+            error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
+            self.errors.append(error)
+            self._failures[kind] = error, 1
+
+    def _topic_name(self, topic_id: bytes) -> str | None:
+        topic = self.cluster.topics.by_id(topic_id)
+        return None if topic is None else topic.name
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is gone."""
+        self.connections.pop(connection.peer.connection_id, None)
+
+    def _listener_settings(self, node_id: int) -> dict[str, str]:
+        protocols = self.cluster.nodes[node_id].settings.get_str("listener.security.protocol.map")
+        return listener_settings([each for each in self.listeners if each.node_id == node_id], protocols)
+
+    def sibling(self, listener: Listener, node_id: int) -> Listener | None:
+        """The listener of a node that corresponds to `listener`: same name and dialects, same place among such; or
+        None.
+        """
+        if listener.node_id == node_id:
+            return listener
+        alike = [x for x in self.listeners if x.dialects == listener.dialects and x.name == listener.name]
+        place = [x for x in alike if x.node_id == listener.node_id].index(listener)
+        candidates = [x for x in alike if x.node_id == node_id]
+        return candidates[min(place, len(candidates) - 1)] if candidates else None
+
+
+def _guard_of(authorizer: "Authorizer") -> Alteration:
+    """What has an authorizer asked before each handler."""
+    from fakebroker.broker.engine.authorization.guard import guard
+
+    return partial(guard, authorizer)
+
+
+def _fetch_nothing(url: str, then: "Callable[[Fetched], None]") -> None:
+    then(OSError(f"an engine by itself cannot fetch {url}"))
+
+
+def _sasl_connection() -> type[Connection]:
+    """The class of connections that have to log in."""
+    from fakebroker.broker.engine.security.sasl_connection import SaslConnection
+
+    return SaslConnection
+
+
+def _kind_of(error: Exception) -> tuple[str, str]:
+    """The type of an exception, and the lines of code that it came by."""
+    lines = [f"{frame.f_code.co_filename}:{number}" for frame, number in walk_tb(error.__traceback__)]
+    return type(error).__name__, "\n".join(lines)
+
+
+def _drop_frames(error: BaseException) -> None:
+    """Let go of the frames that an exception came through, and of the exceptions that led to it."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    for part in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        _drop_frames(part)

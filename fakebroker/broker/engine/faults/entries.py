@@ -1,0 +1,175 @@
+"""A fault that means some entries of a request only: these get the error, the others are applied and answered as ever.
+
+`mirrors_of` says where an API has error codes in entries. `split` parts the request; `merge` puts the entries with the
+error into the answer to the rest. Requests that change nothing are not parted but asked as a whole (`ASKED_WHOLE`):
+where a list that is empty means everything, or that is kept in a session, what is left would be another request.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.broker.apis import fetch
+from fakebroker.broker.engine.error_response import (
+    ENTRIES,
+    MIRRORS,
+    Mirror,
+    element_of,
+    error_entries,
+    value_of,
+)
+from fakebroker.broker.engine.faults.naming import FETCH, NOTHING, Named, named_by
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.schema.message import made
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
+
+if TYPE_CHECKING:
+    from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.core.topics import Topics
+
+METADATA, OFFSET_FETCH = 3, 9
+ASKED_WHOLE = (FETCH, METADATA, OFFSET_FETCH)
+
+Chosen = Callable[[Named], bool]
+
+
+def mirrors_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
+    """Where the answers of an API have error codes in entries: `of_groups`, in entries that are groups."""
+    if of_groups:
+        return tuple(each for each in MIRRORS.get(api_key, ()) if "group_id" in each.repeated)
+    return ENTRIES.get(api_key) or MIRRORS.get(api_key, ())
+
+
+class Parts:
+    """A request in two: `chosen` is what a fault means, `rest` what it leaves; None if that is nothing."""
+
+    def __init__(self, request: Any, mirrors: tuple[Mirror, ...], is_chosen: Chosen, topics: "Topics") -> None:
+        self.mirrors = mirrors
+        self.chosen: Any = None
+        self.rest: Any = request
+        declaration = type(request)
+        start = named_by(declaration, request, NOTHING, "", topics)
+        for mirror in mirrors:
+            if value_of(declaration, request, mirror.asked.partition(".")[0]):
+                self.chosen, self.rest = _split(declaration, request, mirror, is_chosen, start, topics)
+                break
+
+    def errors(self, response: Any, version: int, code: ErrorCode) -> list[tuple[Mirror, list[Any]]]:
+        """The entries of the answer (of class `response`) for what is chosen."""
+        if response.api_key == FETCH:
+            return [(self.mirrors[0], list(fetch.partition_errors(self.chosen, code)))]
+        return [(each, error_entries(each, response, self.chosen, version, code)) for each in self.mirrors]
+
+
+def _split(declaration: Any, entry: Any, mirror: Mirror, is_chosen: Chosen, named: Named, topics: "Topics") -> Any:
+    """The entry with only what is chosen, and with only what is not; None for one that has nothing left."""
+    return _split_list(declaration, entry, mirror.asked.split("."), mirror.inner, is_chosen, named, topics)
+
+
+def _split_list(
+    declaration: Any, entry: Any, path: list[str], inner: Mirror | None, is_chosen: Chosen, named: Named,
+    topics: "Topics",
+) -> tuple[Any, Any]:  # fmt: skip
+    name, *deeper = path
+    element = element_of(declaration, name)
+    chosen, rest = [], []
+    for each in value_of(declaration, entry, name) or ():
+        here = named_by(element, each, named, name, topics)
+        if deeper:
+            part, other = _split_list(element, each, deeper, inner, is_chosen, here, topics)
+        elif inner:
+            part, other = _split(element, each, inner, is_chosen, here, topics)
+        else:
+            part, other = (each, None) if is_chosen(here) else (None, each)
+        chosen += [] if part is None else [part]
+        rest += [] if other is None else [other]
+    if not chosen:
+        return None, entry
+    return _with(entry, name, chosen), _with(entry, name, rest) if rest else None
+
+
+def _with(entry: Any, name: str, entries: list[Any]) -> Any:
+    changed = copy(entry)
+    setattr(changed, name, entries)
+    return changed
+
+
+def merge(answer: Any, errors: list[tuple[Mirror, list[Any]]]) -> None:
+    """Put entries with an error into an answer, in the place of those that stand for the same."""
+    for mirror, entries in errors:
+        _merge(type(answer), answer, mirror, entries)
+
+
+def _merge(declaration: Any, answer: Any, mirror: Mirror, entries: list[Any]) -> None:
+    element = element_of(declaration, mirror.answered)
+    there = list(getattr(answer, mirror.answered) or ())
+    places = _Places(element, mirror, there)
+    for entry in entries:
+        place = places.of(entry)
+        if place is None:
+            places.append(entry)
+        elif mirror.inner is None:
+            there[place] = entry
+        else:
+            there[place] = copy(there[place])  # the handler may keep its own
+            _merge(element, there[place], mirror.inner, getattr(entry, mirror.inner.answered))
+    setattr(answer, mirror.answered, there)
+
+
+class _Places:
+    """Where the entries of a list stand, found by what they stand for: clients may name a million of them.
+
+    A topic goes by its name or by its id, and the other field is empty: an entry is looked up by the fields it has.
+    """
+
+    def __init__(self, element: Any, mirror: Mirror, there: list[Any]) -> None:
+        self._element = element
+        self._repeated = tuple(mirror.repeated)
+        self._there = there
+        self._by_fields: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
+
+    def of(self, entry: Any) -> int | None:
+        """The place of the first that stands for the same; None: there is none."""
+        values = zip(self._repeated, self._values(entry, self._repeated), strict=True)
+        fields = tuple(field for field, value in values if isinstance(value, int) or any(value or ()))
+        fields = fields or self._repeated  # one that names nothing stands for itself, not for the first
+        places = self._by_fields.get(fields)
+        if places is None:
+            places = self._by_fields[fields] = {}
+            for place, one in enumerate(self._there):
+                places.setdefault(self._values(one, fields), place)
+        return places.get(self._values(entry, fields))
+
+    def append(self, entry: Any) -> None:
+        """Put an entry at the end of the list."""
+        for fields, places in self._by_fields.items():
+            places.setdefault(self._values(entry, fields), len(self._there))
+        self._there.append(entry)
+
+    def _values(self, entry: Any, fields: tuple[str, ...]) -> tuple[Any, ...]:
+        return tuple([value_of(self._element, entry, field) for field in fields])
+
+
+def with_session(call: "Call", request: Any) -> Any:
+    """A Fetch request that names the partitions of its session, too (FS-4); every other request as it is."""
+    if request is None or type(request).api_key != FETCH or not request.session_id or request.session_epoch <= 0:
+        return request
+    session = call.node.fetch_sessions.get(request.session_id)
+    if session is None:
+        return request
+    row = element_of(FetchTopic, "partitions")
+    named = {}
+    for known in session.partitions.values():
+        one = known.fetch
+        named[one.topic_id if any(one.topic_id) else one.topic, one.partition] = (one.topic, one.topic_id)
+    for topic in request.topics:
+        for entry in topic.partitions:
+            named[topic.topic_id if any(topic.topic_id) else topic.topic, entry[0]] = (topic.topic, topic.topic_id)
+    for topic in request.forgotten_topics_data:
+        for index in topic.partitions:
+            named.pop((topic.topic_id if any(topic.topic_id) else topic.topic, index), None)
+    topics = [
+        FetchTopic(topic=name, topic_id=topic_id, partitions=[made(row, {"partition": index})])
+        for (_, index), (name, topic_id) in named.items()
+    ]
+    return _with(request, "topics", topics)

@@ -1,0 +1,187 @@
+"""All faults of an engine, in the order in which they were set, and what they make of a request.
+
+Every fault counts each request that it means (`nth`, `every`), whatever the others do. Delays of several add up, of
+throttle times the longest counts, and every `run` is run. What becomes of the answer (`error`, `action`) only one can
+say: the first that is due; later ones pass that request over, and have no hit.
+"""
+
+from fnmatch import fnmatchcase
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.broker.core.events import FaultHit
+from fakebroker.broker.core.security.principals import ANONYMOUS
+from fakebroker.broker.engine.dispatch import Layer, Route
+from fakebroker.broker.engine.faults.entries import with_session
+from fakebroker.broker.engine.faults.fault import Fault, IncomingRequest
+from fakebroker.broker.engine.faults.faulted_request import FaultedRequest, Plan
+from fakebroker.broker.engine.faults.fields import api_names, version_range
+from fakebroker.broker.engine.faults.naming import nameable, names_of, transactional_ids_of
+from fakebroker.broker.engine.faults.spec import FaultSpec
+from fakebroker.protocol.errors import InvalidArgument, UnknownThing
+from fakebroker.protocol.listeners import PLAINTEXT
+from fakebroker.protocol.wire.registry import APIS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.engine.engine import Engine
+
+
+class Faults:
+    """The faults of one engine."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+        self._faults: list[Fault] = []
+        self._count = 0  # of all faults ever
+
+    def __iter__(self) -> "Iterator[Fault]":
+        return iter(tuple(self._faults))
+
+    def __len__(self) -> int:
+        return len(self._faults)
+
+    def add(self, spec: FaultSpec) -> Fault:
+        """Set a fault, after those that are set. Raises InvalidArgument for what does not exist here."""
+        keys = self._api_keys(spec)
+        _check_nameable(spec, keys)
+        _check_throttle(spec, keys)
+        self._check_principal(spec)
+        nodes = self._engine.cluster.nodes
+        if spec.node is not None and spec.node not in nodes:
+            raise UnknownThing("node", spec.node, f"there is no node {spec.node}, only {', '.join(map(str, nodes))}")
+        self._count += 1
+        # A source of its own for each fault: what else happens in the broker does not change whom it hits.
+        random = Random(f"fault {self._count} of seed {self._engine.cluster.seed}")
+        fault = Fault(self._count, spec, keys, random)
+        self._faults.append(fault)
+        self.install()
+        return fault
+
+    def remove(self, fault: Fault) -> None:
+        """Remove a fault; does nothing if it is removed. What becomes of requests that it hit is not changed."""
+        if fault in self._faults:
+            self._faults.remove(fault)
+            self.install()
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._faults.clear()
+        self.install()
+
+    def install(self) -> None:
+        """Have every dispatcher give routes that ask `handle` while there are faults, and its own without any."""
+        self._engine.alter_routes(Layer.FAULTS, self._altered if self._faults else None)
+
+    def _altered(self, route: Route) -> Route:
+        if not any(fault.concerns(route.api_key, route.version) for fault in self._faults):
+            return route
+        return route.with_handler(partial(self._handle, route))
+
+    def _handle(self, route: Route, call: "Call", request: Any) -> Any:
+        """In place of the handler of `route`."""
+        connection: Any = call.connection
+        plan = None if connection.is_gone else self._judge(route, call, request)
+        if plan is None:
+            return route.handle(call, request)
+        FaultedRequest(self._engine, route, call, request, plan).begin()
+        return None
+
+    def _judge(self, route: Route, call: "Call", request: Any) -> Plan | None:
+        """What the faults make of a request; None: nothing."""
+        connection: Any = call.connection
+        correlation_id = int.from_bytes(connection.head[:4], "big", signed=True)
+        incoming = IncomingRequest(
+            route.name,
+            route.version,
+            call.client_id,
+            call.node.id,
+            connection.peer.connection_id,
+            correlation_id,
+            request,
+            str(call.principal),
+        )
+        plan = Plan(incoming)
+        for fault in self._due(route, call, incoming):
+            if fault.spec.decides and plan.deciding is not None:
+                continue
+            fault.hits += 1
+            plan.add(fault)
+            hit = FaultHit(
+                fault.fault_id,
+                str(fault.spec),
+                incoming.node_id,
+                incoming.connection_id,
+                incoming.client_id,
+                incoming.api,
+                incoming.version,
+                correlation_id,
+            )
+            self._engine.journal.event(hit, self._engine.now)
+        return plan if plan.hits else None
+
+    def _due(self, route: Route, call: "Call", incoming: IncomingRequest) -> list[Fault]:
+        """The faults that mean the request, and whose turn it is."""
+        concerned = [fault for fault in self._faults if fault.concerns(route.api_key, route.version)]
+        named = list(names_of(with_session(call, incoming.message), call.cluster.topics))
+        transactional_ids = transactional_ids_of(incoming.message)
+        due = []
+        for fault in concerned:
+            try:
+                is_meant = fault.means(incoming, named, transactional_ids)
+            except Exception as error:  # of the test's function
+                self._engine.failed(error)
+                continue
+            if is_meant and fault.is_due():
+                due.append(fault)
+        return due
+
+    def _check_principal(self, spec: FaultSpec) -> None:
+        """Where nobody authenticates, a fault for another than ANONYMOUS would never be hit."""
+        if spec.principal is None or fnmatchcase(str(ANONYMOUS), spec.principal):
+            return
+        if all(listener.protocol in ("", PLAINTEXT) for listener in self._engine.listeners):
+            text = f"principal={spec.principal!r} matches no client: without authentication every client is {ANONYMOUS}"
+            raise InvalidArgument("principal", spec.principal, text)
+
+    def _api_keys(self, spec: FaultSpec) -> tuple[int, ...]:
+        """The keys of the APIs that a fault means. Raises InvalidArgument for a name or version that is not served."""
+        served = {
+            key: versions
+            for dispatcher in self._engine.dispatchers
+            for key, versions in sorted(dispatcher.listener.versions.items())
+        }
+        by_name = {APIS[key].name: key for key in served}
+        keys = [by_name[name] for name in api_names("api", spec.api or "*", by_name, here=" served here")]
+        if spec.version is not None:
+            first, last = version_range(spec.version)
+            ranges = {key: served[key] for key in keys}
+            keys = [key for key, (lowest, highest) in ranges.items() if first <= highest and lowest <= last]
+            if not keys:
+                have = ", ".join(f"{APIS[key].name} v{low} to v{high}" for key, (low, high) in ranges.items())
+                raise InvalidArgument("version", spec.version, f"no version {spec.version} is served here: {have}")
+        return tuple(keys)
+
+
+def _check_nameable(spec: FaultSpec, keys: tuple[int, ...]) -> None:
+    """A fault that matches by something that no request it means can name would never be hit."""
+    for field in ("group", "topic", "partition", "transactional_id"):
+        value = getattr(spec, field)
+        if value is not None and not any(getattr(nameable(APIS[key].request), field) for key in keys):
+            able = [api.name for _, api in sorted(APIS.items()) if getattr(nameable(api.request), field)]
+            text = f"requests of {spec.api} name no {field}; those of {', '.join(able)} do"
+            raise InvalidArgument(field, value, text)
+
+
+def _check_throttle(spec: FaultSpec, keys: tuple[int, ...]) -> None:
+    if spec.throttle_ms is not None and not any(has_throttle_time(APIS[key].response) for key in keys):
+        text = f"answers to {spec.api} have no throttle time"
+        raise InvalidArgument("throttle_ms", spec.throttle_ms, text)
+
+
+def has_throttle_time(response: Any) -> bool:
+    """Whether an answer tells the client for how long it is throttled, in some version."""
+    return any(field.name == "throttle_time_ms" for field in response.fields)

@@ -1,0 +1,55 @@
+"""APIs that are there only while a feature of the cluster is on (CGH-1, UF-3)."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from fakebroker.broker.apis.call import Again, Call
+from fakebroker.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.dispatch import Route
+
+_GROUP, _SHARE, _STREAMS = "group.version", "share.version", "streams.version"
+FEATURES: Final = {
+    68: _GROUP,
+    69: _GROUP,
+    76: _SHARE,
+    77: _SHARE,
+    78: _SHARE,
+    79: _SHARE,
+    88: _STREAMS,
+    89: _STREAMS,
+    90: _SHARE,
+    91: _SHARE,
+    92: _SHARE,
+}
+_WITH_TEXT: Final = (91, 92)  # what Kafka's answers say beside the code
+
+
+def gate(route: "Route") -> "Route":
+    """Let a route answer UNSUPPORTED_VERSION while its feature is at level 0; returns it.
+
+    Nothing of the request is looked at then, as in Kafka.
+    """
+    feature, handle, again = FEATURES[route.api_key], route.handle, route.again
+
+    def gated(call: Call, request: Any) -> Any:
+        return _refusal(route, request) if call.cluster.features.is_off(feature) else handle(call, request)
+
+    def gated_again(call: Call, request: Any, response: Any) -> Again | None:
+        assert again is not None
+        answer = again(call, request, response)
+        if answer is None:
+            return None
+        return lambda call, values: None if call.cluster.features.is_off(feature) else answer(call, values)
+
+    route.handle = gated
+    if again is not None:
+        route.again = gated_again
+    return route
+
+
+def _refusal(route: "Route", request: Any) -> Any:
+    response = route.error_response(request, route.version, ErrorCode.UNSUPPORTED_VERSION)
+    if route.api_key in _WITH_TEXT:
+        response.error_message = "the feature is off"
+    return response

@@ -1,0 +1,56 @@
+"""A throttled client is answered, and then its connection is not read for a time: Kafka mutes the channel (KIP-219)."""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.node import NodeState
+from fakebroker.broker.engine.closed_connection import ClosedConnection
+from fakebroker.broker.engine.connection_state import ENDED
+from fakebroker.broker.engine.failed_request import send_reply
+from fakebroker.broker.engine.interposed_request import InterposedRequest
+from fakebroker.protocol.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.engine.connection import Connection
+    from fakebroker.protocol.schema import Message
+
+
+def answer_and_mute(
+    connection: "Connection | ClosedConnection | InterposedRequest",
+    call: "Call",
+    response: "Message | None",
+    mute_ms: int,
+) -> None:
+    """Answer the request in work, and take up the next after `mute_ms`: until then it counts as parked.
+
+    Args:
+        connection: What `call` has as its connection; whoever is interposed has the answer first.
+        call: The request in work.
+        response: Its answer, None if it gets none.
+        mute_ms: How long nothing is read, in milliseconds of the monotonic reading; while its node is frozen longer.
+    """
+    if isinstance(connection, InterposedRequest):
+        connection.answer_and_mute(call, response, mute_ms)
+    elif isinstance(connection, ClosedConnection) or connection.state in ENDED or connection.route is None:
+        connection.answer(call, response)  # for nobody
+    else:
+        send_reply(connection, connection.route, response)
+        _mute(connection, call, mute_ms)
+
+
+def _mute(connection: "Connection", call: "Call", mute_ms: int) -> None:
+    node = call.node
+
+    def unmute(now: Instant) -> None:
+        if node.state is NodeState.FROZEN:
+            node.run_when_thawed(deadline, now)
+        else:
+            connection.is_muted = False
+            connection.finish(call)
+
+    connection.is_muted = True
+    deadline = Deadline(unmute, owner=connection)
+    connection.engine.cluster.timers.mono.arm(deadline, connection.engine.now.mono_ms + mute_ms)
+    call.on_close(lambda _now: deadline.end())
+    connection.engine.to_flush[connection] = None  # the answer is made

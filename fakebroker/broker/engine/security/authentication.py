@@ -1,0 +1,236 @@
+"""A connection logs in: which requests may come when, and what each is answered (SA-1..SA-9, KIP-152, KIP-368).
+
+BEFORE     ApiVersions -> ASKED, SaslHandshake -> LOGGING_IN or RAW; anything else closes
+ASKED      SaslHandshake; anything else closes
+LOGGING_IN SaslAuthenticate (v1 handshake) until the mechanism is content -> DONE; anything else: 34, closed
+RAW        bare messages with a length (v0 handshake) -> DONE
+DONE       requests as on any connection; if sessions end, SaslHandshake -> LOGGING_IN, and after the end it closes
+REFUSED    nothing is read any more; the answer is sent after `connection.failed.authentication.delay.ms`
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.events import ClientLogin
+from fakebroker.broker.core.security.mechanisms import AuthenticationFailed, Login, Mechanism
+from fakebroker.broker.core.security.principals import Principal
+from fakebroker.broker.engine.dispatch import Route
+from fakebroker.broker.engine.security.logins import Logins, enabled_mechanisms
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from fakebroker.protocol.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.security.sasl_connection import SaslConnection
+    from fakebroker.protocol.schema import Message
+
+SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
+DELAY = "connection.failed.authentication.delay.ms"
+SESSION = "connections.max.reauth.ms"
+MOST_CHARACTERS = 200  # of what a client says, in the journal
+SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refused
+
+
+class LoginState(Enum):
+    """How far a connection has logged in."""
+
+    BEFORE = "nothing has come"
+    ASKED = "the client asked for ApiVersions"
+    LOGGING_IN = "a mechanism was chosen; its messages come as SaslAuthenticate"
+    RAW = "a mechanism was chosen by SaslHandshake v0; its messages come bare"
+    DONE = "the client has logged in"
+    REFUSED = "the login failed; the connection closes"
+
+
+BEFORE, ASKED, LOGGING_IN, RAW, DONE, REFUSED = LoginState
+
+
+class OtherMechanism:
+    """In the place of a mechanism when a client wants to log in again by another than before: that is refused."""
+
+    login: Login | None = None
+    claimed = refusal = ""
+
+    def answer_to(self, _message: bytes) -> bytes:
+        """Raises AuthenticationFailed, whatever comes."""
+        raise AuthenticationFailed("the mechanism must not change during re-authentication")
+
+
+class Authentication:
+    """The login of one connection; `finish` of the connection is called when it has succeeded."""
+
+    def __init__(self, connection: "SaslConnection") -> None:
+        self.state = BEFORE
+        self._connection = connection
+        self._logins = Logins(connection.engine, connection.listener)
+        self._mechanism: Mechanism | None = None
+        self._mechanism_name = ""
+        self._principal: Principal | None = None  # once it has logged in
+        self._client_id: str | None = None  # of the handshake, for the journal: bare messages have none
+        self._began_ms = 0  # the session, by the monotonic reading, as is the next
+        self._session_ends_ms: int | None = None  # None: never
+
+    def altered(self, route: Route) -> Route:
+        """A route as it is while the connection logs in."""
+        return route.with_handler(partial(self._handle, route))
+
+    def _handle(self, route: Route, call: Call, request: Any) -> "Message | None":
+        if self.state is DONE:
+            return self._handle_in_session(route, call, request)
+        if self.state in (BEFORE, ASKED):
+            return self._handle_first(route, call, request)
+        if route.api_key == SASL_AUTHENTICATE and self.state is LOGGING_IN:
+            return self._authenticate(call, request)
+        answer = route.error_response(request, route.version, ErrorCode.ILLEGAL_SASL_STATE)
+        self._refuse(call, f"{route} while the client logs in", partial(call.reply, answer))
+        return None
+
+    def _handle_in_session(self, route: Route, call: Call, request: Any) -> "Message | None":
+        """The client has logged in. It may do so again if sessions end, and has to before its session does (SA-9)."""
+        ends_ms, now_ms = self._session_ends_ms, call.now.mono_ms
+        if ends_ms is not None:
+            may_renew = call.version > 0 and now_ms - self._began_ms >= SHORTEST_SESSION_MS
+            if route.api_key == SASL_HANDSHAKE and may_renew:
+                return self._shake_hands(call, request)
+            if now_ms >= ends_ms:
+                self._note("session expired", "the client has not logged in again")
+                raise CloseConnection("the session has expired, and the client has not logged in again")
+        return route.handle(call, request)  # type: ignore[no-any-return]
+
+    def _handle_first(self, route: Route, call: Call, request: Any) -> "Message | None":
+        if route.api_key == SASL_HANDSHAKE:
+            return self._shake_hands(call, request)
+        if route.api_key != API_VERSIONS or self.state is ASKED:
+            raise CloseConnection("the client has to log in first, by SaslHandshake")
+        response: Message = route.handle(call, request)
+        if not getattr(response, "error_code", ErrorCode.NONE):  # one that is refused does not count (SA-6)
+            self.state = ASKED
+        return response
+
+    def _shake_hands(self, call: Call, request: SaslHandshakeRequest) -> SaslHandshakeResponse | None:
+        """Choose a mechanism (SA-2, SA-7)."""
+        self._client_id = call.client_id
+        enabled = enabled_mechanisms(self._logins.settings, call.listener)
+        name = request.mechanism
+        if name not in enabled:
+            refusal = SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
+            self.state = REFUSED
+            why = f"the mechanism {name[:MOST_CHARACTERS]!r} is not enabled, only {', '.join(enabled)}"
+            self._note("refused", why)
+            call.reply(refusal)
+            call.close(why)
+            return None
+        url = self._logins.jwks_url(name)
+        if not url:
+            self._begin(call, name)
+            return SaslHandshakeResponse(mechanisms=enabled)
+
+        def begin() -> None:
+            self._begin(call, name)
+            call.reply(SaslHandshakeResponse(mechanisms=enabled))
+
+        self._connection.engine.key_sets.when_fetched(url, self._logins.refresh_ms(), begin)
+        return None
+
+    def _begin(self, call: Call, mechanism: str) -> None:
+        """The messages of a mechanism that is enabled come now."""
+        if self._principal is not None and mechanism != self._mechanism_name:
+            self._mechanism = OtherMechanism()
+        else:
+            self._mechanism_name, self._mechanism = mechanism, self._logins.begin(mechanism)
+        self.state = LOGGING_IN if call.version else RAW
+        if self.state is RAW:
+            self._connection.expect_bare_messages()
+
+    def _authenticate(self, call: Call, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse | None:
+        assert self._mechanism is not None
+        try:
+            answer = self._answer(self._mechanism, bytes(request.auth_bytes))
+            login = self._mechanism.login
+            if login is not None and self._principal not in (None, login.principal):
+                raise AuthenticationFailed("Cannot change principals during re-authentication")
+        except AuthenticationFailed as failure:
+            refusal = SaslAuthenticateResponse(
+                error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failure)
+            )
+            self._refuse(call, failure.why, partial(call.reply, refusal))
+            return None
+        lifetime_ms = 0 if login is None else self._finish(login, call.now)
+        return SaslAuthenticateResponse(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime_ms)
+
+    def _answer(self, mechanism: Mechanism, message: bytes) -> bytes:
+        """The mechanism's answer. A refusal is noted as soon as it is known: some clients hear it and hang up."""
+        answer = mechanism.answer_to(message)
+        if mechanism.refusal:
+            self._note("refused", mechanism.refusal)
+        return answer
+
+    def answer_to_raw(self, message: bytes, now: Instant) -> bytes | None:
+        """What a bare message is answered (RAW); None: nothing, and the connection closes after the delay."""
+        assert self._mechanism is not None
+        try:
+            answer = self._answer(self._mechanism, message)
+        except AuthenticationFailed as failure:
+            self._close_later(failure.why, lambda: None, now)
+            return None
+        if self._mechanism.login is not None:
+            self._finish(self._mechanism.login, now)
+        return answer
+
+    def _finish(self, login: Login, now: Instant) -> int:
+        """The client has logged in. Returns how long that is valid, in milliseconds; 0: for ever.
+
+        Only `connections.max.reauth.ms` makes sessions end; without it a token's end is told, and no more.
+        """
+        lifetimes = [] if login.ends_ms is None else [max(0, login.ends_ms - now.wall_ms)]
+        longest = self._logins.setting(SESSION, self._mechanism_name)
+        if isinstance(longest, int) and longest > 0:
+            lifetimes.append(longest)
+            self._session_ends_ms = now.mono_ms + min(lifetimes)
+        self.state, self._mechanism, self._began_ms = DONE, None, now.mono_ms
+        what = "logged in" if self._principal is None else "logged in again"
+        self._principal = login.principal
+        self._note(what)
+        self._connection.logged_in(login.principal, has_session=self._session_ends_ms is not None)
+        return min(lifetimes, default=0)
+
+    def _refuse(self, call: Call, reason: str, answer: Callable[[], None]) -> None:
+        """Answer later, and then close: whoever tries passwords has to wait (SA-4)."""
+        deadline = self._close_later(reason, answer, call.now)
+        call.on_close(lambda _now: deadline.end())
+
+    def _close_later(self, reason: str, answer: Callable[[], None], now: Instant) -> Deadline:
+        reason = reason[: 2 * MOST_CHARACTERS]
+        if self._mechanism is None or not self._mechanism.refusal:
+            self._note("refused", reason)
+        self.state, self._mechanism = REFUSED, None
+        connection = self._connection
+
+        def close(_now: Instant) -> None:
+            answer()
+            connection.fail(f"authentication failed: {reason}")
+
+        deadline = Deadline(close, connection)
+        connection.engine.cluster.timers.mono.arm(deadline, now.mono_ms + self._logins.settings.get_int(DELAY))
+        return deadline
+
+    def _note(self, what: str, reason: str = "") -> None:
+        """Tell the journal; of what the client says no more than its beginning."""
+        peer, claimed = self._connection.peer, "" if self._mechanism is None else self._mechanism.claimed
+        who = str(self._principal or (Principal(claimed) if claimed else ""))
+        event = ClientLogin(
+            peer.node_id,
+            peer.connection_id,
+            self._client_id,
+            self._mechanism_name,
+            who[:MOST_CHARACTERS],
+            what,
+            reason[: 2 * MOST_CHARACTERS],
+        )
+        engine = self._connection.engine
+        engine.journal.event(event, engine.now)

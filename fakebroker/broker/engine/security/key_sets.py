@@ -1,0 +1,105 @@
+"""The key sets that signed tokens are checked with: fetched from their URLs when they are needed first, and again.
+
+Kafka fetches them when it starts, every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and in the background when a token
+names a key that it does not know: that login is refused, the next finds the new key. Here the first login waits for
+the fetch in place of the start, so that the test's authority may be started after the broker.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.security.signed_tokens import KeySet, TokenRules, UnknownKey, signed_login
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.security.mechanisms import Login
+    from fakebroker.broker.engine.engine import Engine
+
+Fetched = bytes | Exception
+Fetch = Callable[[str, Callable[[Fetched], None]], None]
+"""Gets what a URL gives, and calls back on the engine's thread, at once or later, with it or with what was wrong."""
+
+FETCH_AGAIN_MS = 60_000  # at the earliest, because of one unknown key
+MOST_MISSED = 100  # unknown keys that are remembered
+RETRY_MS = (
+    10_000  # after a fetch that failed, where old keys are there: logins do not all wait for a server that is gone
+)
+
+
+class FetchedKeys:
+    """The keys behind one URL."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.keys = KeySet([])
+        self.failure = ""  # what was wrong with the last fetch
+        self.fetched_ms: int | None = None  # when the keys came, by the monotonic reading; so are the next
+        self.failed_ms: int | None = None  # when a fetch failed, after the last that did not
+        self.missed_ms: dict[str, int] = {}  # when a key id was unknown that led to a fetch
+        self.waiting: list[Callable[[], None]] = []
+        self.is_fetching = False
+
+
+class KeySets:
+    """All key sets of one engine."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+        self._by_url: dict[str, FetchedKeys] = {}
+
+    def when_fetched(self, url: str, refresh_ms: int, then: Callable[[], None]) -> None:
+        """Call `then` when the keys are there that a login may be checked with, or cannot be had: often at once."""
+        keys = self._by_url.setdefault(url, FetchedKeys(url))
+        is_fresh = keys.fetched_ms is not None and self._now_ms - keys.fetched_ms < refresh_ms
+        has_just_failed = keys.failed_ms is not None and self._now_ms - keys.failed_ms < RETRY_MS
+        if is_fresh or (keys.fetched_ms is not None and has_just_failed):
+            then()
+            return
+        keys.waiting.append(then)
+        self._fetch(keys)
+
+    def login(self, url: str, token: str, rules: TokenRules, wall_ms: int) -> "Login":
+        """Whom a token is for. Raises InvalidToken; one with an unknown key has the keys fetched anew after that."""
+        keys = self._by_url.get(url)
+        if keys is None or keys.fetched_ms is None:
+            from fakebroker.broker.core.security.bearer_tokens import InvalidToken
+
+            failure = "they were not asked for before the login began" if keys is None else keys.failure
+            raise InvalidToken(f"there are no keys from {url}: {failure}")
+        try:
+            return signed_login(token, keys.keys, rules, wall_ms)
+        except UnknownKey as unknown:
+            missed_ms = keys.missed_ms.get(unknown.key_id)
+            if missed_ms is None or self._now_ms - missed_ms >= FETCH_AGAIN_MS:
+                keys.missed_ms = {**_newest(keys.missed_ms), unknown.key_id: self._now_ms}
+                self._fetch(keys)
+            raise
+
+    @property
+    def _now_ms(self) -> int:
+        return self._engine.now.mono_ms
+
+    def _fetch(self, keys: FetchedKeys) -> None:
+        if keys.is_fetching:
+            return
+        keys.is_fetching = True
+        self._engine.fetch(keys.url, lambda fetched: self._take(keys, fetched))
+
+    def _take(self, keys: FetchedKeys, fetched: Fetched) -> None:
+        """What came from the URL. Keys that are there stay if nothing good came."""
+        keys.is_fetching = False
+        try:
+            if isinstance(fetched, Exception):
+                raise fetched
+            keys.keys, keys.fetched_ms = KeySet.parse(fetched), self._now_ms
+            keys.failure, keys.failed_ms = "", None
+        except (OSError, ValueError) as error:
+            keys.failure, keys.failed_ms = str(error) or type(error).__name__, self._now_ms
+        waiting, keys.waiting = keys.waiting, []
+        for then in waiting:
+            then()
+
+
+def _newest(missed_ms: dict[str, int]) -> dict[str, int]:
+    """So many that strangers who make up key ids do not fill the memory."""
+    newest = sorted(missed_ms.items(), key=lambda item: item[1])[-MOST_MISSED:]
+    return dict(newest)

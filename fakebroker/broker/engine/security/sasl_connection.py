@@ -1,0 +1,101 @@
+"""A connection on a listener with SASL: until it has logged in, its frames are taken up one by one."""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.security.principals import ANONYMOUS, Principal
+from fakebroker.broker.engine.connection import Connection
+from fakebroker.broker.engine.connection_state import ENDED, PARKED, SERVING
+from fakebroker.broker.engine.dispatch import Dispatcher, Route
+from fakebroker.broker.engine.journal import Peer
+from fakebroker.broker.engine.security.authentication import DONE, RAW, REFUSED, Authentication
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.listeners import Address, Listener
+from fakebroker.protocol.wire.frame import SMALLEST_FRAME_BYTES
+from fakebroker.protocol.wire.framing import PREFIX_BYTES, FrameReader, with_length
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.engine import Engine
+
+RECEIVE_LIMIT = "sasl.server.max.receive.size"
+
+
+class LoginDispatcher(Dispatcher):
+    """In the place of the listener's dispatcher while a connection logs in: its requests are few, so it keeps none."""
+
+    def __init__(self, dispatcher: Dispatcher, authentication: Authentication) -> None:
+        self.routes = {}
+        self._dispatcher = dispatcher
+        self._authentication = authentication
+
+    def find(self, code: int) -> Route:
+        """The route for a code as it is during a login; faults judge it first. Raises CloseConnection."""
+        return self._dispatcher.find_as(code, self._authentication.altered)
+
+
+class SaslConnection(Connection):
+    """A connection that has to log in. Once it has, it is as any other."""
+
+    def __init__(
+        self, engine: "Engine", listener: Listener, peer: Peer, local_address: Address, dispatcher: Dispatcher
+    ) -> None:
+        super().__init__(engine, listener, peer, local_address, dispatcher)
+        self._authentication = Authentication(self)
+        self._dispatcher_after = dispatcher
+        self._dispatcher = LoginDispatcher(dispatcher, self._authentication)
+        self._input_after = self._input
+        self._input = self._login_input()
+        self._turn = self._login_turn  # type: ignore[method-assign]  # until it has logged in
+
+    def logged_in(self, principal: Principal, has_session: bool) -> None:
+        """A login has succeeded: `principal` is the client, and its next requests go the ordinary way.
+
+        If it `has_session`, which ends, each of them is looked at first.
+        """
+        if self.principal is ANONYMOUS:
+            self._input = self._input_after
+            del self._turn
+        self.principal = principal
+        if not has_session:
+            self._dispatcher = self._dispatcher_after
+
+    def expect_bare_messages(self) -> None:
+        """The next messages have no header, and may be empty: then the mechanism refuses them."""
+        self._input.smallest_bytes = 0
+
+    def _login_input(self) -> FrameReader:
+        """What keeps the bytes of a login; a longer message closes the connection (SA-13)."""
+        limit_bytes = self.engine.cluster.nodes[self.listener.node_id].settings.get_int(RECEIVE_LIMIT)
+        return FrameReader(limit_bytes, SMALLEST_FRAME_BYTES, RECEIVE_LIMIT)
+
+    def _login_turn(self, buffer: bytes, position: int, now: Instant) -> None:
+        """As `_turn`, while the connection logs in: each frame may change how the next is read."""
+        authentication = self._authentication
+        while authentication.state is not DONE and self.state not in ENDED:
+            self.state = SERVING
+            try:
+                stop = position + self._input.whole_bytes(buffer, position)
+            except WireError as error:
+                self.fail(str(error))
+                return
+            if len(buffer) - position < PREFIX_BYTES or stop > len(buffer):
+                break
+            if authentication.state is RAW:
+                self._take_raw(buffer[position + PREFIX_BYTES : stop], now)
+            elif authentication.state is REFUSED:
+                pass  # nobody reads what comes behind a login that failed
+            else:
+                super()._turn(buffer[position:stop], 0, now)
+            position = stop
+            if self.state is PARKED:
+                break
+        if authentication.state is DONE and self.state not in (*ENDED, PARKED):
+            super()._turn(buffer, position, now)
+        else:
+            self._buffer_rest(buffer, position)
+        self.engine.to_flush[self] = None
+
+    def _take_raw(self, message: bytes, now: Instant) -> None:
+        answer = self._authentication.answer_to_raw(message, now)
+        if answer is not None:
+            self.put(with_length(answer))

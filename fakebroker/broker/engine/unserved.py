@@ -1,0 +1,139 @@
+"""What clients ask for in vain: a warning for each client and API, so that nobody waits for ever without a hint.
+
+Most clients read ApiVersions and raise an error of their own for an API that is not listed (librdkafka's admin client
+does for ACLs). One does not: where a release before KIP-848 is simulated, a librdkafka consumer with
+group.protocol=consumer finds its coordinator, drops the new connection when it sees no ConsumerGroupHeartbeat in
+ApiVersions, connects once more and then says nothing, to nobody.
+"""
+
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.engine.journal import Peer
+from fakebroker.broker.engine.printable import printable
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.wire.frame import client_id_of
+from fakebroker.protocol.wire.framing import guess_protocol
+
+if TYPE_CHECKING:
+    from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.engine.engine import Engine
+
+MOST_WARNINGS = 100
+MOST_JUDGED = 100
+SUSPICIOUS_LOOKUPS = 3  # a librdkafka consumer that does nothing makes two
+SILENCE_MS = 3_000  # a client that wants something of its coordinator asks at once
+
+_API_VERSIONS, _METADATA, _FIND_COORDINATOR, _CONSUMER_GROUP_HEARTBEAT = 18, 3, 10, 68
+_ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the client knows that it is of no use
+# Produce may come from another client of the same name; what a consumer asks for when it goes on is not in here.
+_ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
+
+_NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
+_INTERNAL = "it is spoken between brokers and controllers only"
+
+# Every API of Kafka 4.3 that we have no messages for, and why a client does not get it.
+MISSING: dict[int, tuple[str, str]] = {
+    4: ("LeaderAndIsr", _INTERNAL),
+    5: ("StopReplica", _INTERNAL),
+    6: ("UpdateMetadata", _INTERNAL),
+    7: ("ControlledShutdown", _INTERNAL),
+    52: ("Vote", _INTERNAL),
+    53: ("BeginQuorumEpoch", _INTERNAL),
+    54: ("EndQuorumEpoch", _INTERNAL),
+    56: ("AlterPartition", _INTERNAL),
+    58: ("Envelope", _INTERNAL),
+    59: ("FetchSnapshot", _INTERNAL),
+    62: ("BrokerRegistration", _INTERNAL),
+    63: ("BrokerHeartbeat", _INTERNAL),
+    67: ("AllocateProducerIds", _INTERNAL),
+    70: ("ControllerRegistration", _INTERNAL),
+    73: ("AssignReplicasToDirs", _INTERNAL),
+    82: ("UpdateRaftVoter", _INTERNAL),
+}
+
+log = logging.getLogger("fakebroker")
+
+
+def who(client_id: str | None, peer: Peer) -> str:
+    """A client for people: 'client "svc-1" (127.0.0.1:50412)'; only the address of one that has not named itself."""
+    return peer.address if client_id is None else f'client "{printable(client_id)}" ({peer.address})'
+
+
+class Unserved:
+    """The warnings of one engine. `lines` are those given so far, for the story of a failed test."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self.lines: list[str] = []
+        self._engine = engine
+        self._told: set[tuple[str | None, int]] = set()
+        self._lookups: dict[str | None, int] = {}  # by client id, how often it was told a coordinator
+
+    def warn(self, client_id: str | None, peer: Peer, api_key: int, what: str) -> None:
+        """`what` is a clause that begins with the API's name; told once for each client id and API."""
+        line = f"{who(client_id, peer)} asked for {what}"
+        if self._is_news(client_id, api_key):
+            log.warning("%s", line)
+            self.lines.append(line)
+
+    def refused(self, call: "Call", peer: Peer, frame: bytes, reason: str) -> str:
+        """The connection of `call` is to be closed, because nothing serves this frame. Returns what to log: the
+        `reason`, and what else but Kafka's protocol the frame looks like.
+        """
+        other_protocol = guess_protocol(frame)
+        if not other_protocol:  # a request of Kafka's: name the client
+            with suppress(WireError):
+                call.client_id = client_id_of(frame)
+            self.closed(call.client_id, peer, int.from_bytes(frame[:2], "big", signed=True), reason)
+        return f"{reason}{other_protocol}"
+
+    def closed(self, client_id: str | None, peer: Peer, api_key: int, reason: str) -> None:
+        """A connection was closed, with a log line of its own, for an API or version that is not served."""
+        if self._is_news(client_id, api_key):
+            self.lines.append(f"{who(client_id, peer)}: {reason}")
+
+    def looked_up(self, client_id: str | None, peer: Peer, group_id: str) -> None:
+        """A client was told the coordinator of a group; one that then stays silent is warned of in `SILENCE_MS`.
+
+        Each client id is judged once, and the first `MOST_JUDGED` only: it takes a look at the whole journal.
+        """
+        count = self._lookups.get(client_id, 0) + 1
+        if count > SUSPICIOUS_LOOKUPS or (count == 1 and len(self._lookups) >= MOST_JUDGED):
+            return
+        self._lookups[client_id] = count
+        if count == SUSPICIOUS_LOOKUPS:
+            check = Deadline(lambda _now: self._judge(client_id, peer, group_id))
+            self._engine.cluster.timers.mono.arm(check, self._engine.now.mono_ms + SILENCE_MS)
+
+    def _is_news(self, client_id: str | None, api_key: int) -> bool:
+        if len(self._told) >= MOST_WARNINGS or (client_id, api_key) in self._told:
+            return False
+        self._told.add((client_id, api_key))
+        return True
+
+    def _judge(self, client_id: str | None, peer: Peer, group_id: str) -> None:
+        """Warn of a client that dropped a connection on which it read only ApiVersions, and asked for nothing that a
+        consumer would go on with.
+        """
+        if self._has_parked(client_id):
+            return
+        asked: dict[int, set[int]] = {}  # by connection, the API keys
+        for connection_id, api_key in self._engine.journal.asked_by(client_id):
+            asked.setdefault(connection_id, set()).add(api_key)
+        if any(not keys <= _ASKED_BY_A_STUCK_CONSUMER for keys in asked.values()):
+            return
+        if any(keys <= _ASKED_OF_A_COORDINATOR for each, keys in asked.items() if each not in self._engine.connections):
+            self.warn(
+                client_id,
+                peer,
+                _CONSUMER_GROUP_HEARTBEAT,
+                f'FindCoordinator of group "{printable(group_id)}" several times and then for nothing of that group, '
+                "as librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions"
+                f": {_NEW_GROUPS}; it will wait for ever",
+            )
+
+    def _has_parked(self, client_id: str | None) -> bool:
+        calls = (connection.parked_call for connection in self._engine.connections.values())
+        return any(call is not None and call.client_id == client_id for call in calls)

@@ -1,0 +1,73 @@
+"""Long work: requests that are answered in steps, so that one client cannot hold up the others (Call.work).
+
+Kafka has several threads for requests and others are served beside a long one. Here a step of each long request is
+taken in turn, and between two steps whoever has something to say is served.
+"""
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.broker.engine.connection_state import ENDED, GONE, PARKED
+from fakebroker.broker.engine.failed_request import answer_failure
+from fakebroker.protocol.errors import CloseConnection, KafkaError
+from fakebroker.protocol.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.broker.apis.call import Call, Steps
+    from fakebroker.broker.engine.closed_connection import ClosedConnection
+    from fakebroker.broker.engine.connection import Connection
+    from fakebroker.broker.engine.interposed_request import InterposedRequest
+
+
+class Work:
+    """What is left to do of one request. `steps` answers it at its end, and raises nothing."""
+
+    __slots__ = ("_call", "_connection", "_must_finish", "_steps")
+
+    def __init__(
+        self,
+        connection: "Connection | ClosedConnection | InterposedRequest",
+        call: "Call",
+        steps: "Generator[None, None, None]",
+        must_finish: bool,
+    ) -> None:
+        self._connection = connection
+        self._call = call
+        self._steps = steps
+        self._must_finish = must_finish
+
+    def step(self, now: Instant) -> bool:
+        """Take one step. False when it was the last, or nobody waits for the answer any more."""
+        if self._connection.is_gone and not self._must_finish:
+            self._steps.close()
+            return False
+        self._call.now = now
+        try:
+            next(self._steps)
+        except StopIteration:
+            return False
+        return True
+
+
+def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Any]") -> Generator[None, None, None]:
+    """All of the request in work from its second step on: the handler's steps, then those of writing the answer."""
+    route, response = connection.route, None
+    assert route is not None
+    try:
+        response = yield from steps
+        if response is None or call.is_answered or connection.state in ENDED:  # answered, or parked, or for nobody
+            return
+        body = yield from route.encode_in_steps(response)
+        if call.is_answered or connection.state in ENDED:  # it went away during these steps
+            return
+        connection.send(route, body)
+        connection.mark_answered(call)
+    except Exception as error:
+        if connection.state is PARKED and call is connection.call:
+            assert connection.request is not None
+            cause = error if response is None else route.fault_of(response, error)
+            answer_failure(connection, route, connection.request, cause)
+        elif not isinstance(error, CloseConnection | KafkaError):
+            connection.engine.failed(error)
+    if connection.state is not GONE:
+        connection.unpark(call)

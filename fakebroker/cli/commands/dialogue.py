@@ -1,0 +1,114 @@
+"""`fakebroker dialogue play`: recorded dialogues from the command line."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
+from fakebroker.cli.lazy_commands import Commands
+from fakebroker.scenarios.dialogue.run import Outcome, play_against, play_in_sim, play_on_fresh_broker
+from fakebroker.scenarios.dialogue.script import find_dialogues, read_dialogue
+from fakebroker.testing.sim_driver import JITTER_MS
+
+SHOWN_PROBLEMS = 6
+
+
+@click.group(cls=Commands, help="Play dialogues that were recorded from real Kafka brokers.")
+def dialogue() -> None:
+    """The group of commands that the command line adds."""
+
+
+@dialogue.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
+@click.option("--tcp", metavar="HOST:PORT", help="Play in real time against the broker at this address.")
+@click.option("--fresh", is_flag=True, help="Play in real time over TCP, each against a new broker.")
+@click.option("--slack", default=1.0, show_default=True, help="Real time: factor on the tolerance of waits.")
+@click.option(
+    "--jitter", default=JITTER_MS, show_default=True, help="Virtual time: tolerated difference of a wait, in ms."
+)
+@click.option("--jobs", default=16, show_default=True, help="With --fresh: number of dialogues played at a time.")
+@click.option("--verbose", is_flag=True, help="Show every difference, and the dialogues that pass.")
+def play(
+    paths: tuple[Path, ...],
+    tcp: str | None,
+    fresh: bool,
+    slack: float,
+    jitter: int,
+    jobs: int,
+    verbose: bool,
+) -> None:
+    """Play recorded dialogues and show where the broker differs from Kafka.
+
+    They are played in virtual time unless --tcp or --fresh is given.
+    """
+    way = _way(tcp, fresh, slack, jitter)
+    with errors_end_the_command(), _quiet_broker():
+        files = find_dialogues(list(paths))
+        outcomes = list(_shown(_play_all(files, way, jobs if fresh else 1), verbose))
+    _summarize(outcomes)
+    if any(not outcome.is_good for outcome in outcomes):
+        raise SystemExit(ExitStatus.FAILED)
+
+
+@contextmanager
+def _quiet_broker() -> Iterator[None]:
+    """Brokers that close connections are part of the play: no log lines about it meanwhile."""
+    log = logging.getLogger("fakebroker")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+def _way(tcp: str | None, fresh: bool, slack: float, jitter_ms: int) -> Callable[[Path], Outcome]:
+    """How each dialogue is played."""
+    if tcp and fresh:
+        raise click.UsageError("--tcp and --fresh are mutually exclusive")
+    if fresh:
+        return lambda path: play_on_fresh_broker(read_dialogue(path), slack)
+    if tcp:
+        host, _, port = tcp.rpartition(":")
+        if not host or not port.isdecimal():
+            raise click.BadParameter(f"{tcp!r} is not HOST:PORT", param_hint="--tcp")
+        return lambda path: play_against(read_dialogue(path), host, int(port), slack)
+    return lambda path: play_in_sim(read_dialogue(path), jitter_ms=jitter_ms)
+
+
+def _play_all(paths: list[Path], way: Callable[[Path], Outcome], jobs: int) -> Iterator[Outcome]:
+    if jobs == 1:
+        yield from map(way, paths)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(way, paths)
+
+
+def _shown(outcomes: Iterator[Outcome], verbose: bool) -> Iterator[Outcome]:
+    """Print each outcome as it comes."""
+    for outcome in outcomes:
+        path = outcome.dialogue.path
+        if outcome.is_good:
+            if verbose:
+                click.echo(f"ok   {path} ({outcome.took_ms} ms)")
+        else:
+            click.echo(f"DIFF {path}")
+            shown = outcome.problems if verbose else outcome.problems[:SHOWN_PROBLEMS]
+            for problem in shown:
+                click.echo(f"     {problem}")
+            if len(shown) < len(outcome.problems):
+                click.echo(f"     and {len(outcome.problems) - len(shown)} more (--verbose)")
+        yield outcome
+
+
+def _summarize(outcomes: list[Outcome]) -> None:
+    total = Counter(outcome.dialogue.path.resolve().parent.name for outcome in outcomes)
+    good = Counter(outcome.dialogue.path.resolve().parent.name for outcome in outcomes if outcome.is_good)
+    click.echo(", ".join(f"{folder} {good[folder]}/{count}" for folder, count in total.items()))
+    took_ms = sum(outcome.took_ms for outcome in outcomes)
+    click.echo(f"{good.total()} of {total.total()} dialogues as Kafka ({took_ms} ms)")

@@ -1,0 +1,139 @@
+"""`fakebroker history decode`: a history of `__consumer_offsets` becomes tables."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from fakebroker.analysis.pipeline.contract import KEY_CHECK
+from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+
+if TYPE_CHECKING:
+    from fakebroker.analysis.pipeline.engines import Engine
+    from fakebroker.analysis.pipeline.progress import Progress
+    from fakebroker.analysis.pipeline.publish import Staging
+    from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
+
+_FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1)
+@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
+@click.option("--source", metavar="NAME", help="Name of the log, to tell clusters apart.")
+@click.option(
+    "--bootstrap", metavar="HOST:PORT", help="Read from a running Kafka cluster instead of files; changes nothing."
+)
+@engine_options
+def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str | None, choice: EngineChoice) -> None:
+    """Decode histories of __consumer_offsets into tables in DIR.
+
+    PATHs are log segments, a broker's data directory, Parquet or JSON lines of a sink, or folders of these;
+    with Spark also URLs such as s3a://dump/__consumer_offsets/*.parquet.
+    """
+    if bool(paths) == bool(bootstrap):
+        raise click.UsageError("give either PATHs or --bootstrap")
+    for name, text in (("--out", out), ("--source", source or "")):
+        if not _is_utf_8(text):
+            raise click.BadParameter(f"{text!r} is not UTF-8", param_hint=name)
+    with chosen_engine(choice) as (engine, progress):
+        from fakebroker.analysis.pipeline.publish import ChecksFailed
+
+        asked = _Asked(engine, progress, Path(out), paths, source, bootstrap)
+        try:
+            told = _publish(asked, may_repeat=False)
+        except ChecksFailed as failed:
+            if not any(each.check.name == KEY_CHECK for each in failed.failed):
+                raise
+            click.echo("a record stands twice in the segments of a folder: once more, comparing all records", err=True)
+            told = _publish(asked, may_repeat=True)
+        click.echo(told)
+
+
+def _is_utf_8(text: str) -> bool:
+    """Whether an argument was UTF-8 on the command line: Python keeps other bytes as surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+class _Asked(NamedTuple):
+    """What is to be decoded, to where, by which engine."""
+
+    engine: "Engine"
+    progress: "Progress"
+    out: Path
+    paths: tuple[str, ...]
+    source: str | None
+    bootstrap: str | None
+
+
+def _publish(asked: _Asked, *, may_repeat: bool) -> str:
+    """Make and publish the tables; returns what is told of them. Raises FakebrokerError.
+
+    With `may_repeat` two rows may be of one record even if the names of the files say otherwise: damage does that.
+    """
+    from fakebroker.analysis.pipeline.build import FROM_LOG, make_tables
+    from fakebroker.analysis.pipeline.publish import staging
+    from fakebroker.analysis.pipeline.summary import summary
+
+    _, _, out, paths, source, bootstrap = asked
+    with staging(asked.engine, out, asked.progress) as stage:
+        frames: dict[str, Any] = {}
+        frames["decoded"], rows_in, options = _decoded(stage, paths, source, bootstrap, may_repeat=may_repeat)
+        make_tables(stage, _FROM_DECODED, frames, options)
+        make_tables(stage, [name for name in FROM_LOG if name not in _FROM_DECODED], frames)
+        if bootstrap:
+            _store_log_ends(stage, frames, source, bootstrap)
+        made = stage.made
+        about = {
+            "rows_in": rows_in,
+            "rejected": made["rejects"],
+            "paths": [bootstrap] if bootstrap else list(paths),
+        }
+        return summary(out, stage.publish(about), made)
+
+
+def _decoded(
+    stage: "Staging", paths: tuple[str, ...], source: str | None, bootstrap: str | None, *, may_repeat: bool
+) -> "tuple[Any, int, DecodedOptions | None]":
+    """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
+    if stage.engine.name == "python":
+        rows = list(_rows(paths, source, bootstrap))
+        return rows, len(rows), None
+    from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
+
+    return decoded_on_spark(stage, paths, bootstrap, source, may_repeat=may_repeat)
+
+
+def _rows(paths: tuple[str, ...], source: str | None, bootstrap: str | None) -> Any:
+    if bootstrap is None:
+        from fakebroker.analysis.history.reading import HistoryError, has_scheme, read_history
+
+        if urls := [path for path in paths if has_scheme(path)]:
+            raise HistoryError(f"{urls[0]}: files with a scheme are read by Spark: use --engine spark")
+        return read_history(paths, source=source)
+    from fakebroker.analysis.history.decode import decode_all
+    from fakebroker.analysis.history.live import read_live
+    from fakebroker.analysis.history.reading import SOURCE
+
+    return decode_all(read_live(bootstrap, source or SOURCE))
+
+
+def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None, bootstrap: str) -> None:
+    """Ask the live Kafka for the ends of the logs that were committed for, and make the table of them."""
+    from fakebroker.analysis.history.live import live_ends
+    from fakebroker.analysis.history.reading import SOURCE
+    from fakebroker.analysis.pipeline.build import make_tables
+    from fakebroker.analysis.pipeline.engines import contract_of
+
+    partitions = _committed_partitions(stage, frames["commits"])
+    rows = live_ends(bootstrap, partitions, source=source or SOURCE, at_ms=time.time_ns() // 1_000_000)
+    frames["live_ends"] = stage.engine.frame(contract_of("live_ends"), rows)
+    make_tables(stage, ["log_ends"], frames)
+
+
+def _committed_partitions(stage: "Staging", commits: Any) -> set[tuple[str, int]]:
+    if stage.engine.name == "python":
+        return {(row["topic"], row["partition"]) for row in commits}
+    found = commits.select("topic", "partition").distinct().collect()
+    return {(row["topic"], row["partition"]) for row in found}

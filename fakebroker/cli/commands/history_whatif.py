@@ -1,0 +1,170 @@
+"""`fakebroker history whatif`: who would lose offsets with another retention, when, and how many."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+
+from fakebroker.analysis.pipeline.tables.retention_losses import POLICIES, WhatifOptions
+from fakebroker.broker.engine.printable import printable
+from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+from fakebroker.protocol.durations import UNITS_MS, duration_ms
+
+_MINUTE_MS: Final = UNITS_MS["m"]
+_MOST_SHOWN: Final = 10  # groups in what is printed
+_LONGEST_MS: Final = 2**31 * _MINUTE_MS  # what `offsets.retention.minutes` can hold
+
+
+class _Lost(NamedTuple):
+    """How many offsets a group would lose, and how many of them it would have been reset by."""
+
+    offsets: int
+    reset: int
+
+
+class Duration(click.ParamType[Any]):
+    """A time such as 7d, 12h or 1h 30m, in whole minutes; a number of milliseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The milliseconds. Fails for what is no time, or none that a broker can be set to."""
+        if isinstance(value, int):
+            return value
+        try:
+            ms = duration_ms(str(value))
+        except ValueError as error:
+            self.fail(f"{value!r} {error}", param, ctx)
+        if ms == 0 or ms % _MINUTE_MS:
+            self.fail(f"{value!r} is not a time of whole minutes, like 7d, 12h or 90m", param, ctx)
+        if ms >= _LONGEST_MS:
+            self.fail(f"{value} is longer than a broker's retention can be", param, ctx)
+        return ms
+
+
+class Durations(Duration):
+    """Several times, between commas."""
+
+    name = "durations"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The milliseconds of each, each once."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(sorted({Duration.convert(self, each, param, ctx) for each in str(value).split(",")}))
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--retention", "retentions", type=Durations(), default="1d,3d,7d,14d", show_default=True, metavar="TIME,...",
+    help="Retentions to try.",
+)  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
+@click.option(
+    "--recorded-retention", type=Duration(), default="7d", show_default=True, metavar="TIME",
+    help="Recorded retention: tombstones that it explains count as expiry.",
+)  # fmt: skip
+@click.option(
+    "--check-interval", type=Duration(), default="10m", show_default=True, metavar="TIME",
+    help="Time between two cleanups.",
+)  # fmt: skip
+@click.option(
+    "--policy", type=click.Choice(POLICIES), default="4.3", show_default=True,
+    help="Kafka version whose expiry rules apply.",
+)  # fmt: skip
+@engine_options
+def whatif(
+    folder: str,
+    retentions: tuple[int, ...],
+    out: str,
+    recorded_retention: int,
+    check_interval: int,
+    policy: str,
+    choice: EngineChoice,
+) -> None:
+    """Show which groups would lose committed offsets under other retentions.
+
+    DIR has the tables of `history decode`, or of `pipeline ingest` and `pipeline build`.
+    """
+    options = WhatifOptions(retentions, recorded_retention, check_interval, policy=policy)
+    with chosen_engine(choice) as (engine, progress):
+        from fakebroker.analysis.pipeline.engines import contract_of, tables_needed
+        from fakebroker.analysis.pipeline.publish import Published, staging
+        from fakebroker.analysis.pipeline.summary import summary
+        from fakebroker.protocol.errors import FakebrokerError
+
+        published = Published(Path(folder))
+        for name in ("commits", "group_states"):
+            if not published.has(name):
+                raise FakebrokerError(f"{folder} has no table {name}: `history decode` and `pipeline build` make it")
+        with staging(engine, Path(out), progress) as stage:
+            frames = {
+                name: engine.load(contract_of(name), published.folder_of(name))
+                for name in tables_needed(engine, "retention_losses")
+                if published.has(name)
+            }
+            for name in ("retention_losses", "retention_whatif"):
+                frames[name] = stage.make(name, frames, options)
+            rows_in = {name: published.tables[name]["rows"] for name in ("commits", "group_states")}
+            manifest = stage.publish({"of": folder, "options": options._asdict()})
+        for line in _without_times(published.folder_of("commits")):
+            click.echo(line)
+        click.echo(_losses_text(Path(out), retentions))
+        click.echo("rows in: " + ", ".join(f"{name} {rows:,}" for name, rows in rows_in.items()))
+        click.echo(summary(Path(out), manifest, stage.made))
+
+
+def _without_times(commits: Path) -> list[str]:
+    """A line about the commits whose records have no time, if there are any: their losses cannot be trusted."""
+    import pyarrow.dataset as ds
+
+    is_blank = (ds.field("outcome") == "committed") & ds.field("applied_at").is_null()
+    count = ds.dataset(commits, format="parquet").count_rows(filter=is_blank)
+    if not count:
+        return []
+    return [f"{count:,} commits have no time of their records: they are taken to be of the time of those before them"]
+
+
+def _losses_text(folder: Path, retentions_ms: Sequence[int]) -> str:
+    """The groups that would lose most, a line each, with a column for each retention."""
+    lost = _losses(folder)
+    if not lost:
+        return "no group would lose an offset with any of these retentions"
+    order = sorted(lost, key=lambda group: (-sum(each.offsets for each in lost[group].values()), group))
+    headings = ["group", *map(_span, retentions_ms)]
+    shown = order[:_MOST_SHOWN]
+    rows = [[printable(group), *(_cell(lost[group].get(each)) for each in retentions_ms)] for group in shown]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [headings, *rows]]
+    if len(order) > _MOST_SHOWN:
+        lines.append(f"... and {len(order) - _MOST_SHOWN} more groups")
+    return "\n".join(["offsets lost (met by a group that came back):", *lines])
+
+
+def _losses(folder: Path) -> dict[str, dict[int, _Lost]]:
+    """What each group would lose with each retention, of all sources together; only what loses something."""
+    from pyarrow.dataset import field
+
+    from fakebroker.analysis.pipeline.publish import Published
+    from fakebroker.analysis.pipeline.rows import read_rows
+    from fakebroker.analysis.pipeline.tables import table
+
+    lost: dict[str, dict[int, _Lost]] = {}
+    name = "retention_whatif"
+    for row in read_rows(table(name), Published(folder).folder_of(name), field("lost_offsets") > 0):
+        of_group = lost.setdefault(row["group_id"], {})
+        before = of_group.get(row["retention_ms"], _Lost(0, 0))
+        of_group[row["retention_ms"]] = _Lost(before.offsets + row["lost_offsets"], before.reset + row["reset_offsets"])
+    return lost
+
+
+def _cell(lost: _Lost | None) -> str:
+    return "-" if lost is None else f"{lost.offsets:,} ({lost.reset:,})"
+
+
+def _span(ms: int) -> str:
+    """7d, 36h, 90m: the largest unit that divides it."""
+    unit = next(each for each in ("d", "h", "m", "ms") if ms % UNITS_MS[each] == 0)
+    return f"{ms // UNITS_MS[unit]}{unit}"

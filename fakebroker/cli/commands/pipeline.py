@@ -1,0 +1,65 @@
+"""`fakebroker pipeline`: journals become tables, tables a report."""
+
+from pathlib import Path
+
+import click
+
+from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+from fakebroker.cli.lazy_commands import LazyCommands
+
+
+class _Commands(LazyCommands):
+    """The commands, in the order in which they are used."""
+
+    elsewhere: dict[str, tuple[str, str]] = {
+        "ingest": ("fakebroker.cli.commands.pipeline_ingest", "ingest"),
+        "report": ("fakebroker.cli.commands.pipeline_report", "report"),
+    }
+
+
+@click.group(cls=_Commands)
+def pipeline() -> None:
+    """Make tables and a report of journals.
+
+    Needs the extra `history`, or `spark` for --engine spark.
+    """
+
+
+@pipeline.command()
+@click.argument("folder", metavar="[DIR]", default="pipeline")
+@engine_options
+def build(folder: str, choice: EngineChoice) -> None:
+    """Make the silver and gold tables of the events in DIR.
+
+    DIR is `pipeline` unless it is given.
+    """
+    with chosen_engine(choice) as (engine, progress):
+        from fakebroker.analysis.pipeline.build import build as build_tables
+        from fakebroker.analysis.pipeline.publish import Published, staging
+        from fakebroker.analysis.pipeline.summary import summary
+
+        Published(Path(folder))
+        with staging(engine, Path(folder), progress) as stage:
+            build_tables(stage)
+            manifest = stage.publish({})
+        click.echo(summary(Path(folder), manifest, stage.made))
+
+
+@pipeline.command()
+@click.argument("folder", metavar="[DIR]", default="pipeline")
+@engine_options
+def check(folder: str, choice: EngineChoice) -> None:
+    """Run the checks of all tables in DIR; exit status 1 if one fails.
+
+    Prints the rows that break a check. A file that is not byte for byte the published one fails, too. DIR is `pipeline`
+    unless it is given.
+    """
+    with chosen_engine(choice) as (engine, progress):
+        from fakebroker.analysis.pipeline.publish import Published, check_tables
+
+        published = Published(Path(folder))
+        published.check_contents()
+        folders = {name: published.folder_of(name) for name in published.tables}
+        done = check_tables(engine, folders, progress)
+        left_out = f", {done['left_out']} skipped: their table is missing" if done["left_out"] else ""
+        click.echo(f"{done['run']} checks, nothing wrong{left_out}")

@@ -1,0 +1,47 @@
+"""`fakebroker pipeline report`: published tables as a page to look at."""
+
+from pathlib import Path
+
+import click
+
+from fakebroker.analysis.pipeline.extras import need_extra
+from fakebroker.cli.exit_status import errors_end_the_command
+from fakebroker.protocol.errors import FakebrokerError
+
+
+@click.command()
+@click.argument("folders", metavar="[DIR...]", nargs=-1)
+@click.option("--out", default="report.html", show_default=True, metavar="FILE", help="HTML file to write.")
+@click.option("--markdown", metavar="FILE", help="Also write the report as Markdown.")
+def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
+    """Make one HTML page of the tables in one or more directories.
+
+    DIR is `pipeline` unless it is given. The page is one file without dependencies. A table that is missing has no
+    section.
+    """
+    with errors_end_the_command():
+        need_extra("history")
+        from fakebroker.analysis.pipeline.progress import Progress
+        from fakebroker.analysis.pipeline.report.markdown import markdown_of
+        from fakebroker.analysis.pipeline.report.page import page_of
+        from fakebroker.analysis.pipeline.report.report import make_report
+        from fakebroker.analysis.pipeline.report.tables import Tables
+        from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+
+        with storage_failures_told():
+            made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]), Progress())
+        _write(Path(out), page_of(made))
+        if markdown is not None:
+            _write(Path(markdown), markdown_of(made))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file; one that was there is replaced as a whole."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, "utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise FakebrokerError(f"{path} cannot be written: {error.strerror or error}") from None
+    click.echo(f"wrote {path}, {len(text.encode()) / 1e6:.1f} MB")

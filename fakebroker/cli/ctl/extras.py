@@ -1,0 +1,161 @@
+"""What `fakebroker ctl` has beside the powers: isolated brokers, snapshots, the journal as stream and files, health.
+
+The paths are those of `cli/http/extras.py`, which needs packages that a shell need not have;
+tests/cli/ctl/test_extras.py compares the two.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+
+from fakebroker.testing.broker import AsyncFakeBroker
+from fakebroker.testing.reflection.members import Member
+from fakebroker.testing.snapshot.snapshot import Snapshot
+
+
+class Answer(Enum):
+    """What is done with an answer."""
+
+    SHOWN = "printed"
+    FILE = "written to a file, or to standard output as it is"
+    STREAM = "printed line by line while it comes"
+
+
+class Extra(NamedTuple):
+    """A command that is no power."""
+
+    verb: str
+    path: str
+    about: str
+    parameters: Callable[[], Iterable[inspect.Parameter]] = tuple
+    answer: Answer = Answer.SHOWN
+    sends_file: bool = False
+    of_broker: bool = False  # whether --broker is for it
+    word: str = ""
+    judges: bool = False  # whether the exit status is 1 when its answer is a scenario that failed
+
+    @property
+    def in_path(self) -> list[str]:
+        """The names of the path's placeholders."""
+        return [part[1:-1] for part in self.path.split("/") if part[:1] == "{"]
+
+    @property
+    def has_body(self) -> bool:
+        """Whether its arguments come in a body."""
+        return self.verb == "POST"
+
+
+class FileText(str):
+    """The text of a file, which a shell names."""
+
+
+def _keyword(name: str, kind: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+def _play_options() -> list[inspect.Parameter]:
+    kinds = {"scenario": FileText, "seed": int, "parameters": Mapping[str, str], "virtual": bool, "name": str}
+    return [_keyword(name, kind) for name, kind in kinds.items()]
+
+
+def _wait_options() -> list[inspect.Parameter]:
+    return [_keyword("timeout_s", float)]
+
+
+def _broker_options() -> list[inspect.Parameter]:
+    made = Member(AsyncFakeBroker, "__init__", AsyncFakeBroker.__init__, is_property=False).parameters
+    return [*made, _keyword("idle_ttl_s", float)]
+
+
+def _fork_options() -> list[inspect.Parameter]:
+    made = Member(Snapshot, "async_fork", Snapshot.async_fork, is_property=False).parameters
+    return [*(p for p in made if p.kind is not p.VAR_KEYWORD), _keyword("idle_ttl_s", float)]
+
+
+def _stream_options() -> list[inspect.Parameter]:
+    return [_keyword("since", int)]
+
+
+def _live_options() -> list[inspect.Parameter]:
+    return [_keyword(name, kind) for name, kind in {"since": int, "groups_since": int, "what": str}.items()]
+
+
+def _lag_options() -> list[inspect.Parameter]:
+    return [_keyword("group", str)]
+
+
+def _newest_options() -> list[inspect.Parameter]:
+    return [_keyword("search", str)]
+
+
+_BROKER = "/brokers/{broker_id}"
+_SNAPSHOT = "/snapshots/{snapshot_id}"
+_SCENARIO = "/scenarios/{scenario_id}"
+_FORK = """Start an isolated broker with the history of a snapshot.
+
+It may have other settings or emulate another release. `--lost-commits` leaves commits out of the history. Control it
+with `fakebroker ctl --broker ID`.
+"""
+_ADD = """Start an isolated broker with its own ports and state.
+
+Control it with `fakebroker ctl --broker ID`. It listens on 127.0.0.1 unless --listen is given, and is removed after
+--idle-ttl-s seconds (900) without requests and clients.
+"""
+_STREAM = """Follow the journal, a JSON line for each entry, until Ctrl-C.
+
+It starts with the next entry, or with the sequence number --since.
+"""
+_LIVE = """Follow what the web page shows, a JSON line for each message, until Ctrl-C."""
+_PLAY = """Play a scenario on the broker while its clients are connected.
+
+FILE may be - for standard input. The command prints the id of the scenario; `ctl scenarios ID wait` waits for its end.
+With --virtual it is played on a new broker in virtual time, and the result is printed. The exit status is 1 if it
+failed.
+"""
+_WAIT = """Wait until a scenario is over, and print the result.
+
+The exit status is 1 if it failed, was cancelled, or is not over in time.
+"""
+
+EXTRAS = (
+    Extra("GET", "/brokers", "List the isolated brokers."),
+    Extra("POST", "/brokers", _ADD, _broker_options),
+    Extra("GET", _BROKER, "Show an isolated broker."),
+    Extra("DELETE", _BROKER, "Stop an isolated broker; fails if it had an internal error."),
+    Extra("GET", "/snapshots", "List the snapshots."),
+    Extra("POST", "/snapshots", "Take a snapshot of the broker, time included.", of_broker=True),
+    Extra("GET", _SNAPSHOT, "Show a snapshot."),
+    Extra("DELETE", _SNAPSHOT, "Delete a snapshot."),
+    Extra("POST", f"{_SNAPSHOT}/restore", "Restore a snapshot; disconnects clients.", of_broker=True),
+    Extra("POST", f"{_SNAPSHOT}/fork", _FORK, _fork_options),
+    Extra("GET", f"{_SNAPSHOT}/file", "Save a snapshot as a file, for `fakebroker serve --from`.", answer=Answer.FILE),
+    Extra("POST", "/snapshots/file", "Load a snapshot from FILE; - is standard input.", sends_file=True),
+    Extra("GET", "/about", "Show which broker this is.", of_broker=True),
+    Extra("GET", "/names", "List the names of APIs, errors, actions, states and kinds of lines.", of_broker=True),
+    Extra("GET", "/overview", "Show what the web page's overview shows.", of_broker=True),
+    Extra("GET", "/connections", "List the connections of clients.", of_broker=True),
+    Extra("GET", "/group_lags", "Show the lag of groups.", _lag_options, of_broker=True),
+    Extra("GET", "/topics/{name}/newest", "Show the newest records of a topic.", _newest_options, of_broker=True),
+    Extra("GET", "/topics/{name}/groups", "List the groups that read a topic.", of_broker=True),
+    Extra("GET", "/live", _LIVE, _live_options, Answer.STREAM, of_broker=True),
+    Extra("GET", "/journal/stream", _STREAM, _stream_options, Answer.STREAM, of_broker=True),
+    Extra("GET", "/journal/file", "Save the journal as a file of JSON lines.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/journal/trace", "Save a timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/journal/pcap", "Save the frames as a capture for Wireshark.", answer=Answer.FILE, of_broker=True),
+    Extra("POST", "/journal/diff", "Compare the journal FILE with the broker's.", sends_file=True, of_broker=True),
+    Extra(
+        "GET",
+        "/scenarios",
+        "List the scenarios that are played or were played last.",
+        of_broker=True,
+    ),
+    Extra("POST", "/scenarios", _PLAY, _play_options, of_broker=True, word="play", judges=True),
+    Extra("GET", _SCENARIO, "Show a scenario with its problems and transcript.", of_broker=True),
+    Extra("POST", f"{_SCENARIO}/wait", _WAIT, _wait_options, of_broker=True, judges=True),
+    Extra("DELETE", _SCENARIO, "Cancel a scenario and delete it.", of_broker=True),
+    Extra("GET", "/errors", "List the internal errors (bugs) of the broker.", of_broker=True),
+    Extra("GET", "/healthz", "Check that the broker serves clients.", of_broker=True),
+    Extra("GET", "/metrics", "Print the Prometheus metrics.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/openapi.json", "Print the OpenAPI document.", answer=Answer.FILE),
+)

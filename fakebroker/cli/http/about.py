@@ -1,0 +1,120 @@
+"""What a page, or any caller, has to know first: which broker this is, and the names that it may use."""
+
+from dataclasses import fields
+from importlib.metadata import version
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from fakebroker.broker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED, FaultSpec
+from fakebroker.cli.http.extra import Extra, Served
+from fakebroker.cli.http.live import PARTS, live
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.handles.group_wait import STATE_NAMES
+from fakebroker.testing.journal.schema import KINDS
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
+
+
+async def _about(served: Served, request: Request) -> Response:
+    """Which broker this is: version, release, bootstrap address, nodes, and its run, of which journal numbers are."""
+    broker = served.broker_of(request)
+    return JSONResponse(
+        {
+            "version": version_of_package(),
+            "release": broker._engine.cluster.release.name,
+            "bootstrap": broker.bootstrap,
+            "nodes": list(broker._engine.cluster.nodes),
+            "run": served.run,
+            "is_running": broker.is_running,
+            "is_read_only": False,
+            "source": None,
+            "broker_id": request.path_params.get("broker_id"),
+            "brokers": [each.broker_id for each in served.brokers],
+        }
+    )
+
+
+async def _names(served: Served, request: Request) -> Response:
+    """The names that forms offer: APIs and their versions, errors, what faults can do, states of groups, kinds of
+    journal lines.
+    """
+    return JSONResponse(names(served.broker_of(request)._engine.cluster.release.versions))
+
+
+def version_of_package() -> str:
+    """The version of fakebroker."""
+    return version("fakebroker")
+
+
+def names(versions: Any) -> dict[str, Any]:
+    """The names by what they are of; `versions` are those that are served, by API key."""
+    return {
+        "apis": [
+            {"name": APIS[key].name, "key": key, "versions": list(served)}
+            for key, served in sorted(versions.items())
+            if key in APIS
+        ],
+        "errors": [{"name": code.name, "code": int(code)} for code in ErrorCode if code],
+        "actions": [{"name": name, "about": action.about, "needs": action.needs} for name, action in ACTIONS.items()],
+        "moments": [RECEIVED, APPLIED],
+        "fault_fields": [
+            {"name": field.name, "about": field.metadata["about"], "part": field.metadata["part"]}
+            for field in fields(FaultSpec)
+            if not field.metadata["python_only"]
+        ],
+        "kinds": [{"name": kind.name, "about": kind.about} for kind in KINDS.values()],
+        "group_states": list(STATE_NAMES),
+    }
+
+
+ABOUT = (
+    Extra("GET", "/about", _about, schema="About", of_broker=True),
+    Extra("GET", "/names", _names, schema="Names", of_broker=True),
+    Extra(
+        "GET", "/live", live, media_type="text/event-stream", of_broker=True, query=("since", "groups_since", "what")
+    ),
+)
+
+
+def _object(about: str, /, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "description": about, "properties": properties, "required": list(properties)}
+
+
+def _list(item: Any) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+ABOUT_SCHEMAS = {
+    "About": _object(
+        "Which broker this is.",
+        version={**_TEXT, "description": "Of fakebroker."},
+        release={**_TEXT, "description": "Of Kafka, as which it answers."},
+        bootstrap={**_TEXT, "description": "What clients call bootstrap.servers."},
+        nodes=_list(_NUMBER),
+        run={**_TEXT, "description": "Of this process: journal numbers of another run mean other entries."},
+        is_running={"type": "boolean"},
+        is_read_only={"type": "boolean", "description": "Whether it is a saved journal, and no broker."},
+        source={"anyOf": [_TEXT, {"type": "null"}], "description": "The file of a saved journal."},
+        broker_id={"anyOf": [_TEXT, {"type": "null"}], "description": "Of an isolated broker."},
+        brokers=_list(_TEXT),
+    ),
+    "Names": _object(
+        "Names that the broker knows.",
+        apis=_list(_object("An API that is served.", name=_TEXT, key=_NUMBER, versions=_list(_NUMBER))),
+        errors=_list(_object("An error of Kafka.", name=_TEXT, code=_NUMBER)),
+        actions=_list(_object("What a fault can do.", name=_TEXT, about=_TEXT, needs=_list(_TEXT))),
+        moments=_list(_TEXT),
+        fault_fields=_list(_object("A field of a fault.", name=_TEXT, about=_TEXT, part=_TEXT)),
+        kinds=_list(_object("A kind of journal line.", name=_TEXT, about=_TEXT)),
+        group_states=_list(_TEXT),
+    ),
+}
+QUERY_SCHEMAS: dict[str, dict[str, Any]] = {
+    "since": {"type": "integer", "minimum": 0, "description": "The number of the journal entry to begin with."},
+    "groups_since": {"type": "integer", "minimum": 0, "description": "The version of the groups that is known."},
+    "what": {"type": "string", "description": f"The parts that are wanted, of {', '.join(PARTS)}, with commas."},
+}

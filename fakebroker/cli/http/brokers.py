@@ -1,0 +1,171 @@
+"""Isolated brokers in one process, each with its own ports and state: for suites that run side by side."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from inspect import Parameter
+from time import monotonic
+from typing import Any
+
+from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.protocol.errors import InvalidArgument, UnknownThing
+from fakebroker.testing.broker import AsyncFakeBroker
+
+MOST_BROKERS = 256
+MOST_NODES = 64
+MAX_NODES_TOGETHER = 1_024  # of all brokers; each node has a port
+IDLE_TTL_S = 900.0
+LOOK_EVERY_S = 1.0
+
+log = logging.getLogger("fakebroker")
+
+
+class Isolated:
+    """A broker that was made through the door. It is idle without a request for it under way and a client connected."""
+
+    def __init__(self, broker_id: str, broker: AsyncFakeBroker, idle_ttl_s: float) -> None:
+        self.broker_id = broker_id
+        self.broker = broker
+        self.idle_ttl_s = idle_ttl_s
+        self._used_s = monotonic()
+        self._requests = 0  # under way at the door
+
+    def touch(self) -> None:
+        """Somebody uses it."""
+        self._used_s = monotonic()
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """A request for it is under way, perhaps a long wait or a stream."""
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+            self.touch()
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether it was idle for longer than it may."""
+        if self._requests or self.broker._engine.connections:
+            self.touch()
+            return False
+        return monotonic() - self._used_s > self.idle_ttl_s
+
+    def shown(self) -> dict[str, Any]:
+        """What the door tells of it."""
+        nodes = sorted(self.broker._engine.cluster.nodes)
+        return {
+            "broker_id": self.broker_id,
+            "bootstrap": self.broker.bootstrap,
+            "nodes": nodes,
+            "idle_ttl_s": self.idle_ttl_s,
+        }
+
+
+class Brokers:
+    """The isolated brokers by id. Those that were forgotten are stopped and removed."""
+
+    def __init__(self, served: AsyncFakeBroker | None = None) -> None:
+        """`served` is the broker beside them, whose nodes count too."""
+        self._served = served
+        self._starting: set[AsyncFakeBroker] = set()
+        self._brokers: dict[str, Isolated] = {}
+        self._count = 0
+        self._watch: asyncio.Task[None] | None = None
+
+    def __iter__(self) -> Iterator[Isolated]:
+        return iter(tuple(self._brokers.values()))
+
+    async def add(self, *, idle_ttl_s: float = IDLE_TTL_S, **options: Any) -> Isolated:
+        """Make and start one; `options` are those of AsyncFakeBroker.
+
+        Raises Problem when there are too many and for a port that is taken, and what AsyncFakeBroker raises.
+        """
+        if not 1 <= (nodes := options.get("nodes", 1)) <= MOST_NODES:
+            raise InvalidArgument("nodes", nodes, f"a broker has 1 to {MOST_NODES} nodes, not {nodes}")
+        return await self.start(lambda: AsyncFakeBroker(**options), idle_ttl_s)
+
+    async def start(self, make: Callable[[], AsyncFakeBroker], idle_ttl_s: float) -> Isolated:
+        """Start the broker that `make` makes. Raises as `add`."""
+        if len(self._brokers) + len(self._starting) >= MOST_BROKERS:
+            raise Problem(409, "refused", f"there are {MOST_BROKERS} brokers already; delete those that are not used")
+        broker = make()
+        self.check_room(len(broker._engine.cluster.nodes))
+        self._starting.add(broker)
+        try:
+            await broker.start()
+        except OSError as error:
+            listen = [f"{listener.host}:{listener.port}" for listener in broker.listeners]
+            taken = Problem(409, "port-taken", error.strerror or str(error), field="listen", value=shown_value(listen))
+            raise taken from error
+        finally:
+            self._starting.discard(broker)
+        self._count += 1
+        isolated = Isolated(f"b{self._count}", broker, idle_ttl_s)
+        self._brokers[isolated.broker_id] = isolated
+        if self._watch is None:
+            self._watch = asyncio.get_running_loop().create_task(self._remove_forgotten())
+        return isolated
+
+    def check_room(self, nodes: int) -> None:
+        """Raises Problem if so many more nodes are too many for all brokers together."""
+        served = () if self._served is None else (self._served,)
+        brokers = (*served, *self._starting, *(each.broker for each in self))
+        there = sum(len(broker._engine.cluster.nodes) for broker in brokers)
+        if there + nodes > MAX_NODES_TOGETHER:
+            detail = f"all brokers together have at most {MAX_NODES_TOGETHER:,} nodes; there are {there:,}, and {nodes}"
+            raise Problem(409, "refused", f"{detail} more are too many; delete brokers that are not used")
+
+    def find(self, broker_id: str) -> Isolated:
+        """The broker of that id. Raises UnknownThing."""
+        isolated = self._brokers.get(broker_id)
+        if isolated is None:
+            there = ", ".join(self._brokers) or "none"
+            detail = f"there is no broker {shown_value(broker_id)!r}; there are {there}"
+            raise UnknownThing("broker_id", broker_id, detail)
+        isolated.touch()
+        return isolated
+
+    def in_use(self, broker_id: str | None) -> AbstractContextManager[None]:
+        """A request for the broker of that id, if there is one, is under way."""
+        isolated = None if broker_id is None else self._brokers.get(broker_id)
+        return contextlib.nullcontext() if isolated is None else isolated.in_use()
+
+    async def remove(self, broker_id: str) -> None:
+        """Stop it and forget it. Raises UnknownThing, and what the broker's own code raised: a bug of ours."""
+        isolated = self.find(broker_id)
+        del self._brokers[broker_id]
+        await isolated.broker.stop()
+
+    async def close(self) -> None:
+        """Stop all of them."""
+        if self._watch is not None:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+            self._watch = None
+        for isolated in self:
+            await self._stop(isolated)
+
+    async def _remove_forgotten(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            for isolated in self:
+                if isolated.is_forgotten:
+                    log.info("broker %s was idle for %g s and is removed", isolated.broker_id, isolated.idle_ttl_s)
+                    await self._stop(isolated)
+
+    async def _stop(self, isolated: Isolated) -> None:
+        self._brokers.pop(isolated.broker_id, None)
+        try:
+            await isolated.broker.stop()
+        except Exception as error:
+            log.error("broker %s had an internal error: %r", isolated.broker_id, error)
+
+
+def idle_ttl() -> Parameter:
+    """The argument that says after which time a broker counts as forgotten."""
+    return Parameter("idle_ttl_s", Parameter.KEYWORD_ONLY, default=IDLE_TTL_S, annotation=float)

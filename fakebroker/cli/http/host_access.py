@@ -1,0 +1,34 @@
+"""What callers without the token may not do with the machine that the broker runs on.
+
+A broker that is made by HTTP may write journals to a folder, open ports to other hosts, and read files and addresses
+for its keys. Without a token every user of this machine may call: then these need `--control-host-access`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fakebroker.cli.http.door import is_loopback
+from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.serve.listener_options import parse_listener
+
+OPTION = "--control-host-access"
+ENDS_OF_SETTINGS = (".location", ".url")  # of keys: files and addresses that the broker reads
+
+
+def check_host_access(options: Mapping[str, Any]) -> None:
+    """Raises Problem for options of a broker that reach files or the network of the machine."""
+    for field, value, what in _reaching(options):
+        detail = f"{field}: {what}; callers with the token may do that, or all of them after `serve {OPTION}`"
+        raise Problem(403, "forbidden-option", detail, field=field, value=shown_value(value))
+
+
+def _reaching(options: Mapping[str, Any]) -> Iterable[tuple[str, Any, str]]:
+    if (folder := options.get("journal_dir")) is not None:
+        yield "journal_dir", folder, "this writes files on the broker's machine"
+    listen = options.get("listen") or ()
+    for text in (listen,) if isinstance(listen, str) else listen:
+        if not is_loopback(parse_listener(text).host):
+            yield "listen", text, "this opens a port to other hosts"
+    for name, value in (options.get("config") or {}).items():
+        if value and name.endswith(ENDS_OF_SETTINGS):
+            yield "config", {name: value}, "this reads a file or an address on the broker's machine"

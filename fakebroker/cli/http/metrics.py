@@ -1,0 +1,81 @@
+"""The state of a broker in the text format of Prometheus."""
+
+from collections import Counter
+from collections.abc import Iterator
+from time import time
+from weakref import WeakKeyDictionary
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from fakebroker.broker.engine.journal import Exchange
+from fakebroker.protocol.errors import error_name
+from fakebroker.testing.broker import AsyncFakeBroker
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_COUNTS: "WeakKeyDictionary[AsyncFakeBroker, _Counts]" = WeakKeyDictionary()
+
+
+class _Counts:
+    """What was counted in a broker's journal until the last look."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, str]] = Counter()
+        self.uncounted = 0  # requests and events that left the journal between two looks
+        self._seq = 0
+
+    def look(self, broker: AsyncFakeBroker) -> None:
+        """Count what came since the last look."""
+        journal = broker._engine.journal
+        self.uncounted += max(0, journal.forgotten - self._seq)
+        for entry in journal.entries(self._seq):
+            if isinstance(entry, Exchange):
+                names = dict.fromkeys(error_name(code) for code in entry.errors) or {"NONE": None}
+                self.requests.update((entry.api, name) for name in names)
+        self._seq = journal.next_seq
+
+
+class _BrokerCollector(Collector):
+    def __init__(self, broker: AsyncFakeBroker) -> None:
+        self._broker = broker
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics of the broker as it is."""
+        yield from self._counters()
+        cluster, engine = self._broker._engine.cluster, self._broker._engine
+        parked = sum(connection.parked_call is not None for connection in engine.connections.values())
+        log_bytes = sum(p.log.size_bytes for topic in cluster.topics for p in topic.partitions if p.has_log)
+        yield _gauge("connections", "Connections of clients.", len(engine.connections))
+        yield _gauge("parked_requests", "Requests that wait for their answer.", parked)
+        yield _gauge("topics", "Topics, internal ones as well.", len(cluster.topics))
+        yield _gauge("log_bytes", "Bytes of records in all logs.", log_bytes)
+        offset_s = self._broker.clock.now_ms / 1000 - time()
+        yield _gauge("clock_offset_seconds", "How far the broker's time of day is ahead of the machine's.", offset_s)
+        yield _gauge("internal_errors", "Bugs of the broker that occurred.", len(self._broker.errors))
+        groups = GaugeMetricFamily("fakebroker_groups", "Groups by state.", labels=["state"])
+        for state, count in sorted(Counter(group.state for group in self._broker.groups).items()):
+            groups.add_metric([state], count)
+        yield groups
+
+    def _counters(self) -> Iterator[Metric]:
+        counts = _COUNTS.setdefault(self._broker, _Counts())
+        counts.look(self._broker)
+        about = "Answered requests by API and by each error in the answer (NONE: without any)."
+        requests = CounterMetricFamily("fakebroker_requests", about, labels=["api", "error"])
+        for (api, error), count in sorted(counts.requests.items()):
+            requests.add_metric([api, error], count)
+        yield requests
+        about = "Entries that left the journal before they were counted; scrape more often."
+        yield CounterMetricFamily("fakebroker_uncounted_entries", about, value=counts.uncounted)
+
+
+def metrics(broker: AsyncFakeBroker) -> bytes:
+    """The metrics of a broker as text."""
+    registry = CollectorRegistry()
+    registry.register(_BrokerCollector(broker))
+    return generate_latest(registry)
+
+
+def _gauge(name: str, about: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"fakebroker_{name}", about, value=value)

@@ -1,0 +1,287 @@
+"""The OpenAPI 3.1 document: made from the table, the signatures and the docstrings, never written by hand."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from fakebroker.cli.http.about import ABOUT_SCHEMAS, QUERY_SCHEMAS, version_of_package
+from fakebroker.cli.http.answers import Json, Schema, Schemas
+from fakebroker.cli.http.arguments import Arguments
+from fakebroker.cli.http.endpoint import Endpoint, creates, has_text
+from fakebroker.cli.http.extra import Extra
+from fakebroker.cli.http.extras import EXTRAS
+from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_properties
+from fakebroker.cli.http.overview import OVERVIEW_QUERY, OVERVIEW_SCHEMAS
+from fakebroker.cli.http.schema_forms import for_generators, optional_fields, without_null
+from fakebroker.cli.http.topic_extras import TOPIC_QUERY, TOPIC_SCHEMAS
+
+_REF = "#/components/schemas/{model}"
+ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nodes and journal, in the words of Python.
+
+The paths are those of the served broker. Those about a broker also exist under `/brokers/{broker_id}`, the second
+server of this document, for each isolated broker that `POST /brokers` made. Errors are problem documents (RFC 9457)
+that name the field and its value; then nothing changed.
+"""
+_SERVERS = [
+    {"url": "/", "description": "The served broker, and everything that concerns no single broker."},
+    {
+        "url": "/brokers/{broker_id}",
+        "description": "An isolated broker: the paths about a broker's clock, topics, groups, faults, journal, ...",
+        "variables": {"broker_id": {"default": "b1", "description": "The `broker_id` that `POST /brokers` answered."}},
+    },
+]
+_STATUSES = {
+    400: "The body is not JSON.",
+    401: "The token is missing or wrong.",
+    403: "The caller is a page of another site.",
+    404: "The path or an argument names something that does not exist.",
+    408: "A wait timed out.",
+    409: "The state of the broker does not allow it.",
+    413: "The body is too large.",
+    415: "The body is said to be no JSON.",
+    422: "An argument is wrong, or Kafka refuses.",
+    503: "The broker does not serve clients.",
+}
+_PROBLEM: Schema = {
+    "type": "object",
+    "description": "What was wrong (RFC 9457).",
+    "properties": {
+        "type": {"type": "string", "description": "urn:fakebroker:problem: and the kind of problem."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What was wrong, and what would be right."},
+        "field": {"type": "string", "description": "The argument that is wrong."},
+        "value": {"description": "What it was."},
+        "error": {"type": "string", "description": "Kafka's name of the error."},
+        "error_code": {"type": "integer"},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+_BROKER: Schema = {
+    "type": "object",
+    "description": "An isolated broker.",
+    "properties": {
+        "broker_id": {"type": "string"},
+        "bootstrap": {"type": "string", "description": "What clients call bootstrap.servers."},
+        "nodes": {"type": "array", "items": {"type": "integer"}},
+        "idle_ttl_s": {"type": "number"},
+    },
+    "required": ["broker_id", "bootstrap", "nodes", "idle_ttl_s"],
+}
+_SNAPSHOT: Schema = {
+    "type": "object",
+    "description": "What a broker had durably at one moment.",
+    "properties": {
+        "snapshot_id": {"type": "string"},
+        "taken": {"type": "string", "format": "date-time", "description": "The broker's time of day then."},
+        "topics": {"type": "array", "items": {"type": "string"}},
+        "nodes": {"type": "array", "items": {"type": "integer"}},
+    },
+    "required": ["snapshot_id", "taken", "topics", "nodes"],
+}
+_DIFF: Schema = {
+    "type": "object",
+    "description": "How two journals differ.",
+    "properties": {"is_same": {"type": "boolean"}, "lines": {"type": "array", "items": {"type": "string"}}},
+    "required": ["is_same", "lines"],
+}
+_TEXT: Schema = {"type": "string"}
+_SCENARIO: Schema = {
+    "type": "object",
+    "description": "A scenario that is played, or what came of it.",
+    "properties": {
+        "scenario_id": _TEXT,
+        "broker_id": {"anyOf": [_TEXT, {"type": "null"}], "description": "The isolated broker that it was sent to."},
+        "name": _TEXT,
+        "about": _TEXT,
+        "state": {"enum": ["playing", "passed", "failed", "cancelled"]},
+        "steps": {"type": "integer", "description": "How many steps were taken."},
+        "step": {"anyOf": [_TEXT, {"type": "null"}], "description": "The step that was taken last, with its place."},
+        "problems": {"type": "array", "items": _TEXT, "description": "What did not come out as the scenario says."},
+        "skipped": {"type": "array", "items": _TEXT, "description": "Steps that could not be taken, and why."},
+        "transcript": {**_TEXT, "description": "What happened, as text for people; a list leaves it out."},
+    },
+    "required": ["scenario_id", "broker_id", "name", "about", "state", "steps", "step", "problems", "skipped"],
+}
+_EXTRA_SCHEMAS: dict[str, Schema] = {
+    "Scenario": _SCENARIO,
+    "Scenarios": {"type": "array", "items": {"$ref": "#/components/schemas/Scenario"}},
+    "Problem": _PROBLEM,
+    "Broker": _BROKER,
+    "Brokers": {"type": "array", "items": {"$ref": "#/components/schemas/Broker"}},
+    "Snapshot": _SNAPSHOT,
+    "Snapshots": {"type": "array", "items": {"$ref": "#/components/schemas/Snapshot"}},
+    "JournalDiff": _DIFF,
+    "Trace": {"type": "object", "description": "A trace in Chrome's JSON format."},
+    "Errors": {"type": "array", "items": {"type": "string"}},
+    "Health": {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]},
+    "Document": {"type": "object", "description": "An OpenAPI document."},
+    **ABOUT_SCHEMAS,
+    **OVERVIEW_SCHEMAS,
+    **TOPIC_SCHEMAS,
+}
+
+
+def document() -> dict[str, Json]:
+    """The whole document."""
+    schemas = Schemas(separate_properties())
+    schemas.components.update(_EXTRA_SCHEMAS)
+    paths: dict[str, dict[str, Json]] = {}
+    for row in OPERATIONS:
+        paths.setdefault(row.path, {})[row.verb.lower()] = _operation(row, schemas)
+    for extra in EXTRAS:
+        paths.setdefault(extra.path, {})[extra.verb.lower()] = _extra(extra, schemas)
+    return for_generators(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "fakebroker", "version": version_of_package(), "description": ABOUT},
+            "servers": _SERVERS,
+            "security": [{}, {"token": []}],
+            "paths": paths,
+            "components": {
+                "schemas": dict(sorted(schemas.components.items())),
+                "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            },
+        }
+    )
+
+
+def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
+    endpoint = Endpoint(row)
+    result: dict[str, Json] = {
+        "operationId": operation_id(row.verb, row.path),
+        "tags": [row.path.split("/")[1]],
+        **_texts(row.members[-1].doc),
+        "parameters": [_path_parameter(name, kind) for name, kind in endpoint.path_types.items()],
+        "responses": {**_good(row, schemas), **_errors(row.has_body)},
+    }
+    if not row.has_body:
+        result["parameters"] += _query(endpoint.arguments, dict(row.example or {}))
+    elif endpoint.arguments.parameters:
+        result["requestBody"] = _body(endpoint.arguments, dict(row.example or {}), schemas)
+    return result
+
+
+def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
+    schema: Schema = {"$ref": _REF.format(model=extra.schema)} if extra.schema else {"type": "string"}
+    media: dict[str, Json] = {extra.media_type: {"schema": schema}}
+    if extra.has_text:
+        media["text/plain"] = {"schema": {"type": "string"}}
+    content = {"content": media} if extra.status != 204 else {}
+    about = {"description": _texts(extra.doc)["summary"], **content}
+    good = {str(status): about for status in sorted((extra.status, *extra.also))}
+    in_path = [part[1:-1] for part in extra.path.split("/") if part[:1] == "{"]
+    statuses = _errors(extra.verb == "POST") | {str(s): _problem(_STATUSES[s]) for s in extra.errors}
+    result: dict[str, Json] = {
+        "operationId": operation_id(extra.verb, extra.path),
+        "tags": [extra.path.split("/")[1]],
+        **_texts(extra.doc),
+        "parameters": [_path_parameter(name, str) for name in in_path],
+        "responses": {**good, **statuses},
+    }
+    if extra.is_public:
+        result["security"] = []
+    if extra.arguments is None:
+        result["parameters"] += [_query_parameter(name) for name in extra.query]
+    if extra.arguments is not None:
+        arguments = extra.arguments()
+        body = result["requestBody"] = _body(arguments, dict(extra.example or {}), schemas)
+        if extra.text_types:
+            body["content"] |= {each: {"schema": {"type": "string"}} for each in extra.text_types}
+            about_query = f"With a body of {extra.text_types[0]}."
+            result["parameters"] += [
+                {
+                    "name": name,
+                    "in": "query",
+                    "description": about_query,
+                    "schema": _of_query(arguments.schema_of(name)),
+                }
+                for name in extra.query
+            ]
+    elif extra.verb == "POST":
+        result["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
+    return result
+
+
+def _query_parameter(name: str) -> dict[str, Json]:
+    """A field of the query of an operation that is no power."""
+    schema = dict((QUERY_SCHEMAS | OVERVIEW_QUERY | TOPIC_QUERY)[name])
+    return {"name": name, "in": "query", "description": schema.pop("description"), "schema": schema}
+
+
+def operation_id(verb: str, path: str) -> str:
+    """A name for what a verb does on a path: "post_groups_wait"."""
+    words = [part for part in path.split("/") if part and part[0] != "{"]
+    one = ["one"] if path.endswith("}") else []
+    return re.sub(r"\W", "_", "_".join([verb.lower(), *words, *one]))
+
+
+def _texts(doc: str) -> dict[str, str]:
+    """The first sentence of a docstring, and all of it."""
+    text = re.sub(r"[ \n]+", " ", doc.replace("``", "`").strip())
+    summary = re.split(r"(?<=[.:])\s", text)[0].rstrip(".:")
+    return {"summary": summary, "description": doc}
+
+
+def _path_parameter(name: str, kind: Any) -> dict[str, Json]:
+    return {"name": name, "in": "path", "required": True, "schema": _schema_of(kind)}
+
+
+def _schema_of(kind: Any) -> Schema:
+    schema = dict(TypeAdapter(kind).json_schema())
+    return {**schema, "minLength": 1} if schema.get("type") == "string" else schema
+
+
+def _query(arguments: Arguments, example: dict[str, Any]) -> Iterator[dict[str, Json]]:
+    schemas = arguments.model.model_json_schema(ref_template=_REF)["properties"]
+    for name, parameter in arguments.parameters.items():
+        schema = _of_query(schemas[name])
+        needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
+        entry: dict[str, Json] = {"name": name, "in": "query", "required": needed, "schema": schema}
+        if name in example:
+            entry["example"] = example[name]
+        yield entry
+
+
+def _of_query(schema: Schema) -> Schema:
+    """A field of a query, which is left out where a body may have null or its default."""
+    return without_null({key: value for key, value in schema.items() if key not in ("title", "minItems", "default")})
+
+
+def _body(arguments: Arguments, example: dict[str, Any], schemas: Schemas) -> dict[str, Json]:
+    needed = bool(arguments.model.model_json_schema().get("required"))
+    media = {"schema": _model(arguments.model, schemas), "example": example}
+    return {"required": needed, "content": {"application/json": media}}
+
+
+def _model(model: type[BaseModel], schemas: Schemas) -> Schema:
+    schema = model.model_json_schema(ref_template=_REF)
+    schemas.components.update({name: optional_fields(each) for name, each in schema.pop("$defs", {}).items()})
+    schemas.components[model.__name__] = optional_fields(schema)
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def _good(row: Operation, schemas: Schemas) -> dict[str, Json]:
+    returns = row.returns
+    if returns in (None, type(None)):
+        return {"204": {"description": "It is done."}}
+    if returns is str and not row.members[-1].is_property:
+        return {"200": {"description": "A text for people.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+    content: dict[str, Json] = {"application/json": {"schema": schemas.of(returns)}}
+    if has_text(row):
+        content["text/plain"] = {"schema": {"type": "string"}}
+    return {"201" if creates(row) else "200": {"description": "What it gives.", "content": content}}
+
+
+def _errors(has_body: bool) -> dict[str, Json]:
+    statuses = [401, 403, 404, 409, 422, *([400, 408, 413, 415] if has_body else [])]
+    return {str(status): _problem(_STATUSES[status]) for status in sorted(statuses)}
+
+
+def _problem(text: str) -> dict[str, Json]:
+    return {
+        "description": text,
+        "content": {"application/problem+json": {"schema": {"$ref": _REF.format(model="Problem")}}},
+    }

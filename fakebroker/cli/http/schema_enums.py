@@ -1,0 +1,61 @@
+"""The values of texts that the type hints leave open, for the OpenAPI document, from the declarations of the broker.
+
+A field whose type hint is a Literal or an Enum names its values itself, and needs no row here.
+"""
+
+from functools import cache
+
+from fakebroker.broker.core.groups.kinds import GroupKind
+from fakebroker.broker.core.transactions.states import TransactionState
+from fakebroker.broker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED
+from fakebroker.broker.release import RELEASES
+from fakebroker.broker.settings import PROFILES
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.handles.group_wait import STATE_NAMES
+
+_GROUP_STATES = tuple(map(str, STATE_NAMES))
+_TRANSACTION_STATES = tuple(state.kafka_name for state in TransactionState)
+_KINDS = tuple(kind.value for kind in GroupKind)
+
+
+@cache
+def _rows() -> dict[str, tuple[str, ...]]:
+    apis = tuple(sorted(api.name for api in APIS.values()))
+    moments, actions, profiles = (RECEIVED, APPLIED), tuple(ACTIONS), tuple(PROFILES)
+    return {
+        "About.release": RELEASES,
+        "BrokerOptions.as_release": release_names(),
+        "BrokerOptions.profile": profiles,
+        "FaultArguments.action": actions,
+        "FaultArguments.after": moments,
+        "ForkOptions.as_release": release_names(),
+        "ForkOptions.profile": profiles,
+        "GroupExplanation.state": _GROUP_STATES,
+        "GroupHandle.kind": _KINDS,
+        "GroupHandle.state": _GROUP_STATES,
+        "GroupRow.kind": _KINDS,
+        "GroupRow.state": _GROUP_STATES,
+        "GroupView.kind": _KINDS,
+        "GroupView.state": _GROUP_STATES,
+        "GroupWaitArguments.state": _GROUP_STATES,
+        "TransactionExplanation.state": _TRANSACTION_STATES,
+        "TransactionHandle.state": _TRANSACTION_STATES,
+        "TransactionWaitArguments.state": _TRANSACTION_STATES,
+        "WaitingRequest.api": apis,
+    }
+
+
+def release_names() -> tuple[str, ...]:
+    """The names of the releases, in full and short, the newest first."""
+    newest_first = tuple(reversed(RELEASES))
+    return (*(name.rpartition(".")[0] for name in newest_first), *newest_first)
+
+
+def declared_values(schema: str) -> dict[str, tuple[str, ...]]:
+    """The values of the fields of a schema of the document: {"action": ("disconnect", ...)}."""
+    return {row.partition(".")[2]: values for row, values in _rows().items() if row.partition(".")[0] == schema}
+
+
+def rows() -> tuple[str, ...]:
+    """The fields that have a row."""
+    return tuple(_rows())

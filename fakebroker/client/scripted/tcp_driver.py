@@ -1,0 +1,143 @@
+"""A driver over TCP in real time. One thread, no callbacks: it reads sockets only while time passes."""
+
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakebroker.client.connection import ClientConnection
+from fakebroker.protocol.listeners import Address
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from fakebroker.client.scripted.tls_stream import TlsStream
+
+CONNECT_TIMEOUT_S = 10
+_READ_BYTES = 1 << 20
+
+
+class TcpDriver:
+    """Connections to one broker at an address. Waits are met within 40 % and 400 ms, times `slack`."""
+
+    keeps_recorded_pace = False
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        slack: float = 1.0,
+        control: Callable[[str, int], None] | None = None,
+        tls: "SSLContext | None" = None,
+    ) -> None:
+        """`control(operation, node_id)` stops, kills, restarts, freezes and thaws brokers, if anything can. With `tls`
+        every connection speaks that.
+        """
+        self._address = (host, port)
+        self._control = control
+        self._slack = slack
+        self._tls = tls
+        self._selector = selectors.DefaultSelector()
+        self._sockets: dict[ClientConnection, socket.socket | TlsStream] = {}
+
+    @property
+    def wall_ms(self) -> int:
+        """The operating system's time."""
+        return time.time_ns() // 1_000_000
+
+    @property
+    def mono_ms(self) -> int:
+        """The operating system's monotonic time."""
+        return time.monotonic_ns() // 1_000_000
+
+    def open(
+        self, client: ClientConnection, address: Address | None = None, connect_timeout_s: float = CONNECT_TIMEOUT_S
+    ) -> None:
+        """Connect `client`. Raises OSError when the connection is not accepted, TimeoutError if not in time."""
+        connected = socket.create_connection(address or self._address, connect_timeout_s)
+        connected.settimeout(CONNECT_TIMEOUT_S)  # from now on of what is sent
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock = connected if self._tls is None else self._secured(connected, address or self._address)
+        self._sockets[client] = sock
+        self._selector.register(sock, selectors.EVENT_READ, client)
+
+    def _secured(self, connected: socket.socket, address: tuple[str, int]) -> "TlsStream":
+        from fakebroker.client.scripted.tls_stream import TlsStream
+
+        assert self._tls is not None
+        try:
+            return TlsStream(connected, self._tls, address[0], CONNECT_TIMEOUT_S)
+        except OSError:
+            connected.close()
+            raise
+
+    def control(self, operation: str, node_id: int) -> None:
+        """Do something to a broker. Raises OSError if nothing here can."""
+        if self._control is None:
+            raise OSError(f"cannot {operation} node {node_id}: the brokers are not ours")
+        self._control(operation, node_id)
+
+    def flush(self, client: ClientConnection) -> None:
+        """Send what `client` has queued; a broken connection is found when it is read."""
+        data = client.data_to_send()
+        sock = self._sockets.get(client)
+        if sock is None or not data:
+            return
+        try:
+            sock.sendall(data)
+        except OSError as error:
+            self._lose(client, f"cannot send: {error}")
+
+    def pass_time(self, ms: int, until: Callable[[], bool] | None = None) -> bool:
+        """Wait up to `ms`, feeding what arrives to its client; stop early when `until` is true."""
+        end_s = time.monotonic() + ms / 1000
+        while not (until and until()):
+            left_s = end_s - time.monotonic()
+            if left_s <= 0:
+                return bool(until and until())
+            if not self._sockets:  # select() on nothing returns at once on some systems
+                time.sleep(left_s)
+                continue
+            for key, _ in self._selector.select(left_s):
+                self._read(key.data)
+        return True
+
+    def local_port(self, client: ClientConnection) -> int | None:
+        """The port that `client` connects from; None if it is not connected."""
+        sock = self._sockets.get(client)
+        return None if sock is None else int(sock.getsockname()[1])
+
+    def close(self, client: ClientConnection) -> None:
+        """Close the connection of `client`."""
+        self._lose(client, "closed by the client")
+
+    def close_all(self) -> None:
+        """Close every connection."""
+        for client in list(self._sockets):
+            self.close(client)
+        self._selector.close()
+
+    def tolerance_ms(self, waited_ms: int) -> int:
+        """40 % and 400 ms: two machines are never equally fast."""
+        return int((0.4 * waited_ms + 400) * self._slack)
+
+    def _read(self, client: ClientConnection) -> None:
+        try:
+            data = self._sockets[client].recv(_READ_BYTES)
+        except BlockingIOError:  # a part of what TLS sends at once
+            return
+        except OSError as error:
+            self._lose(client, f"connection broken: {error}")
+            return
+        if data:
+            client.receive(data)
+        else:
+            self._lose(client, "closed by the broker")
+
+    def _lose(self, client: ClientConnection, reason: str) -> None:
+        sock = self._sockets.pop(client, None)
+        if sock is not None:
+            self._selector.unregister(sock)
+            sock.close()
+        client.close(reason)

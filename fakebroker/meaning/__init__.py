@@ -1,6 +1,0 @@
-"""What the fields of messages mean: what every run makes up anew, shown or compared by meaning."""
-
-from fakebroker.meaning.matching import Around, Difference, Matching
-from fakebroker.meaning.shown import Meaning
-
-__all__ = ["Around", "Difference", "Matching", "Meaning"]

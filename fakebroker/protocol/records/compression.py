@@ -1,0 +1,179 @@
+"""Compression of records (RB-3, RC-4): gzip, snappy, lz4, zstd; unpacking never takes more memory than it is allowed.
+
+cramjam does the work and is imported when the first compressed batch is looked into; gzip is the standard library's.
+"""
+
+import zlib
+from collections.abc import Callable, Generator
+from typing import Final
+
+from fakebroker.protocol.records.faults import BadCompression, TooLarge
+
+Unpacking = Generator[None, None, bytes | bytearray]
+"""Unpacking in steps of some 10 to 100 ms for the largest data; it returns the result."""
+
+NONE: Final = 0
+GZIP: Final = 1
+SNAPPY: Final = 2
+LZ4: Final = 3
+ZSTD: Final = 4
+
+CODEC_NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_GZIP_HEADER: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no time, unknown system: as Java writes it
+
+DECOMPRESSED_LIMIT_BYTES: Final = 128 << 20
+"""What one batch may unpack to unless the caller says otherwise: far beyond any honest batch of one MiB."""
+
+STEP_BYTES: Final = 8 << 20
+"""What is unpacked in one step, by codecs that can stop in between."""
+
+
+def compress(codec: int, data: bytes, level: int | None = None) -> bytes:
+    """`data` packed by codec 0 to 4 in the form that Java clients write; `level` as in compression.<codec>.level."""
+    if codec == NONE:
+        return data
+    return _PACKERS[codec](data, level)
+
+
+def decompress(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> bytes:
+    """What codec 0 to 4 made of `data`.
+
+    Raises BadCompression for an unknown codec and data that its codec cannot read, TooLarge when the result would be
+    larger than `limit_bytes` (found out before that much memory is taken).
+    """
+    if codec == NONE:
+        return data
+    return finished(decompress_in_steps(codec, data, limit_bytes))
+
+
+def decompress_in_steps(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Unpacking:
+    """As `decompress`, with pauses for others where there is much to unpack."""
+    if codec not in _UNPACKERS:
+        raise BadCompression(f"compression codec {codec} does not exist")
+    return _UNPACKERS[codec](data, limit_bytes)
+
+
+def finished(steps: Unpacking) -> bytes:
+    """All the steps at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return bytes(end.value)
+
+
+def too_large(name: str, limit_bytes: int) -> TooLarge:
+    """The fault of data that unpacks to more than is allowed."""
+    return TooLarge(f"the {name} data unpacks to more than the {limit_bytes} bytes allowed")
+
+
+def unpack_growing(
+    name: str, unpack_into: Callable[[bytes, bytearray], int], data: bytes, limit_bytes: int, failures: type[Exception]
+) -> Unpacking:
+    """Unpack into buffers four times larger each time, the last one of `limit_bytes`.
+
+    A large buffer takes longer to make than to fill, so each is a step of its own, and the last one is not copied.
+    """
+    size = min(limit_bytes, max(4 * len(data), 1 << 16))
+    while True:
+        buffer = bytearray(size)
+        if size > STEP_BYTES:
+            yield
+        try:
+            used = unpack_into(data, buffer)
+            del buffer[used:]
+            return buffer
+        except failures as fault:
+            if "failed to write whole buffer" not in str(fault):
+                raise BadCompression(f"{name} data cannot be unpacked: {fault}") from None
+        if size >= limit_bytes:
+            raise too_large(name, limit_bytes)
+        if size > STEP_BYTES:
+            del buffer
+            yield
+        size = min(limit_bytes, 4 * size)
+
+
+def _pack_gzip(data: bytes, level: int | None) -> bytes:
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -15)
+    trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
+    return b"".join((_GZIP_HEADER, packer.compress(data), packer.flush(), trailer))
+
+
+def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
+    unpacked = bytearray()
+    room = limit_bytes
+    is_first = True
+    while is_first or data[:2] == _GZIP_MAGIC:  # members may follow one another; Java ignores other bytes, too
+        is_first = False
+        unpacker = zlib.decompressobj(31)
+        while not unpacker.eof:
+            try:
+                part = unpacker.decompress(data, min(room + 1, STEP_BYTES))
+            except zlib.error as fault:
+                raise BadCompression(f"gzip data cannot be unpacked: {fault}") from None
+            room -= len(part)
+            if room < 0:
+                raise too_large("gzip", limit_bytes)
+            if not part and not unpacker.eof:
+                raise BadCompression("gzip data ends too early")
+            unpacked += part
+            data = unpacker.unconsumed_tail
+            if len(part) == STEP_BYTES:
+                yield
+        data = unpacker.unused_data
+    return unpacked
+
+
+def _pack_snappy(data: bytes, _level: int | None) -> bytes:
+    from fakebroker.protocol.records import snappy
+
+    return snappy.pack(data)
+
+
+def _unpack_snappy(data: bytes, limit_bytes: int) -> Unpacking:
+    from fakebroker.protocol.records import snappy
+
+    return snappy.unpack(data, limit_bytes)
+
+
+def _pack_lz4(data: bytes, level: int | None) -> bytes:
+    from fakebroker.protocol.records import lz4
+
+    return lz4.pack(data, level)
+
+
+def _unpack_lz4(data: bytes, limit_bytes: int) -> Unpacking:
+    from fakebroker.protocol.records import lz4
+
+    return lz4.unpack(data, limit_bytes)
+
+
+def _pack_zstd(data: bytes, level: int | None) -> bytes:
+    from cramjam import zstd
+
+    packer = zstd.Compressor(level=3 if level is None else level)
+    packer.compress(data)
+    return bytes(packer.flush()) + bytes(packer.finish())  # the very frame that Kafka's stream writes (PD-22)
+
+
+def _unpack_zstd(data: bytes, limit_bytes: int) -> Unpacking:
+    from cramjam import DecompressionError, zstd
+
+    return unpack_growing("zstd", zstd.decompress_into, data, limit_bytes, DecompressionError)
+
+
+_PACKERS: Final[dict[int, Callable[[bytes, int | None], bytes]]] = {
+    GZIP: _pack_gzip,
+    SNAPPY: _pack_snappy,
+    LZ4: _pack_lz4,
+    ZSTD: _pack_zstd,
+}
+_UNPACKERS: Final[dict[int, Callable[[bytes, int], Unpacking]]] = {
+    GZIP: _unpack_gzip,
+    SNAPPY: _unpack_snappy,
+    LZ4: _unpack_lz4,
+    ZSTD: _unpack_zstd,
+}

@@ -1,0 +1,131 @@
+"""Records of `__consumer_offsets` as bytes: every version is read, the release's version is written (CR-4..CR-8)."""
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
+from fakebroker.protocol.records.offsets_schema import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from fakebroker.protocol.records.offsets_topic import (
+    CommittedOffset,
+    Entry,
+    GroupEntry,
+    GroupValue,
+    MemberValue,
+    OffsetEntry,
+    StoredOffset,
+    stored_offset,
+)
+
+_INT16 = Struct(">h")
+_OFFSET_KEY: Final = 1
+_GROUP_KEY: Final = 2
+_EXPLICIT_RETENTION: Final = 1  # the one value version that holds an expire timestamp
+
+
+class Format(NamedTuple):
+    """Which value versions are written."""
+
+    offset_version: int = 4
+    group_version: int = 3
+
+
+def offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    """The key of a committed offset (CR-3)."""
+    return _INT16.pack(_OFFSET_KEY) + OffsetCommitKey(group=group_id, topic=topic, partition=partition).encode(0)
+
+
+def offset_value(stored: StoredOffset, record_format: Format) -> bytes:
+    """The value of a committed offset; v1 if it expires by itself (CR-5)."""
+    committed = CommittedOffset._make(stored)
+    version = record_format.offset_version if committed.expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
+    return _INT16.pack(version) + OffsetCommitValue(
+        offset=committed.offset,
+        leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        commit_timestamp=committed.commit_ms,
+        expire_timestamp=committed.expire_ms,
+        topic_id=committed.topic_id,
+    ).encode(version)
+
+
+def group_key(group_id: str) -> bytes:
+    """The key of a group (CR-7)."""
+    return _INT16.pack(_GROUP_KEY) + GroupMetadataKey(group=group_id).encode(0)
+
+
+def group_value(value: GroupValue, record_format: Format) -> bytes:
+    """The value of a group (CR-7, CR-8)."""
+    version = record_format.group_version
+    return _INT16.pack(version) + GroupMetadataValue(
+        protocol_type=value.protocol_type,
+        generation=value.generation,
+        protocol=value.protocol,
+        leader=value.leader,
+        current_state_timestamp=value.state_ms,
+        members=list(value.members),
+    ).encode(version)
+
+
+def read_entry(key: bytes | None, value: bytes | None) -> "Entry | None":
+    """What a record says; None for a key of a type unknown here. Raises WireError if unreadable (LD-5)."""
+    if key is None:
+        raise WireError("a record of __consumer_offsets without a key")
+    key_version = _version(key, "key")
+    if key_version <= _OFFSET_KEY:
+        decoded, _ = OffsetCommitKey.decode(key, 0, 2)
+        committed = None if value is None else _read_offset(decoded.topic, decoded.partition, value)
+        return OffsetEntry(decoded.group, decoded.topic, decoded.partition, committed)
+    if key_version == _GROUP_KEY:
+        group_id = GroupMetadataKey.decode(key, 0, 2)[0].group
+        return GroupEntry(group_id, None if value is None else _read_group(value))
+    from fakebroker.protocol.records.group_records import read_group_record  # layouts that most logs have no use for
+
+    return read_group_record(key, value)
+
+
+def _read_offset(topic: str, partition: int, data: bytes) -> StoredOffset:
+    value, _ = OffsetCommitValue.decode(data, _version(data, "value"), 2)
+    return stored_offset(
+        topic,
+        partition,
+        value.offset,
+        leader_epoch=value.leader_epoch,
+        metadata=value.metadata,
+        commit_ms=value.commit_timestamp,
+        expire_ms=value.expire_timestamp,
+        topic_id=value.topic_id,
+    )
+
+
+def _read_group(data: bytes) -> GroupValue:
+    value, _ = GroupMetadataValue.decode(data, _version(data, "value"), 2)
+    return GroupValue(
+        value.protocol_type,
+        value.generation,
+        value.protocol,
+        value.leader,
+        value.current_state_timestamp,
+        tuple(map(_read_member, value.members)),
+    )
+
+
+def _read_member(row: tuple[str, str | None, str, str, int, int, bytes, bytes]) -> MemberValue:
+    member = MemberValue._make(row)
+    if member.rebalance_timeout_ms < 0:
+        return member._replace(rebalance_timeout_ms=member.session_timeout_ms)  # CR-10
+    return member
+
+
+def _version(data: bytes, what: str) -> int:
+    if len(data) < _INT16.size:
+        raise WireError(f"the {what} of a record of __consumer_offsets is too short for a version: {len(data)} bytes")
+    version: int = _INT16.unpack_from(data)[0]
+    if version < 0:
+        raise WireError(f"the {what} of a record of __consumer_offsets has version {version}")
+    return version

@@ -1,0 +1,55 @@
+"""Layouts of the keys and values in `__consumer_offsets` that we read and write (CR-3, CR-4, CR-7).
+
+A key or value begins with its version as int16, which is not part of these.
+"""
+
+from fakebroker.protocol.schema import Bytes, Int32, Int64, Message, Row, Str, Uuid, field
+
+
+class OffsetCommitKey(Message, versions="0", names="lowerCamel"):
+    """Which partition of which group. Legacy key version 0 has the same layout as 1 (CR-3)."""
+
+    group: Str = field("0")
+    topic: Str = field("0")
+    partition: Int32 = field("0")
+
+
+class OffsetCommitValue(Message, versions="0-4", flexible="4+", names="lowerCamel"):
+    """A committed offset. v1: expire timestamp; v3: leader epoch; v4: topic id."""
+
+    offset: Int64 = field("0+")
+    leader_epoch: Int32 = field("3+", default=-1, ignorable=True)
+    metadata: Str = field("0+")
+    commit_timestamp: Int64 = field("0+")
+    expire_timestamp: Int64 = field("1", default=-1, ignorable=True)
+    topic_id: Uuid = field("4+", tag=0, ignorable=True)
+
+
+class GroupMetadataKey(Message, versions="0", names="lowerCamel"):
+    """Which group."""
+
+    group: Str = field("0")
+
+
+class MemberMetadata(Row, names="lowerCamel"):
+    """A member: a plain tuple in the order of `MemberValue`. v1: rebalance timeout; v3: instance id."""
+
+    member_id: Str = field("0+")
+    group_instance_id: Str | None = field("3+", nullable="3+", default=None, ignorable=True)
+    client_id: Str = field("0+")
+    client_host: Str = field("0+")
+    rebalance_timeout: Int32 = field("1+", default=-1, ignorable=True)
+    session_timeout: Int32 = field("0+")
+    subscription: Bytes = field("0+")
+    assignment: Bytes = field("0+")
+
+
+class GroupMetadataValue(Message, versions="0-4", flexible="4+", names="lowerCamel"):
+    """A classic group. v2: when it entered its state."""
+
+    protocol_type: Str = field("0+")
+    generation: Int32 = field("0+")
+    protocol: Str | None = field("0+", nullable="0+")
+    leader: Str | None = field("0+", nullable="0+")
+    current_state_timestamp: Int64 = field("2+", default=-1, ignorable=True)
+    members: list[tuple[Str, Str | None, Str, Str, Int32, Int32, Bytes, Bytes]] = field("0+", row=MemberMetadata)

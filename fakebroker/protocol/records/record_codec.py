@@ -1,0 +1,116 @@
+"""Single records inside a batch of format 2: bytes to `Record` and back (KIP-98, RB-4).
+
+batch_format.py draws a record.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fakebroker.protocol.records.batch_format import ATTRIBUTES_BYTES
+from fakebroker.protocol.records.faults import InvalidRecord
+from fakebroker.protocol.records.varint import LONG_BYTES, decode_zigzag_varint, encode_zigzag_varint
+
+Header = tuple[bytes, bytes | None]
+"""A header's name and value. The name should be UTF-8; brokers do not check that, so it stays bytes."""
+
+
+class Record(NamedTuple):
+    """One record as a consumer sees it: absolute offset, timestamp in milliseconds (-1: none), key, value, headers."""
+
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[Header] = ()
+
+
+def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> bytes:
+    """The bytes of `record` in a batch with this base offset and base timestamp."""
+    timestamp_delta, offset_delta = record.timestamp_ms - base_timestamp_ms, record.offset - base_offset
+    parts = [b"\0", encode_zigzag_varint(timestamp_delta), encode_zigzag_varint(offset_delta)]
+    _put_blob(parts, record.key)
+    _put_blob(parts, record.value)
+    parts.append(encode_zigzag_varint(len(record.headers)))
+    for name, value in record.headers:
+        _put_blob(parts, name)
+        _put_blob(parts, value)
+    body = b"".join(parts)
+    return encode_zigzag_varint(len(body)) + body
+
+
+MOST_HEADERS = 100_000
+"""MOCK: of one record. Kafka reads any number; here a few KiB that unpack to millions of them would hold up others."""
+
+
+def decode_records(
+    payload: bytes, count: int, base_offset: int, base_timestamp_ms: int, append_time_ms: int | None = None
+) -> Iterator[Record]:
+    """The `count` records of an uncompressed payload; `append_time_ms` replaces the time of each (RB-6).
+
+    Raises InvalidRecord at the first record that does not parse, and at the end if bytes are left over. Any negative
+    length means null, as Kafka reads it; the name of a header must not be null.
+    """
+    position = 0
+    for index in range(count):
+        position, timestamp_delta, offset_delta, key, value, headers = decode_record(payload, position, index)
+        timestamp_ms = base_timestamp_ms + timestamp_delta if append_time_ms is None else append_time_ms
+        yield Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
+    if position != len(payload):
+        raise InvalidRecord(f"{len(payload) - position} bytes are left over after the last of {count} records")
+
+
+def decode_record(
+    payload: bytes, position: int, index: int
+) -> tuple[int, int, int, bytes | None, bytes | None, list[Header]]:
+    """Decode the record at `position` of an uncompressed payload, every field of it checked.
+
+    Returns (position after it, timestamp delta, offset delta, key, value, headers). Raises InvalidRecord; `index` is
+    the record's number in its batch, for the message.
+    """
+    try:
+        size, start = decode_zigzag_varint(payload, position)
+        end = start + size
+        if size < 0 or end > len(payload):
+            raise InvalidRecord(f"a size of {size} at byte {start} of {len(payload)}")
+        timestamp_delta, position = decode_zigzag_varint(payload, start + ATTRIBUTES_BYTES, LONG_BYTES)
+        offset_delta, position = decode_zigzag_varint(payload, position)
+        key, position = _take_blob(payload, position, end)
+        value, position = _take_blob(payload, position, end)
+        headers, position = _take_headers(payload, position, end)
+        if position != end:
+            raise InvalidRecord(f"its fields end at byte {position}, its size says {end}")
+    except InvalidRecord as fault:
+        raise InvalidRecord(f"record {index}: {fault.message}") from None
+    return end, timestamp_delta, offset_delta, key, value, headers
+
+
+def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header], int]:
+    count, position = decode_zigzag_varint(payload, position)
+    if not 0 <= count <= max(end - position, 0):
+        raise InvalidRecord(f"{count} headers in {end - position} bytes")
+    if count > MOST_HEADERS:
+        raise InvalidRecord(f"{count} headers are more than {MOST_HEADERS}")
+    headers: list[Header] = []
+    for _ in range(count):
+        name, position = _take_blob(payload, position, end)
+        value, position = _take_blob(payload, position, end)
+        if name is None:
+            raise InvalidRecord("the name of a header is null")
+        headers.append((name, value))
+    return headers, position
+
+
+def _take_blob(payload: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    size, position = decode_zigzag_varint(payload, position)
+    if size < 0:
+        return None, position
+    if position + size > end:
+        raise InvalidRecord(f"{size} bytes wanted at byte {position}, the record ends at {end}")
+    return payload[position : position + size], position + size
+
+
+def _put_blob(parts: list[bytes], blob: bytes | None) -> None:
+    if blob is None:
+        parts.append(b"\1")
+    else:
+        parts += (encode_zigzag_varint(len(blob)), blob)

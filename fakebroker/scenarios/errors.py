@@ -1,0 +1,51 @@
+"""What is wrong with a scenario file, problem by problem."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.scenarios.script import Place
+
+MOST_PROBLEMS = 20  # told of one file
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong: where, at which key ("" for the file itself), and what."""
+
+    place: Place
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (str(self.place), self.key, self.message) if part)
+
+
+class ScenarioError(FakebrokerError):
+    """A scenario that cannot be read. Its text has one line for each of its `problems`."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = list(problems)
+
+
+class Problems:
+    """Collects problems, the first MOST_PROBLEMS of them, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Problem, None] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is kept."""
+        return len(self._found) >= MOST_PROBLEMS
+
+    def add(self, place: Place, key: str, message: str) -> None:
+        """Keep a problem."""
+        if not self.is_full:
+            self._found.setdefault(Problem(place, key, message))
+
+    def raise_if_any(self) -> None:
+        """Raise ScenarioError if there is one, in the order of files and lines."""
+        if self._found:
+            files = list(dict.fromkeys(problem.place.file for problem in self._found))
+            raise ScenarioError(sorted(self._found, key=lambda p: (files.index(p.place.file), p.place.line)))

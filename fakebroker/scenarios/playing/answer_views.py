@@ -1,0 +1,144 @@
+"""Answers as a scenario speaks of them: fields in snake_case, errors by their names, bytes as what they say.
+
+Beside every error code stands `error`, its name. At the top `error` is that of the answer, or, for an answer without
+one, the first error found inside; "NONE" if there is none. Subscriptions and assignments of consumers are read.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fakebroker.broker.engine.subjects import ERROR_CODES
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, WireError, error_name
+from fakebroker.protocol.records.batch import parse_header, read_records, split_batches
+from fakebroker.protocol.records.consumer_protocol import assigned_partitions, decode_subscription
+from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema.jsonable import bytes_to_json, to_json, uuid_to_text
+from fakebroker.protocol.schema.message import Declaration, Message, Struct
+from fakebroker.protocol.schema.types import RECORDS, UUID, ArrayOf, FieldSpec, Primitive
+
+Json = Any
+NONE = ErrorCode.NONE.name
+
+
+def answer_view(answer: Message, version: int) -> dict[str, Json]:
+    """An answer of this version, with the error that it gives."""
+    view = _struct(answer, version)
+    view["error"] = next(_errors(view), NONE)
+    return view
+
+
+def message_json(message: Struct, version: int) -> dict[str, Json]:
+    """A message as data with Kafka's field names; record batches as lists of records, where they can be read."""
+    return to_json(message, version, _records_json)
+
+
+def records_view(records: Sequence[Record]) -> list[Json]:
+    """Records as a scenario speaks of them."""
+    return [record_view(each) for each in records]
+
+
+def record_view(record: Any) -> dict[str, Json]:
+    """One record of a batch, or one that is stored in a topic: its offset, time, key, value and headers."""
+    return {
+        "offset": record.offset,
+        "timestamp_ms": record.timestamp_ms,
+        "key": bytes_to_json(record.key),
+        "value": bytes_to_json(record.value),
+        "headers": {_header_name(name): bytes_to_json(value) for name, value in record.headers},
+    }
+
+
+def _header_name(name: bytes | str) -> str:
+    """Bytes in a batch, text in a stored record."""
+    return name if isinstance(name, str) else str(bytes_to_json(name))
+
+
+def _records_json(data: bytes) -> Json:
+    try:
+        return [each for batch in split_batches(data) for each in _batch_view(batch)]
+    except FakebrokerError:
+        return {"hex": data.hex()}
+
+
+def _batch_view(batch: bytes) -> list[Json]:
+    records = [*read_records(batch)]
+    return [_marker_view(each) for each in records] if parse_header(batch).is_control else records_view(records)
+
+
+def _marker_view(record: Record) -> Json:
+    """A control record: how a transaction ended, by name, or a type that later releases may have brought."""
+    number = control_record_type(record.key)
+    names = {kind.value: kind.name.lower() for kind in ControlRecordType}
+    return {"offset": record.offset, "timestamp_ms": record.timestamp_ms, "marker": names.get(number, str(number))}
+
+
+def _struct(message: Struct, version: int) -> dict[str, Json]:
+    return _fields(message.fields, [getattr(message, spec.name) for spec in message.fields], version)
+
+
+def _fields(specs: Sequence[FieldSpec], values: Sequence[Any], version: int) -> dict[str, Json]:
+    view = {}
+    for spec, value in zip(specs, values, strict=True):
+        if spec.versions.includes(version):
+            view[spec.name] = _value(spec, value, version)
+            if spec.name in ERROR_CODES:
+                view["error"] = error_name(value)
+    return view
+
+
+def _value(spec: FieldSpec, value: Any, version: int) -> Json:
+    if value is None:
+        return None
+    if isinstance(spec.type, ArrayOf):
+        element = spec.type.element
+        return [_element(spec.name, element, each, version) for each in value]
+    return _element(spec.name, spec.type, value, version)
+
+
+def _element(name: str, kind: "Primitive | type[Declaration]", value: Any, version: int) -> Json:
+    if not isinstance(kind, Primitive):
+        return _fields(kind.fields, value, version) if kind.is_row else _struct(value, version)
+    if kind is UUID:
+        return uuid_to_text(value)
+    if kind is RECORDS:
+        return _records_json(bytes(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        read: Callable[[bytes], Json] = _READERS.get(name, bytes_to_json)
+        return read(bytes(value))
+    return value
+
+
+def _assignment(data: bytes) -> Json:
+    try:
+        return assigned_partitions(data)
+    except WireError:
+        return bytes_to_json(data)
+
+
+def _subscription(data: bytes) -> Json:
+    try:
+        return {"topics": list(decode_subscription(data).topics)}
+    except WireError:
+        return bytes_to_json(data)
+
+
+_READERS: Mapping[str, Callable[[bytes], Json]] = {
+    "assignment": _assignment,
+    "member_assignment": _assignment,
+    "metadata": _subscription,
+    "member_metadata": _subscription,
+}
+
+
+def _errors(view: Json) -> Iterator[str]:
+    """The errors in a view, the outermost first."""
+    inner: list[Json] = [view]
+    for each in inner:
+        if isinstance(each, dict):
+            name = each.get("error", NONE)
+            if name != NONE and any(code in each for code in ERROR_CODES):
+                yield name
+            inner += each.values()
+        elif isinstance(each, list):
+            inner += each

@@ -1,0 +1,107 @@
+"""What the settings of a listener say of TLS, under Kafka's names: `ssl.keystore.location` and the like."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from fakebroker.broker.settings import Settings
+from fakebroker.protocol.errors import SettingError
+from fakebroker.protocol.listeners import Listener
+
+PEM, PKCS12, JKS = "PEM", "PKCS12", "JKS"
+_PEM_BEGIN, _JKS_BEGIN = b"-----BEGIN", b"\xfe\xed\xfe\xed"
+# What tells one content of a file from another, without reading it; of a file that is not there, nothing.
+Stamp = tuple[int, int, int]
+
+
+class Store(NamedTuple):
+    """A keystore or a truststore: a file, or text in PEM. `name` is that of its settings: "ssl.keystore"."""
+
+    name: str
+    location: str
+    password: str
+    text: str  # of certificates, if there is no file
+    key_text: str = ""
+    key_password: str = ""
+
+    def stamp(self) -> Stamp | None:
+        """Another one once the file has changed."""
+        try:
+            status = Path(self.location).stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def read(self) -> tuple[str, bytes]:
+        """The kind of the file ("PEM" or "PKCS12") and what is in it. Raises SettingError.
+
+        The kind is what the file is, whatever `ssl.keystore.type` says: Java, too, reads a PKCS12 file as the JKS that
+        is Kafka's default.
+        """
+        try:
+            content = Path(self.location).read_bytes()
+        except OSError as error:
+            raise self.wrong(f"cannot read {self.location}: {error.strerror}") from None
+        if content.startswith(_JKS_BEGIN):
+            advice = "keytool -importkeystore -srckeystore FILE -destkeystore NEW -deststoretype PKCS12"
+            raise self.wrong(f"{self.location} is a JKS file, which only Java can read: convert it with {advice}")
+        return (PEM if _PEM_BEGIN in content else PKCS12), content
+
+    def wrong(self, problem: str) -> SettingError:
+        """The error of a store that cannot be used."""
+        return SettingError(f"{self.name}.location: {problem}")
+
+
+class TlsSettings(NamedTuple):
+    """What one listener does by TLS."""
+
+    keystore: Store
+    truststore: Store
+    client_auth: str
+    protocols: tuple[str, ...]
+    mapping_rules: str
+    has_sasl: bool  # who the client is comes by its login, not by its certificate
+
+
+def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
+    """The settings of TLS in force for a listener. Raises SettingError if there is no certificate for it."""
+
+    def text(name: str) -> str:
+        value = settings.of_listener(listener.name, name)
+        return value if isinstance(value, str) else ""
+
+    protocols = settings.of_listener(listener.name, "ssl.enabled.protocols")
+    keystore = Store(
+        "ssl.keystore",
+        text("ssl.keystore.location"),
+        text("ssl.keystore.password"),
+        text("ssl.keystore.certificate.chain"),
+        text("ssl.keystore.key"),
+        text("ssl.key.password"),
+    )
+    if not keystore.location and not (keystore.text and keystore.key_text):
+        raise SettingError(
+            f"the listener {listener.name} needs a certificate: ssl.keystore.location, or ssl.keystore.key and"
+            " ssl.keystore.certificate.chain (fakebroker.tls makes certificates for tests)"
+        )
+    truststore = Store(
+        "ssl.truststore",
+        text("ssl.truststore.location"),
+        text("ssl.truststore.password"),
+        text("ssl.truststore.certificates"),
+    )
+    return TlsSettings(
+        keystore,
+        truststore,
+        _client_auth(settings, listener),
+        protocols if isinstance(protocols, tuple) else (),
+        text("ssl.principal.mapping.rules"),
+        listener.has_sasl,
+    )
+
+
+def _client_auth(settings: Settings, listener: Listener) -> str:
+    """`ssl.client.auth`. Where clients log in by SASL, only what is set for that listener alone counts, as in Kafka."""
+    own = f"listener.name.{listener.name.lower()}.ssl.client.auth"
+    if listener.has_sasl and not settings.is_given(own):
+        return "none"
+    return str(settings.of_listener(listener.name, "ssl.client.auth"))

@@ -1,0 +1,173 @@
+"""TLS between a client's socket and who reads and writes it, in memory: OpenSSL never touches the socket itself.
+
+So one kind of waiting is left, that of the socket, and edge-triggered epoll (loop.py) serves both kinds of clients.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from socket import SO_LINGER, socket
+from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, SSLZeroReturnError
+
+from fakebroker.serve.net.tls.words import speaks_tls, words_of_failure
+
+RECORD_BYTES = 16 * 1024  # the most that one record of TLS carries
+ENCRYPTED_BYTES = 256 * 1024  # at once; a slow reader costs no more
+
+INTERNAL_ERROR_ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
+
+
+class TlsSocket:
+    """A socket that does not block, with the broker's side of TLS; read and written as the socket itself would be.
+
+    `recv` does the handshake first: until that is done it has nothing to give. `send` and `sendmsg` encrypt data and
+    tell that they were taken only when the socket has taken all of the ciphertext. Until then they raise
+    BlockingIOError, and the next call must be for the same data, as `ClientConnection` does it.
+    """
+
+    def __init__(self, raw: socket, context: SSLContext) -> None:
+        """`on_secured` is to be set before the first `recv`; it is called when the handshake is done, once, and may set
+        `failure` if it does not like the outcome.
+        """
+        self.raw = raw
+        self.on_secured: Callable[[], None]
+        self.failure = ""  # why the handshake failed, in words
+        self.is_secured = False  # the handshake is done
+        self.has_ended = False  # the client has said that it sends no more
+        self.may_have_more = False  # the socket may have bytes that were not read yet
+        self._incoming, self._outgoing = MemoryBIO(), MemoryBIO()
+        self.tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._ciphertext = memoryview(b"")  # what the socket has not taken
+        self._encrypted_bytes = 0  # of plaintext in it, or sent, and not told yet
+        self._is_reset = False  # the end is to be no orderly one
+        self._started = b""  # the first bytes of the client, for words about a failure
+        self.fileno = raw.fileno
+        self.getsockname = raw.getsockname
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether the socket has not taken everything."""
+        return bool(self._ciphertext)
+
+    def recv(self, size: int) -> bytes:
+        """What the client sent, of at most `size` bytes that are read from the socket; empty at the end.
+
+        Raises BlockingIOError if that is nothing yet, also when the handshake has failed (`failure`), and OSError
+        for a connection that is lost or damaged.
+        """
+        if self.failure:
+            self.raw.recv(size)  # nobody is interested
+            raise BlockingIOError
+        data = self.raw.recv(size)
+        self.may_have_more = len(data) == size
+        if data:
+            self._incoming.write(data)
+        else:
+            self._incoming.write_eof()
+        if not self.is_secured:
+            self._started = self._started or data[:16]
+            self._shake_hands()
+            if self.failure:
+                raise BlockingIOError
+        return self._decrypted()
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Encrypt and send; how many bytes of `data` were sent. Raises BlockingIOError, OSError."""
+        return self.sendmsg([data])
+
+    def sendmsg(self, pieces: Sequence[bytes | memoryview]) -> int:
+        """Encrypt and send the beginning of several pieces; how many bytes of them were sent.
+
+        Raises BlockingIOError while the socket has not taken it, OSError for a lost connection.
+        """
+        if not self.flush():
+            raise BlockingIOError
+        if not self._encrypted_bytes:
+            beginning = _beginning(pieces)
+            self._encrypted_bytes = self.tls.write(beginning) if beginning else 0
+            if not self.flush():
+                raise BlockingIOError
+        sent_bytes, self._encrypted_bytes = self._encrypted_bytes, 0
+        return sent_bytes
+
+    def flush(self) -> bool:
+        """Send ciphertext that is made; whether the socket has taken all of it. Raises OSError."""
+        if self._outgoing.pending:
+            self._ciphertext = memoryview(bytes(self._ciphertext) + self._outgoing.read())
+        try:
+            while self._ciphertext:
+                self._ciphertext = self._ciphertext[self.raw.send(self._ciphertext) :]
+        except (BlockingIOError, InterruptedError):
+            return False
+        return True
+
+    def setsockopt(self, level: int, option: int, value: int | bytes) -> None:
+        """See socket. What is to be reset at its end does not say good-bye."""
+        self.raw.setsockopt(level, option, value)
+        self._is_reset = self._is_reset or option == SO_LINGER
+
+    def close(self) -> None:
+        """Close the socket; the client is told that nothing more comes, if it can be told at once."""
+        with suppress(OSError):  # it may be lost
+            if self.is_secured and not self._ciphertext and not self._is_reset:
+                self._say_good_bye()
+        self.raw.close()
+
+    def _say_good_bye(self) -> None:
+        with suppress(SSLError):  # it would wait for the client's
+            self.tls.unwrap()
+        self.flush()
+
+    def _shake_hands(self) -> None:
+        """Go on with the handshake. Raises BlockingIOError unless it is done."""
+        try:
+            self.tls.do_handshake()
+        except SSLWantReadError:
+            self.flush()
+            raise BlockingIOError from None
+        except SSLError as error:
+            self.failure = words_of_failure(error, self._started)
+            with suppress(OSError):
+                self._alert()
+            raise BlockingIOError from None
+        self.flush()
+        self.is_secured, self._started = True, b""
+        self.on_secured()
+
+    def _alert(self) -> None:
+        """Tell the client that the handshake failed. OpenSSL tells nothing to a client that does not speak TLS; Java,
+        and so Kafka, tells that, too.
+        """
+        if not self._outgoing.pending and not speaks_tls(self._started):
+            self._outgoing.write(INTERNAL_ERROR_ALERT)
+        self.flush()
+
+    def _decrypted(self) -> bytes:
+        """All data that came whole; empty at the end. Raises BlockingIOError if there is none yet, SSLError."""
+        pieces = []
+        try:
+            while piece := self.tls.read(RECORD_BYTES):
+                pieces.append(piece)
+            self.has_ended = True
+        except SSLWantReadError:
+            pass
+        except SSLError as error:
+            if not isinstance(error, SSLZeroReturnError | SSLEOFError):
+                raise
+            self.has_ended = True
+        self.flush()  # TLS may have something to say of its own
+        if not pieces and not self.has_ended:
+            raise BlockingIOError
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _beginning(pieces: Sequence[bytes | memoryview]) -> bytes | memoryview:
+    """The first pieces joined, or a part of the first one."""
+    if len(pieces) == 1 or len(pieces[0]) >= ENCRYPTED_BYTES:
+        return memoryview(pieces[0])[:ENCRYPTED_BYTES]
+    size, count = 0, 0
+    for piece in pieces:
+        size += len(piece)
+        if size > ENCRYPTED_BYTES:
+            break
+        count += 1
+    return b"".join(pieces[:count])

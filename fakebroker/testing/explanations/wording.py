@@ -1,0 +1,159 @@
+"""Requests in words, for the log of `--verbose` and the story of a failed test.
+
+What every client meets when all is well is told as a step, "told to join again, ... (REBALANCE_IN_PROGRESS)". Other
+errors stand alone.
+"""
+
+from collections.abc import Mapping
+
+from fakebroker.broker.engine.faults.naming import transactional_ids_of
+from fakebroker.broker.engine.journal import Exchange
+from fakebroker.broker.engine.printable import printable
+from fakebroker.broker.engine.subjects import FoundError
+from fakebroker.protocol.wire.messages.end_txn import EndTxnRequest
+from fakebroker.testing.explanations.group_wording import NOTHING_ACQUIRED, fine_text, member_text
+from fakebroker.testing.explanations.offset_wording import NOTHING_NEW, answered_of_partitions, asked_of_partitions
+
+MOST_TOPICS = 3
+MOST_PARTITIONS = 6
+MOST_ERRORS = 3
+MOST_GROUPS = 3
+
+POLLS = frozenset({"Fetch", "ShareFetch"})
+_NOTHING = (NOTHING_NEW, NOTHING_ACQUIRED)
+
+_REJOIN = "to join again, a rebalance is under way"
+_OTHER_NODE = "to look up the coordinator again, another node is it now"
+_OTHER_LEADER = "to ask for metadata again, another node leads the partition"
+_NEW_SESSION = "to begin a new fetch session"
+_NEW_SHARE_SESSION = "to begin a new share session"
+_JOIN_ANEW = "to give up all it has and join again"
+
+# By API ("" is any) and error: what clients are told in an ordinary life.
+STEPS: Mapping[tuple[str, str], str] = {
+    ("JoinGroup", "MEMBER_ID_REQUIRED"): "to join again with the member id it got",
+    ("JoinGroup", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("SyncGroup", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("Heartbeat", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("OffsetCommit", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("", "NOT_COORDINATOR"): _OTHER_NODE,
+    ("", "COORDINATOR_NOT_AVAILABLE"): "to try again, there is no coordinator at the moment",
+    ("", "COORDINATOR_LOAD_IN_PROGRESS"): "to try again, the coordinator is loading",
+    ("Produce", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("Fetch", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("Fetch", "FENCED_LEADER_EPOCH"): _OTHER_LEADER,
+    ("Fetch", "UNKNOWN_LEADER_EPOCH"): _OTHER_LEADER,
+    ("Fetch", "FETCH_SESSION_ID_NOT_FOUND"): _NEW_SESSION,
+    ("Fetch", "INVALID_FETCH_SESSION_EPOCH"): _NEW_SESSION,
+    ("ConsumerGroupHeartbeat", "FENCED_MEMBER_EPOCH"): _JOIN_ANEW,
+    ("ShareGroupHeartbeat", "FENCED_MEMBER_EPOCH"): _JOIN_ANEW,
+    ("StreamsGroupHeartbeat", "FENCED_MEMBER_EPOCH"): _JOIN_ANEW,
+    ("OffsetCommit", "STALE_MEMBER_EPOCH"): "to commit again with the epoch of its next heartbeat",
+    ("ShareFetch", "SHARE_SESSION_NOT_FOUND"): _NEW_SHARE_SESSION,
+    ("ShareFetch", "INVALID_SHARE_SESSION_EPOCH"): _NEW_SHARE_SESSION,
+    ("ShareFetch", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("ShareAcknowledge", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("Metadata", "LEADER_NOT_AVAILABLE"): "to ask again, the topic is being made",
+    ("", "CONCURRENT_TRANSACTIONS"): "to try again, the transaction before it is still ending",
+    ("ApiVersions", "UNSUPPORTED_VERSION"): "which versions are served",
+}
+
+
+def step_of(api: str, error: str) -> str:
+    """What an error tells a client to do, e.g. "to join again"; "" for one that belongs to no ordinary life."""
+    return STEPS.get((api, error)) or STEPS.get(("", error)) or ""
+
+
+def request_text(exchange: Exchange) -> str:
+    """A request on one line, without its client: "OffsetCommit v9 of group billing, orders-0=42 -> ok after 3 ms"."""
+    waited = f" after {exchange.waited_ms} ms" if exchange.waited_ms else ""
+    return f"{said_text(exchange)}{waited}"
+
+
+def said_text(exchange: Exchange) -> str:
+    """The same without how long it waited."""
+    return f"{asked_text(exchange)} -> {outcome_text(exchange)}"
+
+
+def asked_text(exchange: Exchange) -> str:
+    """API, version, and what the request is about."""
+    request = exchange.request
+    parts = [f"{exchange.api} v{exchange.version}"]
+    if request is not None:
+        said = member_text(exchange.api, request)
+        places = asked_of_partitions(exchange, request) or topics_text(exchange.topics)
+        about = (_groups(exchange.group_ids), said, _transactions(request), places)
+        parts += [text for text in about if text]
+    return ", ".join(parts).replace(f"v{exchange.version}, of", f"v{exchange.version} of", 1)
+
+
+def _groups(group_ids: tuple[str, ...]) -> str:
+    if not group_ids:
+        return ""
+    names = ", ".join(printable(group_id) for group_id in group_ids[:MOST_GROUPS])
+    more = f" and {len(group_ids) - MOST_GROUPS} more" if len(group_ids) > MOST_GROUPS else ""
+    return f"of group{'s' if len(group_ids) > 1 else ''} {names}{more}"
+
+
+def _transactions(request: object) -> str:
+    ids = transactional_ids_of(request)
+    if not ids:
+        return ""
+    names = ", ".join(printable(each) for each in ids[:MOST_GROUPS])
+    more = f" and {len(ids) - MOST_GROUPS} more" if len(ids) > MOST_GROUPS else ""
+    end = ""
+    if isinstance(request, EndTxnRequest):
+        end = " (commit)" if request.committed else " (abort)"
+    return f"of transaction{'s' if len(ids) > 1 else ''} {names}{more}{end}"
+
+
+def topics_text(topics: Mapping[str, list[int]]) -> str:
+    """Topics with their partitions, the first few: "orders-0,1,2 audit-0 and 4 more topics"."""
+    shown = [_topic(name, topics[name]) for name in list(topics)[:MOST_TOPICS]]
+    if len(topics) > MOST_TOPICS:
+        shown.append(f"and {len(topics) - MOST_TOPICS} more topics")
+    return " ".join(shown)
+
+
+def _topic(name: str, partitions: list[int]) -> str:
+    if not partitions:
+        return printable(name)
+    numbers = ",".join(map(str, partitions[:MOST_PARTITIONS]))
+    more = f",... ({len(partitions)} partitions)" if len(partitions) > MOST_PARTITIONS else ""
+    return f"{printable(name)}-{numbers}{more}"
+
+
+def outcome_text(exchange: Exchange) -> str:
+    """What became of a request: "ok", its errors, or that there was no answer."""
+    if not exchange.is_answered:
+        return "not answered" if exchange.api != "Produce" else "not answered (acks=0, or the client left)"
+    errors = exchange.found_errors
+    if not errors:
+        return _fine(exchange)
+    by_name: dict[str, list[FoundError]] = {}
+    for error in errors:
+        by_name.setdefault(error.name, []).append(error)
+    return ", ".join(_error(exchange.api, name, found) for name, found in by_name.items())
+
+
+def _fine(exchange: Exchange) -> str:
+    response = exchange.response
+    if response is None:
+        return "ok"
+    return fine_text(exchange.api, response) or answered_of_partitions(exchange, response) or "ok"
+
+
+def is_idle_poll(exchange: Exchange) -> bool:
+    """Whether a request is a poll that found nothing: clients send them all the time."""
+    return exchange.api in POLLS and exchange.is_answered and outcome_text(exchange) in _NOTHING
+
+
+def _error(api: str, name: str, found: list[FoundError]) -> str:
+    """An error with the partitions it stands at, if these are not all that was asked for."""
+    places = [f"{printable(e.topic)}-{e.partition}" for e in found if e.topic is not None and e.partition is not None]
+    where = f" for {' '.join(places[:MOST_ERRORS])}" if places else ""
+    if len(places) > MOST_ERRORS:
+        where += f" and {len(places) - MOST_ERRORS} more"
+    step = step_of(api, name)
+    return f"told {step} ({name}{where})" if step else f"{name}{where}"

@@ -1,0 +1,195 @@
+"""The broker's clock as a test sees it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.engine.clock import check_wall_ms
+from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.testing.handles.handle import Handle
+
+if TYPE_CHECKING:
+    from fakebroker.testing.explanations.due_events import ClockAndDue
+
+MOST_DUE = 100
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}
+
+
+class ClockHandle(Handle):
+    """The broker's time of day. Session and rebalance timers go on in real time, except in `advance(timers=True)`.
+
+    Wrong arguments raise InvalidArgument and leave the clock as it was: an amount that is negative or no finite number,
+    a time without a time zone, one before 1970 or after the year 9999.
+    """
+
+    @property
+    def now(self) -> datetime:
+        """The broker's time of day, in UTC."""
+        return _EPOCH + timedelta(milliseconds=self.now_ms)
+
+    @property
+    def now_ms(self) -> int:
+        """The same in milliseconds since the epoch."""
+        return self._access._call(lambda: self._access._broker_clock.now().wall_ms)
+
+    def advance(
+        self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
+        seconds: float = 0, ms: int = 0, timers: bool = False,
+    ) -> None:  # fmt: skip
+        """Move the time of day; what falls due (expiry, retention, cleaning) has run, in due order, when this returns.
+
+        `by` is a timedelta in place of numbers with units. Connected clients stay alive; with `timers` their session
+        and rebalance timers move, too.
+        """
+        amount = _amount("advance", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
+        self._access._call(lambda: self._advance(amount, timers))
+
+    def step_back(
+        self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
+        seconds: float = 0, ms: int = 0,
+    ) -> None:  # fmt: skip
+        """Set the time of day back, as when a machine's clock is corrected. Nothing runs; timers of clients go on.
+
+        What was stored keeps its times, which may lie in the future then: it falls due when its time comes again. The
+        next cleanup of offsets and the next look at retention come as soon as they would have come without the step.
+        """
+        amount = _amount("step_back", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
+        self._access._call(lambda: self._step_back(amount))
+
+    def set(self, when: datetime | int) -> None:
+        """Set the time of day to `when`: a datetime with a time zone, or milliseconds since the epoch.
+
+        To a later time it is `advance`, to an earlier one `step_back`.
+        """
+        wall_ms = _wall_ms(when)
+        self._access._call(lambda: self._set(wall_ms))
+
+    def run_until(self, when: datetime | int) -> None:
+        """Advance to `when`, given as for `set`. Raises InvalidArgument for a time that has passed, too."""
+        wall_ms = _wall_ms(when)
+        self._access._call(lambda: self._run_until(wall_ms))
+
+    def freeze(self) -> None:
+        """The time of day stands still until `resume`; `advance`, `set` and `step_back` still move it."""
+        self._access._call(self._access._broker_clock.freeze)
+
+    def resume(self) -> None:
+        """The time of day goes on from where it stands."""
+        self._access._call(self._access._broker_clock.resume)
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether `freeze` stopped the time of day."""
+        return self._access._call(lambda: self._access._broker_clock.is_frozen)
+
+    @property
+    def rate(self) -> float:
+        """How many times as fast as real time the time of day passes: from 0.000001 to 1,000,000.
+
+        Setting anything else raises InvalidArgument. A frozen clock goes on at this rate when it is resumed.
+        """
+        return self._access._broker_clock.rate
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        if isinstance(rate, bool) or not isinstance(rate, int | float):
+            raise InvalidArgument("rate", rate, f"rate={rate!r} is not a number above 0")
+        self._access._call(lambda: setattr(self._access._broker_clock, "rate", rate))
+
+    def due(self, limit: int = 10) -> "ClockAndDue":
+        """What falls due next, in words: at most `limit` events by the time of day, as many by timers.
+
+        `run_until(due_ms)` goes to an event by the time of day, `advance(ms=left_ms, timers=True)` to one by timers.
+        Raises InvalidArgument for a `limit` outside of 1 to 100.
+        """
+        check_whole("limit", limit, 1)
+        if limit > MOST_DUE:
+            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_DUE}")
+        return self._access._call(lambda: self._due(limit))
+
+    # On the engine's thread
+
+    def _due(self, limit: int) -> "ClockAndDue":
+        from fakebroker.testing.explanations.due_events import ClockAndDue, due_events
+
+        clock = self._access._broker_clock
+        now = clock.now()
+        due = due_events(self._access._engine.cluster, now, limit)
+        return ClockAndDue(now.wall_ms, now.mono_ms, clock.rate, clock.is_frozen, due)
+
+    def _advance(self, amount: "_Amount", timers: bool) -> None:
+        clock = self._access._broker_clock
+        check_wall_ms(amount.field, amount.value, clock.now().wall_ms + amount.total_ms)
+        clock.advance(amount.total_ms, timers)
+
+    def _step_back(self, amount: "_Amount") -> None:
+        clock = self._access._broker_clock
+        check_wall_ms(amount.field, amount.value, clock.now().wall_ms - amount.total_ms)
+        clock.step_back(amount.total_ms)
+
+    def _set(self, wall_ms: int) -> None:
+        clock = self._access._broker_clock
+        by_ms = wall_ms - clock.now().wall_ms
+        if by_ms >= 0:
+            clock.advance(by_ms)
+        else:
+            clock.step_back(-by_ms)
+
+    def _run_until(self, wall_ms: int) -> None:
+        clock = self._access._broker_clock
+        by_ms = wall_ms - clock.now().wall_ms
+        if by_ms < 0:
+            late = f"when={_EPOCH + timedelta(milliseconds=wall_ms)} has passed"
+            raise InvalidArgument("when", wall_ms, f"{late}; set() can go back to it")
+        clock.advance(by_ms)
+
+
+def _amount(method: str, by: timedelta | None, **units: float) -> "_Amount":
+    """The amount of a call: a timedelta, or numbers with units. Raises InvalidArgument for both, and for a number."""
+    if by is None:
+        return _Amount(**units)
+    if isinstance(by, int | float) and not isinstance(by, bool):
+        text = f"{method}({by!r}): {by!r} what? days={by!r}, hours=, minutes=, seconds=, ms= or a timedelta"
+        raise InvalidArgument("by", by, text)
+    if not isinstance(by, timedelta):
+        raise InvalidArgument("by", by, f"{method}({by!r}): an amount is a timedelta, or days=, hours=, ...")
+    if any(units.values()):
+        raise InvalidArgument("by", by, f"{method}(): a timedelta and {'=, '.join(k for k, v in units.items() if v)}=")
+    return _Amount(days=by.days, hours=0, minutes=0, seconds=by.seconds, ms=by.microseconds / 1000)
+
+
+class _Amount:
+    """A sum of units of time. `field` and `value` are the first of them that is not 0, for messages."""
+
+    def __init__(self, **units: float) -> None:
+        self.field: str = next((name for name, value in units.items() if value), "ms")
+        self.value = units[self.field]
+        total_ms: float = 0
+        for name, value in units.items():
+            _check_amount(name, value)
+            total_ms += value * _UNITS_MS[name]
+        self.total_ms = round(total_ms)
+
+
+def _check_amount(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e300 < value < 1e300:
+        raise InvalidArgument(name, value, f"{name}={value!r} is not a finite amount of time")
+    if value < 0:
+        raise InvalidArgument(name, value, f"{name}={value!r} is negative; step_back() and set() can go back")
+
+
+def _wall_ms(when: datetime | int) -> int:
+    """Milliseconds since the epoch. Raises InvalidArgument for what is no time, or none that the clock can show."""
+    if isinstance(when, datetime):
+        if when.utcoffset() is None:
+            raise InvalidArgument("when", when, f"when={when} has no time zone: say datetime(..., tzinfo=UTC)")
+        wall_ms = (when - _EPOCH) // timedelta(milliseconds=1)
+    elif isinstance(when, int) and not isinstance(when, bool):
+        wall_ms = when
+    else:
+        raise InvalidArgument(
+            "when", when, f"when={when!r} is neither a datetime with a time zone nor milliseconds since the epoch"
+        )
+    check_wall_ms("when", when, wall_ms)
+    return wall_ms

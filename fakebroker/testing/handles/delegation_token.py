@@ -1,0 +1,94 @@
+"""A delegation token as a test sees it: whose it is, until when, and its end."""
+
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.security.delegation_tokens import Token
+from fakebroker.protocol.errors import UnknownThing
+from fakebroker.protocol.instant import Instant
+from fakebroker.testing.handles.handle import Handle
+
+if TYPE_CHECKING:
+    from fakebroker.testing.handles.access import EngineAccess
+
+
+class DelegationTokenHandle(Handle):
+    """One delegation token (KIP-48). Clients log in with it by SCRAM: its id is the user, `secret()` the password.
+
+    Times are milliseconds of the broker's wall reading. What asks a token that there is not any more raises
+    UnknownThing.
+    """
+
+    def __init__(self, access: "EngineAccess", token_id: str) -> None:
+        super().__init__(access)
+        self.token_id = token_id
+
+    def __repr__(self) -> str:
+        return f"<delegation token {self.token_id}>"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a token, and its time is not over."""
+        return self._with_cluster(lambda cluster, now: find_token(cluster, self.token_id, now) is not None)
+
+    @property
+    def owner(self) -> str:
+        """As whom clients log in with it: "User:alice"."""
+        return _name(self._token().owner)
+
+    @property
+    def requester(self) -> str:
+        """Who had it made."""
+        return _name(self._token().requester)
+
+    @property
+    def renewers(self) -> list[str]:
+        """Who may renew and end it, beside its owner and its requester."""
+        return [_name(renewer) for renewer in self._token().renewers]
+
+    @property
+    def issued_ms(self) -> int:
+        """When it was made."""
+        return self._token().issued_ms
+
+    @property
+    def expires_ms(self) -> int:
+        """Until when it is valid, unless it is renewed."""
+        return self._token().expires_ms
+
+    @property
+    def max_ms(self) -> int:
+        """Until when it can be renewed."""
+        return self._token().max_ms
+
+    def secret(self) -> str:
+        """What clients log in with as its password: its HMAC in base64."""
+        return b64encode(self._token().hmac).decode()
+
+    def expire(self) -> None:
+        """End it now: nobody logs in with it any more. Who is logged in stays."""
+
+        def expire(cluster: Cluster, now: Instant) -> None:
+            cluster.credentials.tokens.remove(self._found(cluster, now).token_id)
+
+        self._with_cluster(expire)
+
+    def _token(self) -> Token:
+        return self._with_cluster(self._found)
+
+    def _found(self, cluster: Cluster, now: Instant) -> Token:
+        token = find_token(cluster, self.token_id, now)
+        if token is None:
+            raise UnknownThing("token_id", self.token_id, f"there is no delegation token {self.token_id!r}")
+        return token
+
+
+def find_token(cluster: Cluster, token_id: str, now: Instant) -> Token | None:
+    """The token of an id, if its time is not over."""
+    cluster.credentials.tokens.forget_expired(now.wall_ms)
+    return next((token for token in cluster.credentials.tokens if token.token_id == token_id), None)
+
+
+def _name(principal: tuple[str, str]) -> str:
+    return ":".join(principal)

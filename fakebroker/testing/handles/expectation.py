@@ -1,0 +1,206 @@
+"""What a test expects of the requests: some in an order, none of others between them, within a time."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fakebroker.broker.engine.faults.fields import api_names
+from fakebroker.broker.engine.journal import Exchange
+from fakebroker.broker.engine.unserved import MISSING
+from fakebroker.protocol.arguments import check_text, check_timeout_s, check_whole
+from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout, nearest
+from fakebroker.protocol.short_errors import ShortErrors
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.explanations.request_log import line_of
+from fakebroker.testing.handles.handle import WAIT_S
+
+if TYPE_CHECKING:
+    from fakebroker.testing.handles.access import EngineAccess
+
+LAST_SHOWN = 8
+
+
+class RequestPattern(NamedTuple):
+    """Which requests are meant; None is any. `api` is a name, or several as "Heartbeat|Offset*"; `error` is a name,
+    "NONE" for an answer without errors; `client_id` may have wildcards. With `is_never` no such request may come before
+    the next one that is expected.
+    """
+
+    api: str | None = None
+    error: str | None = None
+    client_id: str | None = None
+    group: str | None = None
+    topic: str | None = None
+    node: int | None = None
+    connection: int | None = None
+    is_never: bool = False
+
+    def check(self) -> None:
+        """Raise UnknownThing for an API or error that does not exist, InvalidArgument for what is no name or number."""
+        for field in ("client_id", "group", "topic"):
+            if (value := getattr(self, field)) is not None:
+                check_text(field, value)
+        for field in ("node", "connection"):
+            if (value := getattr(self, field)) is not None:
+                check_whole(field, value)
+        if self.api is not None:
+            check_text("api", self.api)
+            _apis(self.api)
+        if self.error is not None:
+            check_name("error", self.error, [code.name for code in ErrorCode], WHERE_ERRORS)
+
+    def matches(self, exchange: Exchange) -> bool:
+        """Whether a request is meant; what costs least is looked at first."""
+        return (
+            (self.api is None or exchange.api in _apis(self.api))
+            and (self.node is None or exchange.node_id == self.node)
+            and (self.connection is None or exchange.connection_id == self.connection)
+            and (self.client_id is None or fnmatchcase(exchange.client_id or "", self.client_id))
+            and (self.group is None or self.group in exchange.group_ids)
+            and (self.topic is None or self.topic in exchange.topics)
+            and (self.error is None or self._has_error(exchange))
+        )
+
+    def _has_error(self, exchange: Exchange) -> bool:
+        if self.error == "NONE":
+            return exchange.is_answered and not exchange.error_names
+        return self.error in exchange.error_names
+
+    def __str__(self) -> str:
+        fields = {name: value for name, value in self._asdict().items() if name not in ("api", "is_never")}
+        named = [f"{name}={value!r}" for name, value in fields.items() if value is not None]
+        text = " ".join([self.api or "any request", *named])
+        return f"never {text}" if self.is_never else text
+
+
+@lru_cache(maxsize=256)
+def _apis(pattern: str) -> frozenset[str]:
+    """The APIs that a pattern names: of those that are served, and of those that clients ask for in vain."""
+    known = [*(api.name for api in APIS.values()), *(name for name, _ in MISSING.values())]
+    return frozenset(api_names("api", pattern, known, UnknownThing))
+
+
+def check_name(field: str, value: str, names: Sequence[str], where: str = "") -> None:
+    """Raise UnknownThing if there is no such name, with the nearest ones; `where` says where all are."""
+    check_text(field, value)
+    if value not in names:
+        raise UnknownThing(field, value, f"{field}: there is no {value!r}; {nearest(value, names, where)}")
+
+
+class Expectation(ShortErrors):
+    """Requests in the order in which they are to be answered; others may come between them.
+
+    What the journal has already counts. An expectation does nothing before `within`; `then` and `never` make new ones.
+    """
+
+    def __init__(self, access: "EngineAccess", patterns: Sequence[RequestPattern], since: int = 0) -> None:
+        for pattern in patterns:
+            pattern.check()
+        self._access = access
+        self._patterns = tuple(patterns)
+        self._since = since
+
+    def __repr__(self) -> str:
+        return f"<expectation: {self}>"
+
+    def __str__(self) -> str:
+        return ", then ".join(map(str, self._patterns))
+
+    def then(
+        self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,
+        group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
+    ) -> "Expectation":  # fmt: skip
+        """And after that such a request."""
+        return self._and(RequestPattern(api, error, client_id, group, topic, node, connection))
+
+    def never(
+        self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,
+        group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
+    ) -> "Expectation":  # fmt: skip
+        """And no such request before the next expected one; at the end: none until the time of `within` is over."""
+        return self._and(RequestPattern(api, error, client_id, group, topic, node, connection, is_never=True))
+
+    def within(self, *, s: float = WAIT_S) -> Any:
+        """Wait up to `s` seconds of real time; gives the requests in order (AsyncFakeBroker: an awaitable of them).
+
+        Raises WaitTimeout when they have not all come, saying what came, and ExpectationFailed when one came that
+        never should.
+        """
+        check_timeout_s(s, "s")
+        progress = _Progress(self._access, self._patterns, self._since)
+        try:
+            found = self._access.wait(progress.probe, s, lambda: f"waited {s:g} s for {self}: {progress}")
+        except WaitTimeout:
+            if progress.is_silent:
+                return progress.found
+            raise
+        return _unless_silent(found, progress) if isawaitable(found) else found
+
+    def _and(self, pattern: RequestPattern) -> "Expectation":
+        return Expectation(self._access, (*self._patterns, pattern), self._since)
+
+
+async def _unless_silent(found: Any, progress: "_Progress") -> list[Exchange]:
+    try:
+        result: list[Exchange] = await found
+    except WaitTimeout:
+        if progress.is_silent:
+            return progress.found
+        raise
+    return result
+
+
+class _Progress:
+    """How far an expectation has come; every request is looked at once."""
+
+    def __init__(self, access: "EngineAccess", patterns: tuple[RequestPattern, ...], since: int) -> None:
+        self.found: list[Exchange] = []
+        self._access = access
+        self._patterns = patterns
+        self._place = 0  # of the pattern that is next
+        self._next_seq = since
+        self._seen: list[Exchange] = []
+        self._skip()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether all expected requests came and only the silence after them was waited for."""
+        return self._place == len(self._patterns)
+
+    def probe(self) -> list[Exchange] | None:
+        """The requests, once they have all come and there is no silence to wait for."""
+        journal = self._access._engine.journal
+        since, self._next_seq = self._next_seq, journal.next_seq
+        for exchange in journal.requests(since=since):
+            self._look_at(exchange)
+        return self.found if self.is_silent and not self._forbidden else None
+
+    def _look_at(self, exchange: Exchange) -> None:
+        self._seen = [*self._seen[1 - LAST_SHOWN :], exchange]
+        if self._place < len(self._patterns) and self._patterns[self._place].matches(exchange):
+            self.found.append(exchange)
+            self._place += 1
+            self._skip()
+            return
+        for pattern in self._forbidden:
+            if pattern.matches(exchange):
+                raise ExpectationFailed(f"expected {pattern}, and it came: #{exchange.seq} {line_of(exchange)}")
+
+    def _skip(self) -> None:
+        """To the next request that is expected; the patterns on the way are forbidden until it comes."""
+        begin = self._place
+        while self._place < len(self._patterns) and self._patterns[self._place].is_never:
+            self._place += 1
+        self._forbidden = self._patterns[begin : self._place]
+
+    def __str__(self) -> str:
+        wanted = sum(not pattern.is_never for pattern in self._patterns)
+        lines = [f"{len(self.found)} of {wanted} came"]
+        lines += [f"  came: #{each.seq} {line_of(each)}" for each in self.found]
+        if self._place < len(self._patterns):
+            lines.append(f"  missing: {self._patterns[self._place]}")
+        lines.append("the last requests were:" if self._seen else "there were no requests")
+        lines += [f"  #{each.seq} {line_of(each)}" for each in self._seen]
+        return "\n".join(lines)

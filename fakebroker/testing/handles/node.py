@@ -1,0 +1,220 @@
+"""One broker of the cluster as a test sees it: stopping, killing, freezing it, and what is wrong with its network."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.engine import node_process
+from fakebroker.broker.engine.node_links import FROZEN, HALF_OPEN, ISOLATED, REFUSES_CONNECTS, UNREACHABLE
+from fakebroker.protocol.errors import InvalidArgument, UnknownThing
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.listeners import Address
+from fakebroker.serve.listener_options import check_rack
+from fakebroker.testing.handles.handle import EndsWithBlock, Handle
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.node import Node
+    from fakebroker.testing.handles.access import EngineAccess
+
+NodeStateName = Literal["running", "stopped", "killed", "frozen"]
+
+
+class NetworkFault(EndsWithBlock):
+    """Something that is wrong with a node's network, until `heal` or the end of a `with` block."""
+
+    def __init__(self, node: "NodeHandle", kind: str) -> None:
+        self.kind = kind  # as in `NodeHandle.network`
+        self._node = node
+
+    def __repr__(self) -> str:
+        return f"<{self._node!r} {self.kind}>"
+
+    def heal(self) -> None:
+        """End it; does nothing if it has ended. See `NodeHandle.heal`."""
+        self._node._heal(self.kind)
+
+    def _end_block(self) -> None:
+        self.heal()
+
+
+class NodeHandle(Handle):
+    """One broker of the cluster. One that is stopped stays so over `stop` and `start` of the whole, not `reset`."""
+
+    def __init__(self, access: "EngineAccess", node_id: int) -> None:
+        super().__init__(access)
+        self.node_id = node_id
+        self._with_cluster(lambda cluster, _now: self._node(cluster))
+
+    def __repr__(self) -> str:
+        return f"<node {self.node_id}>"
+
+    @property
+    def state(self) -> NodeStateName:
+        """What its process does: "running", "stopped", "killed" or "frozen"."""
+        return self._with_cluster(lambda cluster, _now: self._node(cluster).state.value)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs."""
+        return self._with_cluster(lambda cluster, _now: self._node(cluster).is_running)
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether the cluster takes it for dead: no answer names it, and it leads nothing (CLU-21)."""
+        return self._with_cluster(lambda cluster, _now: self._node(cluster).is_fenced)
+
+    @property
+    def address(self) -> Address:
+        """Host and port of its first listener."""
+        listener = next(each for each in self._access._engine.listeners if each.node_id == self.node_id)
+        return Address(listener.host, listener.port)
+
+    @property
+    def network(self) -> list[str]:
+        """What is wrong with its network: "unreachable", "isolated", "refuses connects", "half-open"."""
+
+        def faults(_cluster: Cluster, _now: Instant) -> list[str]:
+            return [fault for fault in self._access._server.links.faults_of(self.node_id) if fault != FROZEN]
+
+        return self._with_cluster(faults)
+
+    @property
+    def rack(self) -> str | None:
+        """Its rack (`broker.rack`), None without one. Kafka cannot change it while the broker runs; a test can."""
+        return self._with_cluster(lambda cluster, _now: self._node(cluster).rack)
+
+    @rack.setter
+    def rack(self, rack: str) -> None:
+        check_rack(rack)
+        self._with_cluster(lambda cluster, _now: self._node(cluster).settings.set_own("broker.rack", rack))
+
+    # -- its process -------------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Stop it, cleanly as Kafka does; does nothing if it is stopped or killed.
+
+        The next in-sync replica leads each partition that it led; without one the partition has no leader. Other nodes
+        load its groups; requests parked at their coordinator are answered with NOT_COORDINATOR. Then its connections
+        are closed, and its ports accept no clients. The last live node may be stopped, too: then no client is served.
+        """
+        self._do(node_process.stop)
+
+    def kill(self) -> None:
+        """End it at once, as `kill -9` does; does nothing if it is stopped or killed.
+
+        Its connections end without answers. The other nodes go on naming it until `broker.session.timeout.ms` of
+        monotonic time have passed: then it is fenced, and others lead its partitions and load its groups (CLU-33).
+        """
+        self._do(node_process.kill)
+
+    def start(self) -> None:
+        """Start it on the same ports, with the same logs; does nothing if its process is there.
+
+        It is in sync at once, and leads the partitions that have no leader and that it may lead; other leaders stay
+        until an ElectLeaders request. Raises OSError if a port was taken by another process, and is stopped then.
+        """
+        self._do(node_process.start)
+
+    def restart(self) -> None:
+        """Stop it if it runs, then start it. Raises as `start`."""
+        self.stop()
+        self.start()
+
+    def freeze(self) -> None:
+        """Let its process stand still, as SIGSTOP does; does nothing unless it runs.
+
+        It takes bytes and answers nothing, and its timers do not run. After `broker.session.timeout.ms` it is fenced.
+        """
+        self._do(node_process.freeze)
+
+    def thaw(self) -> None:
+        """Let a frozen process go on; does nothing unless it is frozen.
+
+        It serves what waits in its sockets by what it knew, then its timers run out, and 150 ms later it hears who has
+        replaced it (CLU-40, CLU-41).
+        """
+        self._do(node_process.thaw)
+
+    def remove(self) -> None:
+        """Take a stopped or killed node out of the cluster, as Kafka's UnregisterBroker does.
+
+        Raises InvalidArgument for a node that runs, the last one, and one that has replicas: reassign them first.
+        """
+        self._with_cluster(lambda cluster, _now: self._remove(cluster))
+
+    # -- its network -------------------------------------------------------------------------------------------------
+
+    def unreachable(self) -> NetworkFault:
+        """Clients do not reach it: what they send waits, new connections wait, too. The other nodes reach it.
+
+        Returns what is to be healed, also at the end of a `with` block. What waited arrives then.
+        """
+        return self._disturb(UNREACHABLE)
+
+    def isolate(self) -> NetworkFault:
+        """Neither clients nor other nodes reach it: it is fenced after `broker.session.timeout.ms`, its leaders move.
+
+        It does not know; healed, it serves what waited by what it knew, until it hears (CLU-40).
+        """
+        return self._disturb(ISOLATED)
+
+    def refuse_connects(self) -> NetworkFault:
+        """New connections are refused; those that are there go on."""
+        return self._disturb(REFUSES_CONNECTS)
+
+    def half_open(self) -> NetworkFault:
+        """The connections that are there go silent: bytes vanish both ways, and nobody is told. New ones are served.
+
+        A second call takes those that were made since. Healed, they are reset.
+        """
+        return self._disturb(HALF_OPEN)
+
+    def heal(self) -> None:
+        """End all that is wrong with its network. Raises OSError if a port was taken by another process."""
+        for kind in self.network:
+            self._heal(kind)
+
+    # -- on the engine's thread --------------------------------------------------------------------------------------
+
+    def _do(self, change: Callable[..., None], *more: str) -> None:
+        """Make a change of `broker/engine/node_process.py`. Raises UnknownThing for a node that does not exist."""
+
+        def on_node(cluster: Cluster, _now: Instant) -> None:
+            self._node(cluster)
+            change(self._access._engine, self._access._server, self.node_id, *more)
+
+        self._with_cluster(on_node)
+
+    def _disturb(self, kind: str) -> NetworkFault:
+        self._do(node_process.disturb, kind)
+        return NetworkFault(self, kind)
+
+    def _heal(self, kind: str) -> None:
+        self._do(node_process.heal, kind)
+
+    def _remove(self, cluster: Cluster) -> None:
+        node = self._node(cluster)
+        where = cluster.replicas_on(self.node_id)
+        why = None
+        if len(cluster.nodes) == 1:
+            why = "it is the only one"
+        elif node.has_process:
+            why = f"it is {node.state}: stop it first"
+        elif where:
+            names = ", ".join(f"{partition.topic.name}-{partition.index}" for partition in where[:3])
+            why = f"it has replicas of {names}{' and others' if len(where) > 3 else ''}: reassign them first"
+        if why is not None:
+            raise InvalidArgument("node_id", self.node_id, f"node {self.node_id} cannot be removed, {why}")
+        cluster.remove_node(self.node_id)
+
+    def _node(self, cluster: Cluster) -> "Node":
+        """Raises UnknownThing for a node that does not exist."""
+        return known_node(cluster, "node_id", self.node_id)
+
+
+def known_node(cluster: Cluster, field: str, node_id: int) -> "Node":
+    """The node that the argument `field` names. Raises UnknownThing for one that does not exist."""
+    node = None if isinstance(node_id, bool) or not isinstance(node_id, int) else cluster.nodes.get(node_id)
+    if node is None:
+        raise UnknownThing(field, node_id, f"there is no node {node_id!r}, only {', '.join(map(str, cluster.nodes))}")
+    return node

@@ -1,0 +1,348 @@
+"""What a broker lets a test do, by name: the object model begins here, whatever door one comes in by.
+
+`FakeBroker`, `AsyncFakeBroker` and `VirtualBroker` inherit it; they add how a broker is started, stopped and reached.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Never, TypeVar
+
+from fakebroker.protocol.arguments import check_path, check_settings, check_text, check_whole
+from fakebroker.protocol.short_errors import ShortErrors
+from fakebroker.testing.handles.literals import ApiName, FaultAction, FaultMoment, GroupKind, GroupState
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.clock import BrokerClock
+    from fakebroker.broker.engine.engine import Engine
+    from fakebroker.broker.engine.server import EngineServer
+    from fakebroker.testing.handles.acls import AclsHandle
+    from fakebroker.testing.handles.clock import ClockHandle
+    from fakebroker.testing.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
+    from fakebroker.testing.handles.fault import FaultHandle, IncomingRequest
+    from fakebroker.testing.handles.group import GroupHandle
+    from fakebroker.testing.handles.group_rows import GroupRows
+    from fakebroker.testing.handles.journal import JournalHandle
+    from fakebroker.testing.handles.node import NodeHandle
+    from fakebroker.testing.handles.quotas import QuotasHandle
+    from fakebroker.testing.handles.telemetry import TelemetryHandle
+    from fakebroker.testing.handles.topic import TopicHandle
+    from fakebroker.testing.handles.topic_view import TopicRow
+    from fakebroker.testing.handles.transaction import TransactionHandle
+    from fakebroker.testing.handles.users import UsersHandle
+    from fakebroker.testing.snapshot.snapshot import Snapshot
+
+T = TypeVar("T")
+
+
+class Powers(ShortErrors, ABC):
+    """The powers of a broker. Handles are imported when they are first asked for: a broker starts fast."""
+
+    # How handles reach the engine (`testing/handles/access.py`)
+
+    if TYPE_CHECKING:
+
+        @property
+        def _engine(self) -> Engine: ...
+
+        @property
+        def _server(self) -> EngineServer: ...
+
+    @property
+    @abstractmethod
+    def _broker_clock(self) -> "BrokerClock":
+        """The clock itself; to be used inside `_call`."""
+
+    @abstractmethod
+    def _call(self, function: Callable[[], T]) -> T:
+        """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
+
+    @abstractmethod
+    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
+        """What `probe` gives as soon as it gives something, or an awaitable of it.
+
+        Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile, or is not running
+        and `probe` gives nothing.
+        """
+
+    # Time
+
+    @property
+    def clock(self) -> "ClockHandle":
+        """The broker's clock."""
+        from fakebroker.testing.handles.clock import ClockHandle
+
+        return ClockHandle(self)
+
+    # Topics, groups, transactions, nodes
+
+    def topic(self, name: str) -> "TopicHandle":
+        """One topic, which need not exist yet."""
+        from fakebroker.testing.handles.topic import TopicHandle
+
+        check_text("name", name)
+        return TopicHandle(self, name)
+
+    @property
+    def topics(self) -> "list[TopicHandle]":
+        """Every topic by name, without the internal ones, as `AdminClient.listTopics` lists them."""
+        names = self._call(lambda: [topic.name for topic in self._engine.cluster.topics if not topic.is_internal])
+        return [self.topic(name) for name in sorted(names)]
+
+    @property
+    def topic_rows(self) -> "list[TopicRow]":
+        """A row for each topic, by name, internal ones last: how many partitions and records it has, its size."""
+        from fakebroker.testing.handles.topic_view import topic_rows
+
+        return self._call(lambda: topic_rows(self._engine.cluster.topics))
+
+    @property
+    def groups(self) -> "list[GroupHandle]":
+        """Every group that a coordinator of any node knows, by id; not those of a partition that is being loaded."""
+        return [
+            self.group(group_id) for group_id in self._call(lambda: self._engine.cluster.group_ids(self._engine.now))
+        ]
+
+    def group_rows(
+        self, *, since: int = 0, after: str = "", limit: int = 1000, search: str | None = None,
+        state: GroupState | None = None, kind: GroupKind | None = None,
+    ) -> "GroupRows":  # fmt: skip
+        """A row for each group, at most `limit` of those that come after the id `after`, in order of their ids.
+
+        `since` is a version that an earlier answer had: only what changed after it. `search` is a part of the group id.
+        Raises InvalidArgument for negative numbers and a `limit` outside of 1 to 1000.
+        """
+        from fakebroker.testing.handles.group_rows import GroupRowFilter, checked_limit, group_rows
+
+        check_whole("since", since, 0)
+        wanted, most = GroupRowFilter(search, state, kind), checked_limit(limit)
+        return self._call(lambda: group_rows(self, since, wanted, after, most))
+
+    def group(self, group_id: str) -> "GroupHandle":
+        """One group, which need not exist yet."""
+        from fakebroker.testing.handles.group import GroupHandle
+
+        check_text("group_id", group_id)
+        return GroupHandle(self, group_id)
+
+    def coordinator(self, group_id: str) -> "CoordinatorHandle":
+        """The coordinator of a group."""
+        from fakebroker.testing.handles.coordinator import CoordinatorHandle
+
+        check_text("group_id", group_id)
+        return CoordinatorHandle(self, group_id)
+
+    def transaction(self, transactional_id: str) -> "TransactionHandle":
+        """One transactional id with its transaction, which need not exist yet."""
+        from fakebroker.testing.handles.transaction import TransactionHandle
+
+        check_text("transactional_id", transactional_id)
+        return TransactionHandle(self, transactional_id)
+
+    def transaction_coordinator(self, transactional_id: str) -> "TransactionCoordinatorHandle":
+        """The coordinator of a transactional id."""
+        from fakebroker.testing.handles.coordinator import TransactionCoordinatorHandle
+
+        check_text("transactional_id", transactional_id)
+        return TransactionCoordinatorHandle(self, transactional_id)
+
+    @property
+    def transactions(self) -> "list[TransactionHandle]":
+        """Every transactional id that a coordinator of any node knows; not those of partitions being loaded."""
+        found = self._call(lambda: self._engine.cluster.transactions(self._engine.now))
+        return [self.transaction(each.transactional_id) for each in found]
+
+    def node(self, node_id: int) -> "NodeHandle":
+        """One broker of the cluster; they count from 1. Raises UnknownThing for one that does not exist."""
+        from fakebroker.testing.handles.node import NodeHandle
+
+        return NodeHandle(self, node_id)
+
+    @property
+    def nodes(self) -> "list[NodeHandle]":
+        """The brokers of the cluster, in the order of their ids."""
+        return [self.node(node_id) for node_id in self._call(lambda: list(self._engine.cluster.nodes))]
+
+    def add_node(self, rack: str | None = None) -> "NodeHandle":
+        """Add a broker on a free port; it has no replicas until a topic is made there or partitions are reassigned.
+
+        Its id is the next one. `reset` takes it away. Raises InvalidArgument for a rack that is no text, OSError if
+        there is no port.
+        """
+        from fakebroker.serve.listener_options import check_rack, next_listeners
+        from fakebroker.testing.handles.node import NodeHandle
+
+        check_rack(rack)
+
+        def add() -> int:
+            listeners = next_listeners(self._engine.listeners, self._engine.cluster.next_node_id)
+            self._server.extend_ports(self._server.ports.more(listeners))
+            for listener in listeners:
+                self._engine.add_listener(listener)
+            node_id = self._engine.cluster.add_node(rack)
+            self._engine.drain()
+            return node_id
+
+        return NodeHandle(self, self._call(add))
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> "TopicHandle":
+        """Create a topic. Raises KafkaError for a bad name, one that exists, impossible numbers and bad settings."""
+        check_text("name", name)
+        check_whole("partitions", partitions)
+        if replication_factor is not None:
+            check_whole("replication_factor", replication_factor)
+        check_settings("config", config or {})
+        values = {key: str(value) for key, value in (config or {}).items()}
+        self._call(lambda: self._engine.cluster.topics.create(name, partitions, replication_factor, values))
+        return self.topic(name)
+
+    @property
+    def acls(self) -> "AclsHandle":
+        """Who may do what: the ACLs of a broker with an authorizer."""
+        from fakebroker.testing.handles.acls import AclsHandle
+
+        return AclsHandle(self)
+
+    @property
+    def users(self) -> "UsersHandle":
+        """Who can log in."""
+        from fakebroker.testing.handles.users import UsersHandle
+
+        return UsersHandle(self)
+
+    @property
+    def quotas(self) -> "QuotasHandle":
+        """Whom the broker throttles, and from when on."""
+        from fakebroker.testing.handles.quotas import QuotasHandle
+
+        return QuotasHandle(self)
+
+    @property
+    def telemetry(self) -> "TelemetryHandle":
+        """The metrics that clients push."""
+        from fakebroker.testing.handles.telemetry import TelemetryHandle
+
+        return TelemetryHandle(self)
+
+    # Snapshots
+
+    def snapshot(self) -> "Snapshot":
+        """All that the broker keeps durably, as it is now: topics, records, committed offsets, settings, nodes, time.
+
+        Taking one costs milliseconds. It shares the stored records with the broker and never changes.
+        """
+        return self._call(self._take_snapshot)
+
+    def restore(self, snapshot: "Snapshot | str") -> None:
+        """Make the broker what it was when the snapshot was taken, its options and its time of day included.
+
+        `snapshot` may be the path of a file. Clients are disconnected; groups are what their logs say, as after a
+        start: members of the last stable generation have new session timers. The history begins anew, as with `reset`;
+        ports and waits that are under way stay. Works on a running and on a stopped broker.
+
+        Raises InvalidArgument if the snapshot has other nodes than the broker (`Snapshot.fork` makes a broker for it),
+        and for a file as `Snapshot.load` does; OSError as `reset` does. Then nothing has changed.
+        """
+        from fakebroker.testing.snapshot.snapshot import Snapshot
+
+        if not isinstance(snapshot, Snapshot):
+            check_path("snapshot", snapshot)
+            snapshot = Snapshot.load(snapshot)
+        wanted = snapshot
+        self._call(lambda: self._restore(wanted))
+
+    @abstractmethod
+    def _take_snapshot(self) -> "Snapshot":
+        """A snapshot; called where the engine runs."""
+
+    @abstractmethod
+    def _restore(self, snapshot: "Snapshot") -> None:
+        """Go on from a snapshot; called where the engine runs."""
+
+    # Faults
+
+    def fault(
+        self,
+        *,
+        api: ApiName | str | None = None,
+        version: int | str | None = None,
+        node: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        group: str | None = None,
+        client_id: str | None = None,
+        transactional_id: str | None = None,
+        principal: str | None = None,
+        connection: int | None = None,
+        when: "Callable[[IncomingRequest], object] | None" = None,
+        nth: int | None = None,
+        every: int | None = None,
+        times: int | None = None,
+        probability: float | None = None,
+        error: str | int | None = None,
+        action: FaultAction | None = None,
+        after: FaultMoment | None = None,
+        delay_s: float | None = None,
+        jitter_s: float | None = None,
+        throttle_ms: int | None = None,
+        bytes: int | None = None,
+        offset: int | None = None,
+        for_s: float | None = None,
+        bytes_per_s: int | None = None,
+        run: "Callable[[IncomingRequest], object] | None" = None,
+        **unknown: Never,
+    ) -> "FaultHandle":
+        """Let something go wrong with the requests that match, from now on; docs/faults.md has the fields and actions.
+
+        Several faults are judged in the order in which they were set. Raises InvalidArgument for a field that does not
+        exist, a value or combination that cannot be, an API or version that is not served.
+        """
+        fields = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
+        return self._fault(fields | unknown)
+
+    @property
+    def faults(self) -> "list[FaultHandle]":
+        """The faults that are set, in the order in which they are judged."""
+        from fakebroker.testing.handles.fault import FaultHandle
+
+        return [FaultHandle(self, fault) for fault in self._call(lambda: list(self._engine.faults))]
+
+    def fault_by_id(self, fault_id: int) -> "FaultHandle":
+        """The fault of that number. Raises UnknownThing if none is set."""
+        from fakebroker.protocol.errors import UnknownThing
+
+        there = {fault.fault_id: fault for fault in self.faults}
+        if fault_id not in there:
+            known = f"those set are {', '.join(map(str, there))}" if there else "none is set"
+            raise UnknownThing("fault_id", fault_id, f"there is no fault {fault_id}: {known}")
+        return there[fault_id]
+
+    def clear_faults(self) -> None:
+        """Remove all faults."""
+        self._call(lambda: self._engine.faults.clear())
+
+    def _fault(self, fields: Mapping[str, object]) -> "FaultHandle":
+        from fakebroker.testing.handles.fault import FaultHandle, FaultSpec
+
+        spec = FaultSpec.of(fields)
+        return FaultHandle(self, self._call(lambda: self._engine.faults.add(spec)))
+
+    # What happened
+
+    @property
+    def journal(self) -> "JournalHandle":
+        """Everything that happened, as far as the journal reaches back."""
+        from fakebroker.testing.handles.journal import JournalHandle
+
+        return JournalHandle(self)
+
+    def story(self) -> str:
+        """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""
+        from fakebroker.testing.explanations.failure_story import story
+
+        return self._call(lambda: story(self._engine))

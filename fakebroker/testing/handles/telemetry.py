@@ -1,0 +1,164 @@
+"""The metrics that clients push to a broker, as a test sees them: who is asked for what, and what came (KIP-714)."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.broker.core.config_resources import MetricsResource
+from fakebroker.broker.core.telemetry.client_telemetry import Push
+from fakebroker.broker.core.telemetry.otlp import read_metrics
+from fakebroker.protocol.arguments import check_text, check_whole
+from fakebroker.protocol.errors import InvalidArgument, UnknownThing, WireError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.schema.jsonable import uuid_to_text
+from fakebroker.testing.handles.handle import WAIT_S, Handle
+
+
+class MetricValue(NamedTuple):
+    """A number that a client measured and pushed.
+
+    `kind` is "gauge" or "sum"; a sum with `is_delta` counts since the push before, else since the client's start.
+    `attributes` are those of the point and of the client, such as its rack. `wall_ms` is when it came, by the broker's
+    time of day.
+    """
+
+    client_id: str | None
+    client_instance_id: str
+    name: str
+    value: float
+    kind: str
+    is_delta: bool
+    attributes: dict[str, Any]
+    wall_ms: int
+
+
+class PushView(NamedTuple):
+    """One push of a client. `problem` says why its metrics cannot be read; they are none then."""
+
+    client_id: str | None
+    client_instance_id: str
+    principal: str
+    node_id: int
+    wall_ms: int
+    is_terminating: bool
+    size_bytes: int
+    metrics: list[MetricValue]
+    problem: str | None
+
+
+class TelemetryHandle(Handle):
+    """Subscriptions to the metrics of clients, and what clients pushed.
+
+    Clients find the APIs of telemetry while there is a subscription, and only when they connect.
+    """
+
+    def __repr__(self) -> str:
+        return f"<telemetry, {len(self.pushes())} pushes>"
+
+    @property
+    def subscriptions(self) -> dict[str, dict[str, str]]:
+        """What clients are asked for: the configs of each client metrics resource that was set."""
+        return self._with_cluster(
+            lambda cluster, _now: {name: dict(own) for name, own in cluster.client_metrics.items()}
+        )
+
+    def subscribe(
+        self, name: str, metrics: Sequence[str] = ("*",), interval_ms: int = 1000, match: Sequence[str] = ()
+    ) -> None:
+        """Ask clients for metrics, in the place of a subscription of that name.
+
+        `metrics` are prefixes of names, "*" all; `match` are selectors such as "client_id=svc-.*", all of which must
+        match a client. Raises KafkaError for an interval or selector that Kafka refuses (TE-6).
+        """
+        for field, value in (("name", name), *[("metrics", each) for each in metrics]):
+            check_text(field, value)
+        check_whole("interval_ms", interval_ms)
+        if isinstance(metrics, str) or isinstance(match, str):
+            raise InvalidArgument("metrics", metrics, "metrics and match are lists of texts")
+        own = {"metrics": ",".join(metrics), "interval.ms": str(interval_ms)}
+        if match:
+            own["match"] = ",".join(match)
+
+        def subscribe(cluster: Cluster, _now: Instant) -> None:
+            resource = MetricsResource(cluster, name)
+            resource.check(own)
+            resource.store(own)
+
+        self._with_cluster(subscribe)
+
+    def unsubscribe(self, name: str) -> None:
+        """End a subscription. Raises UnknownThing."""
+        known = self.subscriptions
+        if name not in known:
+            raise UnknownThing("name", name, f"there is no subscription {name!r}, only {', '.join(known) or 'none'}")
+        self._with_cluster(lambda cluster, _now: MetricsResource(cluster, name).store({}))
+
+    def pushes(self, client_id: str | None = None) -> list[PushView]:
+        """What clients, or one of them, pushed, oldest first: the last 10,000, and 32 MiB of them."""
+        pushes = self._with_cluster(lambda cluster, _now: list(cluster.telemetry))
+        return [_view(push) for push in pushes if client_id in (None, push.client_id)]
+
+    def metrics(self, name: str | None = None, client_id: str | None = None) -> list[MetricValue]:
+        """The latest value of each metric of each client, by attributes; of those whose name begins with `name`."""
+        latest: dict[Any, MetricValue] = {}
+        for push in self.pushes(client_id):
+            for value in push.metrics:
+                if value.name.startswith(name or ""):
+                    key = value.client_instance_id, value.name, tuple(sorted(map(str, value.attributes.items())))
+                    latest[key] = value
+        return list(latest.values())
+
+    def wait(self, name: str | None = None, client_id: str | None = None, timeout_s: float = WAIT_S) -> Any:
+        """Wait until clients, or one of them, pushed metrics whose names begin with `name`; gives these, as `metrics`.
+
+        Raises WaitTimeout.
+        """
+
+        def probe() -> list[MetricValue] | None:
+            pushes = [each for each in self._access._engine.cluster.telemetry if client_id in (None, each.client_id)]
+            found = [value for push in pushes for value in _view(push).metrics if value.name.startswith(name or "")]
+            return found or None
+
+        def failure() -> str:
+            who = "anybody" if client_id is None else f"client {client_id!r}"
+            count = self._access._engine.cluster.telemetry.pushes_count
+            what = "metrics" if name is None else f"metrics {name!r}"
+            return f"waited {timeout_s:g} s for {what} of {who}; there were {count} pushes"
+
+        return self._access.wait(probe, timeout_s, failure)
+
+    def clear(self) -> None:
+        """Forget what was pushed."""
+        self._with_cluster(lambda cluster, _now: cluster.telemetry.clear())
+
+
+def _view(push: Push) -> PushView:
+    instance_id, problem = uuid_to_text(push.instance_id), None
+    try:
+        points = read_metrics(push.payload)
+    except WireError as error:
+        points, problem = [], str(error)
+    values = [
+        MetricValue(
+            push.client_id,
+            instance_id,
+            each.name,
+            each.value,
+            each.kind,
+            each.is_delta,
+            each.attributes,
+            push.wall_ms,
+        )
+        for each in points
+    ]
+    return PushView(
+        push.client_id,
+        instance_id,
+        push.principal,
+        push.node_id,
+        push.wall_ms,
+        push.is_terminating,
+        len(push.payload),
+        values,
+        problem,
+    )

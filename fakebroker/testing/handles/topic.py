@@ -1,0 +1,248 @@
+"""A topic as a test sees it: its records without a client, and what can be done to its log."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import build_batch, check_crc, parse_header, read_records
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.testing.handles.handle import WAIT_S, Handle
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.topics import Partition, Topic
+    from fakebroker.testing.handles.access import EngineAccess
+    from fakebroker.testing.handles.partition import PartitionHandle
+    from fakebroker.testing.handles.topic_view import BrowsedRecords, FoundByTime, TopicView
+
+Text = bytes | str | None
+Headers = Sequence[tuple[str, Text]] | Mapping[str, Text]
+
+
+class StoredRecord(NamedTuple):
+    """One record of a topic. `timestamp_ms` is -1 for none; `headers` are name and value."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class TopicHandle(Handle):
+    """One topic by name, whether it exists or not. What needs it raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+
+    def __init__(self, access: "EngineAccess", name: str) -> None:
+        super().__init__(access)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<topic {self.name}>"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a topic."""
+        return self._with_cluster(lambda cluster, _: self.name in cluster.topics)
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions it has."""
+        return self._with_cluster(lambda cluster, _: len(self._topic(cluster).partitions))
+
+    def partition(self, index: int) -> "PartitionHandle":
+        """One partition: its leader, replicas and in-sync set."""
+        from fakebroker.testing.handles.partition import PartitionHandle
+
+        return PartitionHandle(self._access, self.name, index, lambda cluster: self._partition(cluster, index))
+
+    @property
+    def leaders(self) -> dict[int, int]:
+        """The node that leads each partition, -1 for none."""
+        return self._with_cluster(lambda cluster, _: {p.index: p.leader for p in self._topic(cluster).partitions})
+
+    @property
+    def end_offsets(self) -> dict[int, int]:
+        """The log end offset of each partition: where its next record will be."""
+        return self._with_cluster(
+            lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions}
+        )
+
+    def view(self) -> "TopicView":
+        """The topic with its partitions: leader, replicas, offsets, size, open transactions; and what was set on it."""
+        from fakebroker.testing.handles.topic_view import topic_view
+
+        return self._with_cluster(lambda cluster, _: topic_view(self._topic(cluster)))
+
+    def browse(self, partition: int = 0, offset: int = 0, limit: int = 100) -> "BrowsedRecords":
+        """At most `limit` records of one partition from `offset` on, each as it is stored, markers of transactions too.
+
+        A negative `offset` counts from the end: -20 begins with the last 20. Raises InvalidArgument for a `limit`
+        outside of 1 to 500.
+        """
+        from fakebroker.testing.handles.topic_view import MOST_RECORDS, browse
+
+        check_whole("offset", offset)
+        check_whole("limit", limit, 1)
+        if limit > MOST_RECORDS:
+            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_RECORDS}")
+        return self._with_cluster(lambda cluster, _: browse(self._partition(cluster, partition), offset, limit))
+
+    def find_time(self, when: int | str | datetime, partition: int | None = None) -> "list[FoundByTime]":
+        """The first record at or after a time, of one partition or of each, as ListOffsets finds it.
+
+        `when` is milliseconds since the epoch, a datetime with a time zone or its text, "earliest", "latest", or "max"
+        for the record with the largest timestamp. Raises InvalidArgument for anything else.
+        """
+        from fakebroker.testing.handles.topic_view import find_by_time, target_of
+
+        target = target_of(when)
+
+        def find(cluster: "Cluster", _now: Instant) -> "list[FoundByTime]":
+            asked = self._topic(cluster).partitions if partition is None else [self._partition(cluster, partition)]
+            return [find_by_time(each, target) for each in asked]
+
+        return self._with_cluster(find)
+
+    def records(self, partition: int | None = None) -> list[StoredRecord]:
+        """The records in the log of one partition or of all, in order of partition and offset, without control batches.
+
+        Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted.
+        """
+        return self._with_cluster(lambda cluster, _: self._records(cluster, partition))
+
+    def produce(
+        self,
+        *values: Text,
+        key: Text = None,
+        partition: int = 0,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+    ) -> int:
+        """Append `values`, each as a record of its own, in one batch; returns the offset of the first.
+
+        Texts are stored as UTF-8. `headers` are pairs, or a dict. Without `timestamp_ms` the records are of the
+        broker's present time.
+        Raises KafkaError when the topic's settings do not allow the batch.
+        """
+        if not values:
+            needed = "produce() needs at least one value; a record without one has the value None"
+            raise InvalidArgument("values", [], needed)
+        headers = list(headers.items()) if isinstance(headers, Mapping) else headers
+        _check_produced(values, key, headers, timestamp_ms)
+        pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
+
+        def append(cluster: "Cluster", now: Instant) -> int:
+            time_ms = now.wall_ms if timestamp_ms is None else timestamp_ms
+            records = [Record(i, time_ms, _bytes(key), _bytes(value), pairs) for i, value in enumerate(values)]
+            batch = build_batch(records)
+            return self._partition(cluster, partition).log.append(batch, now).base_offset
+
+        return self._with_cluster(append)
+
+    def truncate(self, offset: int, partition: int = 0) -> None:
+        """Remove the records from `offset` on, as an unclean leader election does."""
+        check_whole("offset", offset, 0)
+        self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
+
+    def advance_log_start(self, offset: int, partition: int = 0) -> None:
+        """Move the log start to `offset`, as retention and DeleteRecords do. Raises KafkaError beyond the log's end."""
+        check_whole("offset", offset)
+        self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
+
+    def corrupt(self, offset: int, partition: int = 0) -> None:
+        """Make the CRC of the batch that holds `offset` wrong, so that a client that checks it must notice."""
+        check_whole("offset", offset)
+        self._with_cluster(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
+
+    def delete(self) -> None:
+        """Delete the topic with its records and everything committed for it."""
+        self._with_cluster(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
+
+    def wait(self, *, records: int, timeout_s: float = WAIT_S) -> Any:
+        """Wait until at least so many records were appended to all partitions together; gives what `records()` gives.
+
+        Raises WaitTimeout.
+        """
+        check_whole("records", records, 0)
+
+        def probe() -> list[StoredRecord] | None:
+            cluster = self._access._engine.cluster
+            topic = cluster.topics.get(self.name)
+            if topic is None or sum(p.log.log_end_offset for p in topic.partitions) < records:
+                return None
+            return self._records(cluster, None)
+
+        def failure() -> str:
+            topic = self._access._engine.cluster.topics.get(self.name)
+            seen = "there is no such topic"
+            if topic is not None:
+                seen = f"there are {sum(p.log.log_end_offset for p in topic.partitions)}"
+            return f"waited {timeout_s:g} s for {records} records in topic {self.name}: {seen}"
+
+        return self._access.wait(probe, timeout_s, failure)
+
+    def _records(self, cluster: "Cluster", partition: int | None) -> list[StoredRecord]:
+        if partition is not None:
+            return _records_of(self._partition(cluster, partition))
+        return [record for one in self._topic(cluster).partitions for record in _records_of(one)]
+
+    def _topic(self, cluster: "Cluster") -> "Topic":
+        topic = cluster.topics.get(self.name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {self.name!r}")
+        return topic
+
+    def _partition(self, cluster: "Cluster", index: int) -> "Partition":
+        check_whole("partition", index)
+        topic = self._topic(cluster)
+        partition = topic.partition(index)
+        if partition is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"topic {self.name!r} has {len(topic.partitions)} partitions, not one numbered {index}",
+                "partition",
+            )
+        return partition
+
+
+def _records_of(partition: "Partition") -> list[StoredRecord]:
+    log = partition.log
+    found = []
+    for batch in log.batches():
+        header = parse_header(batch)
+        check_crc(batch, header)
+        if not header.is_control:
+            found += [r for r in read_records(batch) if r.offset >= log.log_start_offset]
+    return [StoredRecord(partition.index, r.offset, r.timestamp_ms, r.key, r.value, _texts(r)) for r in found]
+
+
+def _texts(record: Record) -> tuple[tuple[str, bytes | None], ...]:
+    return tuple((name.decode("utf-8", "replace"), value) for name, value in record.headers)
+
+
+def _check_produced(values: Sequence[Text], key: Text, headers: object, timestamp_ms: int | None) -> None:
+    """Raises InvalidArgument for what cannot be in a record."""
+    for field, value in [*(("values", value) for value in values), ("key", key)]:
+        if not isinstance(value, str | bytes | None):
+            raise InvalidArgument(field, value, f"{field}: {value!r} is not text, bytes or None")
+    if not isinstance(headers, list | tuple) or not all(map(_is_header, headers)):
+        raise InvalidArgument(
+            "headers", headers, f'headers={headers!r} is not a list of names and values: [("a", "b")], or a dict'
+        )
+    if timestamp_ms is not None:
+        check_whole("timestamp_ms", timestamp_ms, -1)
+
+
+def _is_header(pair: object) -> bool:
+    match pair:
+        case [str() | bytes(), str() | bytes() | None]:
+            return True
+    return False
+
+
+def _bytes(text: Text) -> bytes | None:
+    return text.encode() if isinstance(text, str) else text

@@ -1,0 +1,230 @@
+"""A transactional id as a test sees it: its transaction, how it ends, aborting it, and waiting for it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from fakebroker.broker.core.events import TransactionTransition
+from fakebroker.broker.core.explain.transactions import TransactionExplanation, explain, shard_of
+from fakebroker.broker.core.transactions.states import ENDING, TransactionState
+from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.offsets_topic import TopicPartition
+from fakebroker.testing.handles.finding_transactions import find_transaction
+from fakebroker.testing.handles.handle import WAIT_S, Handle
+from fakebroker.testing.handles.literals import TransactionState as TransactionStateName
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.transactions.transaction import Transaction
+    from fakebroker.testing.handles.access import EngineAccess
+
+T = TypeVar("T")
+LAST_TRANSITIONS = 5
+STATE_NAMES = tuple(state.kafka_name for state in TransactionState if state is not TransactionState.PREPARE_EPOCH_FENCE)
+"""Those that a transactional id may be seen in: Kafka has a name more, and never comes to that state."""
+
+
+class TransactionHandle(Handle):
+    """One transactional id with its present or last transaction, whether a coordinator knows it or not.
+
+    One that none knows is "Dead".
+    """
+
+    def __init__(self, access: "EngineAccess", transactional_id: str) -> None:
+        super().__init__(access)
+        self.transactional_id = transactional_id
+
+    def __repr__(self) -> str:
+        return f"<transaction {self.transactional_id}>"
+
+    @property
+    def exists(self) -> bool:
+        """Whether a coordinator knows the transactional id."""
+        return self._ask(lambda _: True, False)
+
+    @property
+    def state(self) -> str:
+        """ "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort" or "Dead"."""
+        return self._with_cluster(lambda cluster, now: _state_name(self._transaction(cluster, now)))
+
+    @property
+    def producer_id(self) -> int:
+        """The id of the producer that may write, -1 for a transactional id that is not known."""
+        return self._ask(lambda transaction: transaction.producer.id, -1)
+
+    @property
+    def producer_epoch(self) -> int:
+        """The epoch of the producer that may write: those with a lower one are fenced."""
+        return self._ask(lambda transaction: transaction.producer.epoch, -1)
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions of the transaction in the order in which they were added; none once it has ended.
+
+        While it ends, those whose markers are not written yet. A partition of `__consumer_offsets` is there for the
+        offsets of groups.
+        """
+        return self._ask(lambda transaction: list(transaction.partitions), [])
+
+    @property
+    def timeout_ms(self) -> int:
+        """How long a transaction may be open, as its producer has set it; -1 for an id that is not known."""
+        return self._ask(lambda transaction: transaction.timeout_ms, -1)
+
+    @property
+    def transaction_protocol(self) -> int:
+        """The transaction protocol of the last request: 2 is that of KIP-890, 1 the one before."""
+        return self._ask(lambda transaction: 2 if transaction.is_tv2 else 1, 1)
+
+    @property
+    def start_ms(self) -> int:
+        """The time of day at which the present or last transaction began; -1 if none did since InitProducerId."""
+        return self._ask(lambda transaction: transaction.start_ms, -1)
+
+    @property
+    def last_update_ms(self) -> int:
+        """The time of day at which what is stored of it changed last; -1 for an id that is not known."""
+        return self._ask(lambda transaction: transaction.last_update_ms, -1)
+
+    @property
+    def due_ms(self) -> int | None:
+        """The time of day from which an Ongoing transaction is overdue, and is aborted at the next look (TX-23)."""
+        return self._ask(lambda transaction: transaction.due_ms, None)
+
+    def explain(self) -> TransactionExplanation:
+        """What becomes of it if nobody does anything: when it is aborted, what it waits for, when it is forgotten.
+
+        The result can be printed, or its fields read. Raises KafkaError while it has no coordinator that could tell.
+        """
+        return self._with_cluster(lambda cluster, now: explain(cluster, self.transactional_id, now))
+
+    @property
+    def transitions(self) -> list[TransactionTransition]:
+        """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
+        return self._access._call(lambda: [event for _, event in self._recorded_transitions()])
+
+    def abort(self, reason: str = "a test aborted it") -> None:
+        """Abort the transaction now, as if it had been open for longer than its timeout.
+
+        The producer's epoch is raised first, so that the producer is fenced (TX-23). `reason` is that of the
+        transition. Raises KafkaError: TRANSACTIONAL_ID_NOT_FOUND, INVALID_TXN_STATE if no transaction is open,
+        CONCURRENT_TRANSACTIONS while it ends, and what a coordinator that is loading or away answers.
+        """
+        self._with_cluster(lambda cluster, now: self._abort(cluster, now, reason))
+
+    def wait(
+        self, state: TransactionStateName | None = None, *, partitions: int | None = None, epoch: int | None = None,
+        timeout_s: float = WAIT_S,
+    ) -> Any:  # fmt: skip
+        """Wait until the transaction is as described, in everything that is given.
+
+        In `state`, with so many `partitions`, with a producer of this `epoch` or a later one. Gives this handle
+        (AsyncFakeBroker: an awaitable of it). Raises InvalidArgument for a state that does not exist and for negative
+        numbers, and WaitTimeout, which says what it is instead, with its last transitions.
+        """
+        wanted = _Wanted(state, partitions, epoch)
+        wanted.check()
+
+        def probe() -> "TransactionHandle | None":
+            return self if wanted.holds(self._transaction_now()) else None
+
+        def failure() -> str:
+            seen = "\n".join(_seen(self._transaction_now(), [event for _, event in self._recorded_transitions()]))
+            return f"waited {timeout_s:g} s for transaction {self.transactional_id} to be {wanted}; it is {seen}"
+
+        return self._access.wait(probe, timeout_s, failure)
+
+    # -- on the engine's thread ----------------------------------------------------------------------------------------
+
+    def _abort(self, cluster: "Cluster", now: Instant, reason: str) -> None:
+        shard = shard_of(cluster, self.transactional_id, now)
+        transaction = None if shard is None else shard.transaction(self.transactional_id)
+        if shard is None or transaction is None:
+            text = f"no coordinator knows the transactional id {self.transactional_id!r}"
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, text)
+        if not shard.abort(self.transactional_id, reason, now):
+            is_ongoing = transaction.state is TransactionState.ONGOING
+            text = f"transaction {self.transactional_id!r} is {transaction.state.kafka_name}"
+            if is_ongoing or transaction.state in ENDING:
+                raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, text)
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{text}: there is nothing to abort")
+        self._access._engine.drain()
+
+    def _transaction_now(self) -> "Transaction | None":
+        engine = self._access._engine
+        return self._transaction(engine.cluster, engine.now)
+
+    def _transaction(self, cluster: "Cluster", now: Instant) -> "Transaction | None":
+        return find_transaction(cluster, self.transactional_id, now)
+
+    def _ask(self, question: Callable[["Transaction"], T], otherwise: T) -> T:
+        def look(cluster: "Cluster", now: Instant) -> T:
+            transaction = self._transaction(cluster, now)
+            return otherwise if transaction is None else question(transaction)
+
+        return self._with_cluster(look)
+
+    def _recorded_transitions(self) -> list[tuple[int, TransactionTransition]]:
+        """Its transitions, each with its number in the journal."""
+        return [
+            (each.seq, each.event)
+            for each in self._access._engine.journal.events(TransactionTransition)
+            if isinstance(each.event, TransactionTransition) and each.event.transactional_id == self.transactional_id
+        ]
+
+
+class _Wanted(NamedTuple):
+    """The condition of a wait; what is None does not matter."""
+
+    state: str | None
+    partitions: int | None
+    epoch: int | None
+
+    def check(self) -> None:
+        """Raises InvalidArgument for what no transaction can be: a wait for it would be in vain."""
+        if self.state is not None and self.state not in STATE_NAMES:
+            text = f"{self.state!r} is no state of a transaction; those are {', '.join(STATE_NAMES)}"
+            raise InvalidArgument("state", self.state, text)
+        for field, number in (("partitions", self.partitions), ("epoch", self.epoch)):
+            if number is not None:
+                check_whole(field, number, 0)
+
+    def holds(self, transaction: "Transaction | None") -> bool:
+        """Whether the transaction is as wanted."""
+        count = 0 if transaction is None else len(transaction.partitions)
+        epoch = -1 if transaction is None else transaction.producer.epoch
+        return (
+            (self.state is None or self.state == _state_name(transaction))
+            and (self.partitions is None or self.partitions == count)
+            and (self.epoch is None or epoch >= self.epoch)
+        )
+
+    def __str__(self) -> str:
+        parts = [self.state] if self.state is not None else []
+        parts += [f"with {_partitions_text(self.partitions)}"] if self.partitions is not None else []
+        parts += [f"with epoch {self.epoch} or later"] if self.epoch is not None else []
+        return " ".join(parts) or "there"
+
+
+def _state_name(transaction: "Transaction | None") -> str:
+    """Its state; a transactional id that is not known is Dead."""
+    return (TransactionState.DEAD if transaction is None else transaction.state).kafka_name
+
+
+def _seen(transaction: "Transaction | None", transitions: list[TransactionTransition]) -> list[str]:
+    """What the transaction is, line by line, the first without indent."""
+    if transaction is None:
+        lines = ["Dead: no coordinator knows it"]
+    else:
+        producer = f"producer {transaction.producer.id} with epoch {transaction.producer.epoch}"
+        lines = [f"{transaction.state.kafka_name} with {_partitions_text(len(transaction.partitions))}, {producer}"]
+        lines += [f"  partition {each}" for each in transaction.partitions]
+    lines += [
+        f"  {t.before} -> {t.after}, epoch {t.producer_epoch}: {t.reason}" for t in transitions[-LAST_TRANSITIONS:]
+    ]
+    return lines
+
+
+def _partitions_text(count: int) -> str:
+    return "1 partition" if count == 1 else f"{count} partitions"

@@ -1,0 +1,103 @@
+"""The users of a broker as a test sees them: who can log in, changed while it runs."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.protocol.arguments import check_text, check_user, check_whole
+from fakebroker.protocol.errors import ErrorCode, KafkaError, UnknownThing
+from fakebroker.protocol.instant import Instant
+from fakebroker.testing.handles.handle import Handle
+
+if TYPE_CHECKING:
+    from fakebroker.testing.handles.delegation_token import DelegationTokenHandle
+
+_SECRET_KEY = "delegation.token.secret.key"
+
+
+class UsersHandle(Handle):
+    """The users that were declared, or given credentials by clients; not those in `sasl.jaas.config`."""
+
+    def __repr__(self) -> str:
+        return f"<users {', '.join(self.names) or '(none)'}>"
+
+    @property
+    def names(self) -> list[str]:
+        """The users that have a password or a credential of SCRAM, sorted."""
+        return self._with_cluster(lambda cluster, _now: cluster.credentials.users())
+
+    def add(self, name: str, password: str) -> None:
+        """Let a user log in by PLAIN and SCRAM from now on; a known user gets another password.
+
+        Connections that are logged in live on (SC-5). No password is kept or shown. Raises InvalidArgument for an empty
+        name or password.
+        """
+        check_user(name, password)
+        self._with_cluster(lambda cluster, _now: cluster.credentials.add_user(name, password, cluster.seed))
+
+    def remove(self, name: str) -> None:
+        """Let a user not log in any more. Connections that are logged in live on. Raises UnknownThing."""
+        check_text("name", name)
+
+        def remove(cluster: Cluster, _now: Instant) -> None:
+            if not cluster.credentials.remove_user(name):
+                known = ", ".join(cluster.credentials.users()) or "nobody"
+                raise UnknownThing("name", name, f"there is no user {name!r}, only {known}")
+
+        self._with_cluster(remove)
+
+    # Delegation tokens
+
+    @property
+    def tokens(self) -> "list[DelegationTokenHandle]":
+        """The delegation tokens that are valid, oldest first, whoever made them."""
+
+        def token_ids(cluster: Cluster, now: Instant) -> list[str]:
+            cluster.credentials.tokens.forget_expired(now.wall_ms)
+            return [token.token_id for token in cluster.credentials.tokens]
+
+        return [self.token(token_id) for token_id in self._with_cluster(token_ids)]
+
+    def token(self, token_id: str) -> "DelegationTokenHandle":
+        """One delegation token, which need not exist any more."""
+        from fakebroker.testing.handles.delegation_token import DelegationTokenHandle
+
+        check_text("token_id", token_id)
+        return DelegationTokenHandle(self._access, token_id)
+
+    def create_token(
+        self, owner: str, *, renewers: Sequence[str] = (), max_lifetime_ms: int = -1
+    ) -> "DelegationTokenHandle":
+        """Make a delegation token for a user, as if the user had asked for it.
+
+        `owner` and `renewers` are names of users; the broker need not know them. `max_lifetime_ms` -1 is what the
+        setting says. Raises KafkaError DELEGATION_TOKEN_AUTH_DISABLED without the setting delegation.token.secret.key.
+        """
+        for name in (owner, *renewers):
+            check_text("owner", name)
+        check_whole("max_lifetime_ms", max_lifetime_ms)
+        return self.token(
+            self._with_cluster(lambda cluster, now: _create(cluster, now, owner, renewers, max_lifetime_ms))
+        )
+
+
+def _create(cluster: Cluster, now: Instant, owner: str, renewers: Sequence[str], max_lifetime_ms: int) -> str:
+    from fakebroker.broker.core.security.delegation_tokens import Limits
+    from fakebroker.broker.core.security.principals import USER, Principal
+
+    settings = cluster.settings
+    if settings.is_null(_SECRET_KEY):
+        raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED, f"delegation tokens need the setting {_SECRET_KEY}")
+    names = ("delegation.token.max.lifetime.ms", "delegation.token.expiry.time.ms")
+    limits = Limits(*[settings.get_int(name) for name in names])
+    token = cluster.credentials.tokens.create(
+        cluster.new_base64_id(),
+        settings.get_str(_SECRET_KEY),
+        Principal(owner),
+        Principal(owner),
+        [(USER, name) for name in renewers],
+        max_lifetime_ms,
+        limits,
+        now.wall_ms,
+    )
+    return token.token_id

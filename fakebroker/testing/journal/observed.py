@@ -1,0 +1,90 @@
+"""A journal that also tells observers: the file of `--journal`, the log of `--verbose`.
+
+Nothing is decoded while a request is served. What was noted is told at the end of the turn, right after the answers
+have gone out (`Server.flush`): of a broker that is killed only the turn that it was in is missing.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from fakebroker.broker.engine.journal import (
+    Event,
+    EventEntry,
+    Exchange,
+    ExchangeEntry,
+    Frame,
+    Journal,
+    KeptEntries,
+    Peer,
+    Recorded,
+)
+from fakebroker.protocol.instant import Instant
+
+log = logging.getLogger("fakebroker")
+
+
+class Observer:
+    """Is told of every entry of a journal, in order."""
+
+    def tell(self, entries: Sequence[Exchange | Recorded[Event]]) -> None:
+        """What happened in a turn; perhaps nothing."""
+
+    def end(self) -> None:
+        """The broker was stopped; it may be started again."""
+
+    def forget(self) -> None:
+        """This is a forked child, and the observer its parent's."""
+
+
+class ObservedJournal(Journal):
+    """A journal with observers. `tell` is to be called at the end of each turn."""
+
+    has_observers = True
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = list(observers)
+        self._untold: list[ExchangeEntry | EventEntry] = []
+        super().__init__()
+
+    def exchange(
+        self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
+    ) -> None:
+        """As the journal has it; observers get requests whole, however large."""
+        super().exchange(peer, request, response, received, answered)
+        self._untold.append((peer, request, response, received, answered))
+
+    def event(self, event: Event, now: Instant) -> None:
+        """As the journal has it."""
+        super().event(event, now)
+        self._untold.append(EventEntry(event, now))
+
+    def _use_fresh(self) -> None:
+        self.append = self._append
+
+    def _append(self, entry: ExchangeEntry | EventEntry) -> None:
+        self._fresh.append(entry)
+        self._untold.append(entry)
+
+    def tell(self) -> None:
+        """Tell the observers what happened since the last time. One that fails is told nothing more."""
+        untold, self._untold = self._untold, []
+        entries = list(KeptEntries(self.next_seq - len(untold), untold, self.topic_name))
+        for observer in tuple(self._observers):
+            try:
+                observer.tell(entries)
+            except Exception:
+                log.exception("%s failed and gets no more of the journal", type(observer).__name__)
+                self._observers.remove(observer)
+                observer.end()
+
+    def end(self) -> None:
+        """The broker was stopped: tell what is untold, and that this is the end for now."""
+        self.tell()
+        for observer in self._observers:
+            observer.end()
+
+    def forget_observers(self) -> None:
+        """This is a forked child: the observers are its parent's."""
+        for observer in self._observers:
+            observer.forget()
+        self._observers.clear()

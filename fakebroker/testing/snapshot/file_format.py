@@ -1,0 +1,80 @@
+"""The file of a snapshot: bytes that are safe to read, whoever wrote them.
+
+"fakebroker snapshot\\n"    20 bytes
+format version             4 bytes, unsigned, big-endian, as the next ones
+length of the head         8 bytes
+length of the data         8 bytes
+head                       the state as JSON (state_codec.py), UTF-8
+data                       stored batches and numbers, to which the head refers by position
+CRC-32 of all before it    4 bytes
+"""
+
+import json
+from struct import Struct
+from typing import Final
+from zlib import crc32
+
+from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.protocol.json_text import parse_json
+from fakebroker.testing.snapshot.hidden_secrets import with_hidden_secrets, with_shown_secrets
+from fakebroker.testing.snapshot.state import BrokerState
+from fakebroker.testing.snapshot.state_codec import Reader, Writer, WrongValue
+
+MAGIC: Final = b"fakebroker snapshot\n"
+FORMAT_VERSION: Final = 1
+_VERSION = Struct(">I")
+_LENGTHS = Struct(">QQ")
+_CRC = Struct(">I")
+_HEAD_POSITION = len(MAGIC) + _VERSION.size + _LENGTHS.size
+
+
+def encode(state: BrokerState) -> bytes:
+    """The content of a file."""
+    writer = Writer()
+    head = json.dumps(writer.encode(with_hidden_secrets(state), BrokerState), separators=(",", ":")).encode()
+    parts: list[bytes | bytearray] = [
+        MAGIC,
+        _VERSION.pack(FORMAT_VERSION),
+        _LENGTHS.pack(len(head), len(writer.data)),
+        head,
+        writer.data,
+    ]
+    crc = 0
+    for part in parts:
+        crc = crc32(part, crc)
+    return b"".join([*parts, _CRC.pack(crc)])
+
+
+def decode(content: bytes, source: str) -> BrokerState:
+    """The state in the content of a file. Raises InvalidArgument saying what is wrong; `source` names the file."""
+
+    def wrong(what: str) -> InvalidArgument:
+        return InvalidArgument("path", source, f"{source} {what}")
+
+    if not content.startswith(MAGIC):
+        if content and MAGIC.startswith(content[: len(MAGIC)]):
+            raise wrong(f"is cut off: it has only {len(content)} bytes")
+        raise wrong("is not a snapshot of fakebroker" if content else "is empty")
+    if len(content) < _HEAD_POSITION:
+        raise wrong(f"is cut off: it has only {len(content)} bytes")
+    (version,) = _VERSION.unpack_from(content, len(MAGIC))
+    if version > FORMAT_VERSION:
+        raise wrong(
+            f"has format {version}; this fakebroker reads formats up to {FORMAT_VERSION}: a newer one wrote the file"
+        )
+    if version < 1:
+        raise wrong(f"has format {version}, which never was")
+    head_bytes, data_bytes = _LENGTHS.unpack_from(content, len(MAGIC) + _VERSION.size)
+    end = _HEAD_POSITION + head_bytes + data_bytes
+    if len(content) != end + _CRC.size:
+        length = "is cut off" if len(content) < end + _CRC.size else "goes on after its end"
+        raise wrong(f"{length}: it has {len(content)} bytes and not {end + _CRC.size}")
+    view = memoryview(content)
+    if crc32(view[:end]) != _CRC.unpack_from(content, end)[0]:
+        raise wrong("is damaged: its checksum is wrong")
+    try:
+        head = parse_json(content[_HEAD_POSITION : _HEAD_POSITION + head_bytes])
+        state: BrokerState = Reader(view[end - data_bytes : end]).decode(head, BrokerState, "the state")
+        return with_shown_secrets(state)
+    except (WrongValue, ValueError, RecursionError) as error:
+        raise wrong(f"is damaged: {error}") from None

@@ -1,0 +1,232 @@
+"""A snapshot: what a broker keeps durably at one moment, to be restored, written to a file, or forked.
+
+before = broker.snapshot()
+broker.clock.advance(days=8)
+broker.restore(before)                                                  # eight days ago
+with before.fork(config={"offsets.retention.minutes": 1440}) as other:  # the same history under another retention
+    other.clock.advance(days=2)
+before.save("incident.fakebroker"); Snapshot.load("incident.fakebroker")
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.broker.core.cluster_state import ClusterState, cluster_state, random_state
+from fakebroker.protocol.arguments import check_path, check_settings, check_whole
+from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.protocol.short_errors import ShortErrors
+from fakebroker.testing.handles.literals import Profile, ReleaseName
+from fakebroker.testing.snapshot.lost_commits import Commit, without_latest_commit
+from fakebroker.testing.snapshot.state import BrokerState, ClockState, Options, texts
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.coordinator.loading import DecodedBatch
+    from fakebroker.broker.engine.clock import BrokerClock
+    from fakebroker.serve.net.ports import Ports
+    from fakebroker.testing.broker import AsyncFakeBroker, FakeBroker
+    from fakebroker.testing.virtual_broker import VirtualBroker
+
+
+class Snapshot(ShortErrors):
+    """The durable state of a broker at one moment. It never changes, whatever becomes of the broker.
+
+    Two snapshots are equal if all of their state is, the time of day included.
+    """
+
+    def __init__(self, state: BrokerState, decoded: "dict[bytes, DecodedBatch] | None" = None) -> None:
+        self.state = state
+        self.decoded = {} if decoded is None else decoded  # filled by the first restore, so that others are faster
+
+    @property
+    def taken(self) -> datetime:
+        """The broker's time of day when it was taken, in UTC."""
+        return datetime.fromtimestamp(self.state.clock.wall_ms / 1000, UTC)
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of its topics, internal ones included, in the order in which they were made."""
+        return [topic.name for topic in self.state.cluster.topics]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, which is whole or not there. Raises OSError."""
+        check_path("path", path)
+        path = os.fspath(path)
+        unfinished = f"{path}.open"
+        try:
+            with open(unfinished, "wb") as file:
+                file.write(self.to_bytes())
+            os.replace(unfinished, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(unfinished)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Snapshot":
+        """Read a file that `save` has written.
+
+        Raises OSError, and InvalidArgument that says what is wrong with a file that is no snapshot, is cut off or
+        damaged, or was written by a newer fakebroker.
+        """
+        check_path("path", path)
+        with open(path, "rb") as file:
+            return cls.from_bytes(file.read(), os.fspath(path))
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        from fakebroker.testing.snapshot.file_format import encode
+
+        return encode(self.state)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, source: str = "the snapshot") -> "Snapshot":
+        """Read what `to_bytes` gave; `source` names it in errors. Raises InvalidArgument as `load` does."""
+        from fakebroker.testing.snapshot.checks import what_is_wrong
+        from fakebroker.testing.snapshot.file_format import decode
+
+        state = decode(content, source)
+        wrong = what_is_wrong(state)
+        if wrong is not None:
+            raise InvalidArgument("path", source, f"{source} is damaged: {wrong}")
+        return cls(state)
+
+    def fork(
+        self,
+        *,
+        config: Mapping[str, object] | None = None,
+        as_release: ReleaseName | None = None,
+        seed: int | None = None,
+        profile: Profile | None = None,
+        lost_commits: Sequence[Commit] = (),
+        listen: "str | Sequence[str] | Ports | None" = None,
+        advertise: str | Sequence[str] | None = None,
+    ) -> "FakeBroker":
+        """Another broker with the same history, on ports of its own; not started yet.
+
+        `config` are settings that differ, `as_release`, `seed` and `profile` what else does; the rest is as in the
+        broker of the snapshot. `lost_commits` are (group, topic, partition): the latest commit of each never happened,
+        the one before it counts again; one named twice loses two. `listen` and `advertise` are as for FakeBroker.
+
+        Raises InvalidArgument, UnknownThing for a commit that there is not, SettingError, UnknownRelease.
+        """
+        from fakebroker.testing.broker import FakeBroker
+
+        fork = self._changed(config, as_release, seed, profile, lost_commits)
+        broker = FakeBroker(**fork._arguments(), listen=listen, advertise=advertise)
+        broker.restore(fork)
+        return broker
+
+    def async_fork(
+        self,
+        *,
+        config: Mapping[str, object] | None = None,
+        as_release: ReleaseName | None = None,
+        seed: int | None = None,
+        profile: Profile | None = None,
+        lost_commits: Sequence[Commit] = (),
+        listen: "str | Sequence[str] | Ports | None" = None,
+        advertise: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> "AsyncFakeBroker":
+        """The same as an AsyncFakeBroker; `options` are others of its options."""
+        from fakebroker.testing.broker import AsyncFakeBroker
+
+        fork = self._changed(config, as_release, seed, profile, lost_commits)
+        broker = AsyncFakeBroker(**fork._arguments(), listen=listen, advertise=advertise, **options)
+        broker.restore(fork)
+        return broker
+
+    def virtual_fork(
+        self,
+        *,
+        config: Mapping[str, object] | None = None,
+        as_release: ReleaseName | None = None,
+        seed: int | None = None,
+        profile: Profile | None = None,
+        lost_commits: Sequence[Commit] = (),
+    ) -> "VirtualBroker":
+        """The same as a VirtualBroker, which serves at once: time passes when its test lets it."""
+        from fakebroker.testing.virtual_broker import VirtualBroker
+
+        fork = self._changed(config, as_release, seed, profile, lost_commits)
+        broker = VirtualBroker(**fork._arguments())
+        broker.restore(fork)
+        return broker
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and self.state == other.state
+
+    __hash__ = None  # type: ignore[assignment]  # it holds dictionaries
+
+    def __repr__(self) -> str:
+        return f"<snapshot of {self.taken:%Y-%m-%d %H:%M:%S}, {len(self.topics)} topics>"
+
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments of a broker class that make a broker for it."""
+        options = self.state.options
+        return {
+            "nodes": len(options.node_ids),
+            "node_id": options.node_ids[0],
+            "racks": options.racks,
+            "config": options.config,
+            "seed": options.seed,
+            "profile": options.profile,
+            "as_release": options.as_release,
+        }
+
+    def _changed(
+        self,
+        config: Mapping[str, object] | None,
+        as_release: str | None,
+        seed: int | None,
+        profile: str | None,
+        lost_commits: Sequence[Commit],
+    ) -> "Snapshot":
+        """The snapshot of a broker to which these differences apply."""
+        check_settings("config", config or {})
+        if seed is not None:
+            check_whole("seed", seed)
+        options, changes, cluster = self.state.options, texts(config or {}), self.state.cluster
+        for commit in lost_commits:
+            cluster = without_latest_commit(cluster, _commit(commit))
+        if seed is not None:
+            cluster = cluster._replace(random=random_state(seed))
+        options = options._replace(
+            config=options.config | changes,
+            as_release=options.as_release if as_release is None else as_release,
+            seed=options.seed if seed is None else seed,
+            profile=options.profile if profile is None else profile,
+        )
+        return Snapshot(self.state._replace(options=options, cluster=_without_dynamic(cluster, changes)), self.decoded)
+
+
+def take(options: Options, cluster: "Cluster", clock: "BrokerClock") -> Snapshot:
+    """A snapshot of a broker as it is now; to be called where its engine runs."""
+    reading = ClockState(clock.now().wall_ms, clock.rate, clock.is_frozen)
+    return Snapshot(BrokerState(options, reading, cluster_state(cluster)))
+
+
+def _commit(value: Any) -> Commit:
+    """Raises InvalidArgument for what is not group, topic and partition."""
+    types = (str, str, int)
+    if not isinstance(value, (tuple, list)) or [each.__class__ for each in value] != list(types):
+        raise InvalidArgument(
+            "lost_commits",
+            value,
+            f'lost_commits has {value!r}, which is not (group, topic, partition): ("billing", "orders", 0)',
+        )
+    return value[0], value[1], value[2]
+
+
+def _without_dynamic(cluster: ClusterState, changes: Mapping[str, str]) -> ClusterState:
+    """Settings that differ in a fork are not hidden by what was set at run time."""
+
+    def others(dynamic: Mapping[str, str]) -> dict[str, str]:
+        return {name: text for name, text in dynamic.items() if name not in changes}
+
+    nodes = tuple([node._replace(dynamic=others(node.dynamic)) for node in cluster.nodes])
+    return cluster._replace(dynamic=others(cluster.dynamic), nodes=nodes)

@@ -1,0 +1,40 @@
+"""The requests that the clients of a broker send, counted as faults count them: as they arrive."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fakebroker.testing.sweeps.cases import RequestSeen
+from fakebroker.testing.sweeps.membership import members_of
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.faults.fault import IncomingRequest
+    from fakebroker.testing.handles.powers import Powers
+
+
+class Recorder:
+    """Listens to one broker. The journal would not do: its ring forgets, and it has requests as they are answered."""
+
+    def __init__(self, broker: "Powers", apis: Sequence[str]) -> None:
+        """Record the requests of these APIs from now on."""
+        self.seen: list[RequestSeen] = []
+        self._broker = broker
+        self._apis = apis
+        self._counts: dict[tuple[str, str], int] = {}
+        self._previous: dict[str, str] = {}
+        broker.fault(when=self._see, run=_nothing)
+
+    def _see(self, request: "IncomingRequest") -> bool:
+        """Called on the broker's thread for each request. It is never hit."""
+        if request.api not in self._apis:
+            return False
+        client_id = request.client_id or ""
+        nth = self._counts.get((client_id, request.api), 0) + 1
+        self._counts[client_id, request.api] = nth
+        is_member = any(True for _ in members_of(self._broker, client_id))
+        self.seen.append(RequestSeen(request.api, client_id, nth, self._previous.get(client_id, ""), is_member))
+        self._previous[client_id] = f"{request.api} #{nth}"
+        return False
+
+
+def _nothing(_request: "IncomingRequest") -> None:
+    """What would be done to a request that is hit."""

@@ -1,0 +1,62 @@
+"""A run of a sweep that is given up: what is done so that the test ends.
+
+The broker goes on. Without one librdkafka's synchronous calls wait for ever, in C, where no exception reaches them;
+with one that answers they return, and the test comes to its end.
+"""
+
+from contextlib import suppress
+from ctypes import c_ulong, py_object, pythonapi
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.protocol.instant import Instant
+    from fakebroker.testing.handles.powers import Powers
+
+
+class RunTooLong(BaseException):
+    """A run of a sweep was given up: it took much longer than the test without a fault."""
+
+
+def relieve(broker: "Powers") -> None:
+    """Remove every fault and every hold, and end the sessions of all members: what their clients wait for is answered.
+
+    May be called on any thread, as often as one likes.
+    """
+    broker.clear_faults()
+    broker._call(lambda: _let_go(broker))
+
+
+def disconnect_clients(broker: "Powers") -> None:
+    """Close all connections: clients that wait for an answer which was dropped connect again, and ask again."""
+    broker._call(broker._server.drop_clients)
+
+
+def raise_in(thread_id: int, error: type[BaseException] | None) -> None:
+    """Have a thread raise an exception as soon as it runs Python code; None: forget one that has yet to be raised."""
+    pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread_id), None if error is None else py_object(error))
+
+
+def _let_go(broker: "Powers") -> None:
+    cluster, now = broker._engine.cluster, broker._engine.now
+    _end_holds(cluster, now)
+    _end_sessions(cluster, now)
+    broker._engine.drain()
+
+
+def _end_holds(cluster: "Cluster", now: "Instant") -> None:
+    for group in cluster.groups(now):
+        for phase, hold in list(cluster.holds.get(group.group_id, {}).items()):
+            if isinstance(group, ClassicGroup) and not hold.is_released:
+                group.release_hold(hold._replace(order=(), leader=None, is_released=True), phase, now)
+    cluster.holds.clear()
+
+
+def _end_sessions(cluster: "Cluster", now: "Instant") -> None:
+    for group in cluster.groups(now):
+        for member_id in list(group.member_ids()):
+            with suppress(KeyError, KafkaError):  # gone with another, or not to be stored
+                group.evict(member_id, now)

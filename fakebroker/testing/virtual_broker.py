@@ -1,0 +1,177 @@
+"""A broker in virtual time: no sockets, no threads, and nothing happens but inside of a call.
+
+    broker = VirtualBroker()
+    a = broker.client("a")
+    a.join("billing", ["orders"])
+    broker.pass_time(s=3)                                  # for everybody: timers run, answers arrive
+    broker.group("billing").wait(state="Empty")            # passes as much time as it takes
+
+It has the object model of FakeBroker with the same meaning: `clock.advance` moves the time of day alone, `clock.rate`
+says how much of it passes while time does. Same seed and same calls give the same bytes, in every process.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Never, Self, TypeVar
+
+from fakebroker.broker.engine.clock import check_wall_ms
+from fakebroker.broker.engine.journal import Journal
+from fakebroker.protocol.arguments import check_options, check_timeout_s, check_whole
+from fakebroker.protocol.errors import BrokerStopped, InvalidArgument, SettingError, WaitTimeout
+from fakebroker.protocol.instant import Instant
+from fakebroker.serve.listener_options import FIRST_NODE_ID
+from fakebroker.serve.sim.network import DAY_MS, SimNetwork
+from fakebroker.serve.sim.places import listeners_of
+from fakebroker.testing.broker_base import BrokerBase, noted_on
+from fakebroker.testing.handles.literals import Profile, ReleaseName
+from fakebroker.testing.sim_driver import SimDriver
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.security.key_sets import Fetched
+
+T = TypeVar("T")
+
+START_WALL_MS = 1_767_225_600_000  # the first midnight of 2026, UTC
+LONGEST_MS = 366 * DAY_MS  # that passes in one call, so that nothing hangs
+
+
+class VirtualBroker(BrokerBase):
+    """A broker in the caller's thread, which is the only one that may use it. It serves from the beginning."""
+
+    _server: SimNetwork
+
+    def __init__(
+        self,
+        *,
+        nodes: int = 1,
+        node_id: int = FIRST_NODE_ID,
+        racks: Sequence[str | None] | None = None,
+        config: Mapping[str, object] | None = None,
+        users: Mapping[str, str] | None = None,
+        acls: Sequence[Mapping[str, object]] | None = None,
+        seed: int = 0,
+        profile: Profile = "test",
+        as_release: ReleaseName = "4.3",
+        start_wall_ms: int = START_WALL_MS,
+        **unknown: Never,
+    ) -> None:
+        """`start_wall_ms` is the time of day at which it begins, in milliseconds since the epoch; the other options are
+        those of FakeBroker. Monotonic time begins at 0.
+
+        Raises SettingError, UnknownRelease, InvalidArgument as FakeBroker does.
+        """
+        if unknown:
+            options = inspect.unwrap(VirtualBroker.__init__).__kwdefaults__ or ()
+            check_options("a broker in virtual time", unknown, tuple(options))
+        check_whole("start_wall_ms", start_wall_ms)
+        check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
+        super().__init__(nodes, racks, config, seed, profile, as_release, users, acls, node_id)
+        self._depth = 0  # of calls that are under way
+        self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
+        if any(listener.has_tls for listener in self._listeners):
+            raise SettingError("listeners: there is no TLS in virtual time, where nothing is sent over a network")
+        self.driver = SimDriver(self._server)  # connects scripted clients, also those of others
+        self.driver.after_delivery.append(self._advance_clients)
+        self._server.serve()
+
+    def _fetch(self, url: str, then: "Callable[[Fetched], None]") -> None:
+        """It takes no time here: nobody else could do anything meanwhile."""
+        from fakebroker.serve.net.fetching import read
+
+        then(read(url))
+
+    @property
+    def network(self) -> SimNetwork:
+        """The network."""
+        return self._server
+
+    def start(self) -> Self:
+        """Serve again after `stop`, with everything that was there. Does nothing on a running broker."""
+        if not self.is_running:
+            self._restart_nodes()
+            self._server.serve()
+        return self
+
+    def stop(self) -> None:
+        """Close every connection; `start` goes on. Again does no harm.
+
+        Raises again what the broker's own code raised: a bug of ours. Raises RuntimeError inside `call`.
+        """
+        if self._is_inside:
+            raise RuntimeError("stop() inside of what the broker does, as in call(), would wait for itself")
+        self._close_clients()
+        self.driver.close_all()
+        if self.is_running:
+            self._server.stop()
+        self._raise_errors()
+
+    def _call(self, function: Callable[[], T]) -> T:
+        """Run `function` now; the scripted clients have the answers that it leads to when this returns."""
+        self._depth += 1
+        try:
+            return self._run(function)
+        finally:
+            self._depth -= 1
+            if not self._is_inside:
+                self.driver.deliver()
+
+    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
+        """Let time pass until `probe` gives something; the scripted clients go on meanwhile.
+
+        Raises WaitTimeout with the text of `failure`, what `probe` raised, BrokerStopped on a broker that is stopped
+        if `probe` gives nothing, RuntimeError inside `call`. An infinite wait ends after a year.
+        """
+        check_timeout_s(timeout_s)
+        found: list[T] = []
+
+        def is_found() -> bool:
+            result = self._call(probe)
+            if result is not None:
+                found.append(result)
+            return bool(found)
+
+        if not is_found():
+            if not self.is_running:
+                raise BrokerStopped("the broker is not running, so nothing happens that could be waited for")
+            self._pass_ms(round(min(timeout_s * 1000, LONGEST_MS)), is_found)
+        if not found:
+            raise WaitTimeout(self._call(failure))
+        return found[0]
+
+    def pass_time(self, *, ms: int = 0, s: float = 0) -> None:
+        """Let time pass for everybody: everything that falls due happens at its moment, and clients hear of it.
+
+        Raises InvalidArgument for what is no time, is negative or more than a year, RuntimeError inside `call`.
+        """
+        check_whole("ms", ms, 0)
+        check_timeout_s(s, "s")
+        if s * 1000 + ms > LONGEST_MS:
+            raise InvalidArgument("s", s, f"s={s}, ms={ms} is more than a year; clock.advance can go further")
+        self._pass_ms(ms + round(s * 1000), lambda: False)
+
+    def _pass_ms(self, ms: int, is_reached: Callable[[], bool]) -> None:
+        if self._depth:
+            raise RuntimeError("time cannot pass inside call(): nothing else happens before it returns")
+        self.driver.pass_time(ms, is_reached)
+
+    @property
+    def _is_inside(self) -> bool:
+        """Whether the broker is doing something: it was called from inside of that."""
+        return self._depth > 0 or self._server.is_busy
+
+    def _advance_clients(self) -> None:
+        if self._scripted_clients is not None:
+            self._scripted_clients.advance()
+
+    def _make_driver(self) -> SimDriver:
+        return self.driver
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with noted_on(error):
+            self.stop()

@@ -1,0 +1,108 @@
+"""The published tables of a random history, made by the pipeline's oracles: from its journal, or from its log."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fakebroker.analysis.history.decode import decode_all
+from fakebroker.analysis.history.log_record import LogRecord
+from fakebroker.analysis.pipeline.oracle.assignments import assignments
+from fakebroker.analysis.pipeline.oracle.commits import commits
+from fakebroker.analysis.pipeline.oracle.coordinator_records import coordinator_records
+from fakebroker.analysis.pipeline.oracle.expiries import expiries
+from fakebroker.analysis.pipeline.oracle.group_states import group_states
+from fakebroker.analysis.pipeline.oracle.members import members
+from fakebroker.analysis.pipeline.oracle.requests import requests
+from fakebroker.analysis.pipeline.publish import write_manifest
+from fakebroker.analysis.pipeline.rows import write_rows
+from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
+from fakebroker.analysis.pipeline.tables import table
+from fakebroker.analysis.pipeline.tables.events import TABLE as EVENTS
+from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
+from tests.support.histories import History
+
+Rows = list[dict[str, Any]]
+
+
+def from_journal(history: History) -> dict[str, Rows]:
+    """The tables of its journal."""
+    return of_lines(history.rows)
+
+
+def of_lines(lines: Rows) -> dict[str, Rows]:
+    """The tables of the lines of a journal."""
+    events = [_event(row, number) for number, row in enumerate(lines, 1)]
+    return {
+        "commits": commits([], events),
+        "group_states": group_states([], events),
+        "members": members([], events),
+        "assignments": assignments([], events),
+        "expiries": expiries(events),
+        "requests": requests(events),
+        "events": events,
+    }
+
+
+def from_log(history: History) -> dict[str, Rows]:
+    """The tables of its `__consumer_offsets`."""
+    return of_rows(list(decode_all(_records(history))))
+
+
+def of_rows(decoded: Rows) -> dict[str, Rows]:
+    """The tables of decoded records."""
+    records = coordinator_records(decoded)
+    return {
+        "commits": commits(decoded, []),
+        "group_states": group_states(records, []),
+        "members": members(records, []),
+        "assignments": assignments(records, []),
+    }
+
+
+def of_group(tables: dict[str, Rows], group_id: str) -> dict[str, Rows]:
+    """The rows that have to do with one group."""
+    found = {}
+    for name, rows in tables.items():
+        if name in ("events", "requests"):
+            wanted = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
+            found[name] = [
+                row for row in rows if row["api"] in wanted and group_id in (row["groups"] or []) and row["seq"] >= 0
+            ]
+        else:
+            found[name] = [row for row in rows if row["group_id"] == group_id]
+    return found
+
+
+def _event(row: dict[str, Any], number: int) -> dict[str, Any]:
+    found = parse_line(Line("journal.jsonl", number, json.dumps(row).encode()))
+    assert found["reject_reason"] is None, found
+    return {name: found[name] for name in EVENTS.column_names}
+
+
+def _records(history: History) -> list[LogRecord]:
+    kinds: dict[int, str] = {ControlRecordType.COMMIT: "commit", ControlRecordType.ABORT: "abort"}
+    return [
+        LogRecord(
+            history.run,
+            "00000000000000000000.log",
+            each.offset,
+            each.partition,
+            each.offset,
+            each.timestamp_ms,
+            each.key,
+            each.value,
+            None if each.producer_id < 0 else each.producer_id,
+            None if each.producer_id < 0 else 0,
+            each.producer_id >= 0 and not each.is_control,
+            kinds[control_record_type(each.key)] if each.is_control else None,
+        )
+        for each in history.records
+    ]
+
+
+def publish(folder: Path, tables: dict[str, Rows]) -> Path:
+    """Write tables as published ones are; returns the folder."""
+    for name, rows in tables.items():
+        write_rows(table(name), rows, folder / name)
+    write_manifest(folder, tables, {})
+    return folder

@@ -1,0 +1,44 @@
+"""One Spark session for all tests that need Spark, and both engines for tests that must hold for each."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from fakebroker.analysis.pipeline.engines import Engine
+
+# A JVM that starts fast and compiles little: small data does not repay more.
+FAST_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+@pytest.fixture(scope="session")
+def spark() -> "Iterator[SparkSession]":
+    """The session, on two cores."""
+    from fakebroker.analysis.pipeline.session import spark_session
+
+    session = spark_session(
+        "local[2]",
+        {
+            "spark.driver.extraJavaOptions": FAST_JVM,
+            "spark.driver.memory": "1g",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.codegen.wholeStage": "false",
+        },
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(params=["python", pytest.param("spark", marks=pytest.mark.spark)])
+def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
+    """Each engine."""
+    from fakebroker.analysis.pipeline.engines import PythonEngine, SparkEngine
+
+    if request.param == "python":
+        yield PythonEngine()
+    else:
+        session: SparkSession = request.getfixturevalue("spark")
+        yield SparkEngine(session)

@@ -1,0 +1,111 @@
+"""Gold tables on Spark: the same rows as the oracle gives, over many random histories at once."""
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
+from itertools import chain
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fakebroker.analysis.pipeline.tables import table
+from tests.support.gold_tables import Tables, events_of, frames_of, in_order, rows_of_frame, silver_of
+from tests.support.histories import make_history
+from tests.support.newer_group import JOURNALS, random_history
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+GOLD = ("rebalances", "lag_minute", "protocol_coverage", "group_health", "expiry_audit")
+SEEDS = range(24)
+RELEASES = ("4.3", "3.9", "2.1", "2.0")
+
+pytestmark = pytest.mark.spark
+
+
+def _function(engine: str, name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(f"fakebroker.analysis.pipeline.{engine}.{name}"), name)
+    return found
+
+
+def _made(engine: str, name: str, tables: dict[str, Any]) -> Any:
+    function = _function(engine, name)
+    return function(**{needed: tables[needed] for needed in signature(function).parameters})
+
+
+def _journal(seed: int) -> list[dict[str, Any]]:
+    """A history of some era and policy; every second one lacks expiries, some lack commits, or what broker it was."""
+    config = {"fakebroker.expiry.policy": ("release", "kip-211", "2.0")[seed % 3]}
+    rows = make_history(
+        seed,
+        as_release=RELEASES[seed % 4],
+        config=config,
+        steps_back=seed % 3 == 0,
+        transactions=seed % 6 == 0,
+        deletes_topics=seed % 2 == 0,
+    ).rows
+    chance = Random(seed)
+    lost = {"offset_expired": 0.3 if seed % 2 else 0, "offset_committed": 0.1 if seed % 3 == 1 else 0}
+    lost["broker_started"] = 1 if seed % 8 == 7 else 0
+    for row in rows[:: 30 if seed % 5 == 0 else len(rows)]:
+        if row["kind"] == "offset_committed":
+            row["offset"] = chance.choice([-1, -(2**63)])  # brokers store them
+    return [row for row in rows if chance.random() >= lost.get(row["kind"], 0)]
+
+
+@pytest.fixture(scope="module")
+def tables() -> Tables:
+    """Silver and gold of many histories by the oracles: of every era, with clocks that go back and lines that lack."""
+    journals = [*map(_journal, SEEDS), *(random_history(seed).rows for seed in SEEDS), *(made() for made in JOURNALS)]
+    found = silver_of(events_of(chain.from_iterable(journals)))
+    for name in GOLD:
+        found[name] = _made("oracle", name, found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def frames(spark: "SparkSession", tables: Tables) -> "dict[str, DataFrame]":
+    """The same as DataFrames."""
+    return frames_of(spark, tables)
+
+
+@pytest.mark.parametrize("name", GOLD)
+def test_spark_makes_what_the_oracle_makes(name: str, tables: Tables, frames: "dict[str, DataFrame]") -> None:
+    """Row for row, whatever the order, with the columns of the contract."""
+    made = _made("spark", name, frames)
+
+    assert tuple(made.columns) == table(name).column_names
+    assert in_order(rows_of_frame(made)) == in_order(tables[name])
+    assert tables[name]
+
+
+def test_neighbours_are_found_across_buckets(spark: "SparkSession") -> None:
+    """However few places a bucket has: what was before, what is until here, and what comes after."""
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    from fakebroker.analysis.pipeline.spark.neighbours import with_neighbours, with_places
+
+    chance = Random(1)
+    rows = [(chance.choice("ab"), seq, 0, chance.choice([None, None, seq])) for seq in range(60)]
+    frame = with_places(
+        spark.createDataFrame(rows, "key STRING, seq BIGINT, part INT, value BIGINT"), log_offset=None, places=4
+    )
+    value = F.col("value")
+    made = with_neighbours(
+        frame, ["key"], until_here={"here": value}, before={"before": value}, after={"after": value}
+    ).orderBy("seq")
+
+    for key, seq, here, before, after in made.select("key", "seq", "here", "before", "after").collect():
+        values = [(place, value) for name, place, _, value in rows if name == key and value is not None]
+        assert here == max((value for place, value in values if place <= seq), default=None)
+        assert before == max((value for place, value in values if place < seq), default=None)
+        assert after == min((value for place, value in values if place > seq), default=None)
+
+
+def test_no_rows_give_no_rows(spark: "SparkSession") -> None:
+    """Empty tables are no error."""
+    empty = {name: frame.limit(0) for name, frame in frames_of(spark, silver_of([])).items()}
+
+    assert rows_of_frame(_made("spark", "lag_minute", empty)) == []
+    assert rows_of_frame(_made("spark", "rebalances", empty)) == []

@@ -1,0 +1,64 @@
+"""The pipeline on a standalone cluster: one master and two workers, each a process of its own."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fakebroker.analysis.pipeline.publish import Published
+from tests.support.histories import make_history
+from tests.support.published import differences
+from tests.support.spark_cluster import spark_cluster
+from tools.spark_loop import write_histories
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+SMALL = ("--conf", "spark.executor.memory=512m", "--conf", "spark.driver.memory=512m",
+         "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.sql.shuffle.partitions=2",
+         "--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+         "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # fmt: skip
+SCENARIO = """about: A group is empty after its member left, or not.
+topics: {orders: {partitions: 1}}
+actors: [a]
+timeline:
+  - {a: join billing, topics: [orders]}
+  - {pass: 0s..9s}
+  - {a: leave}
+  - expect: {group: billing, state: Empty}
+"""
+
+
+@pytest.fixture(scope="module")
+def master() -> Iterator[str]:
+    """The cluster's address."""
+    with spark_cluster() as address:
+        yield address
+
+
+def run(folder: Path, *command: str) -> None:
+    """Run a command in a process of its own."""
+    program = [sys.executable, "-m", "fakebroker", *command]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_cluster_makes_the_tables_of_plain_python(master: str, tmp_path: Path) -> None:
+    """Ingest, build, decode, what-if and a campaign give the same rows on a cluster as in plain Python."""
+    history = write_histories(tmp_path, 2, 60)[0]
+    assert history.rows == make_history(1, steps=60).rows
+    (tmp_path / "left.yaml").write_text(SCENARIO)
+    for where, options in (("python", ("--engine", "python")), ("cluster", ("--master", master, *SMALL))):
+        run(tmp_path, "pipeline", "ingest", "journals", "--out", f"{where}/pipeline", *options)
+        run(tmp_path, "pipeline", "build", f"{where}/pipeline", *options)
+        data = f"data/{history.run}"
+        run(tmp_path, "history", "decode", data, "--source", "log", "--out", f"{where}/history", *options)
+        retentions = ("--retention", "6h,1d,7d")
+        run(tmp_path, "history", "whatif", f"{where}/history", *retentions, "--out", f"{where}/whatif", *options)
+        run(tmp_path, "campaign", "run", "left.yaml", "--seeds", "40", "--out", f"{where}/campaign", *options)
+
+    for folder in ("pipeline", "history", "whatif", "campaign"):
+        one, other = (Published(tmp_path / where / folder) for where in ("python", "cluster"))
+        assert differences(one, other) == []
+        assert one.tables

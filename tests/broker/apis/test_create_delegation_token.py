@@ -1,0 +1,62 @@
+"""CreateDelegationToken for those who may ask, and those who may not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
+from tests.support.logins import lab_with_tokens, logged_in
+
+ASKED: dict[str, Any] = {"renewers": [], "max_lifetime_ms": -1}
+
+
+@pytest.mark.rules("TK-1")
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_nobody_has_tokens_without_a_login(ask: Callable[..., Any], cluster: Cluster, version: int) -> None:
+    """DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, and nothing else in the answer."""
+    answer = ask(cluster, CreateDelegationTokenRequest(**ASKED), version)
+
+    assert answer.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    assert (answer.principal_name, answer.token_id, answer.hmac) == ("ANONYMOUS", "", b"")
+    assert answer.issue_timestamp_ms == answer.expiry_timestamp_ms == answer.max_timestamp_ms == -1
+
+
+@pytest.mark.rules("TK-1")
+def test_without_a_secret_key_there_are_no_tokens() -> None:
+    """DELEGATION_TOKEN_AUTH_DISABLED."""
+    assert (
+        logged_in(lab_with_tokens(key=None)).ask("CreateDelegationToken", 2, **ASKED).error_code
+        == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    )
+
+
+@pytest.mark.rules("TK-2")
+def test_the_owner_is_the_requester_and_renewers_are_users() -> None:
+    """The token is told with its times; a renewer of another type than User is refused, with times of -1."""
+    client = logged_in(lab_with_tokens())
+
+    answer = client.ask("CreateDelegationToken", 3, **ASKED)
+    assert (answer.error_code, answer.principal_name, answer.token_requester_principal_name) == (0, "alice", "alice")
+    assert answer.expiry_timestamp_ms - answer.issue_timestamp_ms == 86_400_000
+    assert len(answer.hmac) == 64
+
+    group = CreatableRenewers(principal_type="Group", principal_name="bob")
+    refused = client.ask("CreateDelegationToken", 3, renewers=[group], max_lifetime_ms=-1)
+    assert (refused.error_code, refused.token_id, refused.issue_timestamp_ms) == (
+        ErrorCode.INVALID_PRINCIPAL_TYPE,
+        "",
+        -1,
+    )
+    assert refused.principal_name == "alice"
+
+
+@pytest.mark.rules("TK-2")
+@pytest.mark.parametrize("version", [1, 2])
+def test_older_versions_name_no_requester(version: int) -> None:
+    """The fields came with v3."""
+    answer = logged_in(lab_with_tokens()).ask("CreateDelegationToken", version, **ASKED)
+
+    assert (answer.error_code, answer.principal_name) == (0, "alice")

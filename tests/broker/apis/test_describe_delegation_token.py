@@ -1,0 +1,63 @@
+"""DescribeDelegationToken for those who may ask, and those who may not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.broker.core.cluster import Cluster
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.create_delegation_token import CreatableRenewers
+from fakebroker.protocol.wire.messages.describe_delegation_token import (
+    DescribeDelegationTokenOwner,
+    DescribeDelegationTokenRequest,
+)
+from tests.support.logins import lab_with_tokens, logged_in
+
+ASKED: dict[str, Any] = {"owners": None}
+
+
+@pytest.mark.rules("TK-1")
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_nobody_has_tokens_without_a_login(ask: Callable[..., Any], cluster: Cluster, version: int) -> None:
+    """DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, and nothing else in the answer."""
+    answer = ask(cluster, DescribeDelegationTokenRequest(**ASKED), version)
+
+    assert answer.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    assert answer.tokens == []
+
+
+@pytest.mark.rules("TK-1")
+def test_without_a_secret_key_there_are_no_tokens() -> None:
+    """DELEGATION_TOKEN_AUTH_DISABLED."""
+    assert (
+        logged_in(lab_with_tokens(key=None)).ask("DescribeDelegationToken", 2, **ASKED).error_code
+        == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+    )
+
+
+@pytest.mark.rules("TK-4")
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_null_means_all_that_one_may_see(version: int) -> None:
+    """An empty list and strangers mean none; tokens that have expired are gone."""
+    lab = lab_with_tokens()
+    client = logged_in(lab)
+    client.ask("CreateDelegationToken", 3, renewers=[], max_lifetime_ms=1000)
+    stranger = DescribeDelegationTokenOwner(principal_type="User", principal_name="carol")
+
+    seen = [client.ask("DescribeDelegationToken", version, owners=owners).tokens for owners in (None, [], [stranger])]
+    assert [[token.principal_name for token in tokens] for tokens in seen] == [["alice"], [], []]
+    lab.network.advance(1000)
+    assert client.ask("DescribeDelegationToken", version, owners=None).tokens == []
+
+
+@pytest.mark.rules("TK-4")
+def test_whom_one_asks_for_may_also_have_requested_or_renew_a_token() -> None:
+    """A token stands in the answer if one of the owners asked for owns it, requested it or may renew it."""
+    client = logged_in(lab_with_tokens())
+    renewers = [CreatableRenewers(principal_type="User", principal_name="carol")]
+    client.ask("CreateDelegationToken", 3, renewers=renewers, max_lifetime_ms=-1)
+
+    for name, count in (("alice", 1), ("carol", 1), ("dave", 0)):
+        owners = [DescribeDelegationTokenOwner(principal_type="User", principal_name=name)]
+        assert len(client.ask("DescribeDelegationToken", 3, owners=owners).tokens) == count

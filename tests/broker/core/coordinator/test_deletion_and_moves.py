@@ -1,0 +1,45 @@
+"""A topic is deleted in steps; what moves between brokers meanwhile keeps no offsets of it."""
+
+import pytest
+
+from fakebroker.broker.core.elections import reassign
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
+from tests.support.engine import SimEngine
+from tests.support.frames import request
+
+
+@pytest.mark.rules("EX-12")
+@pytest.mark.parametrize("steps", range(4))
+@pytest.mark.parametrize(("old", "new"), [(1, 2), (2, 1)])
+def test_a_partition_that_moves_amid_a_deletion(steps: int, old: int, new: int) -> None:
+    """Whichever broker the deletion has been with before the move, no group has an offset of the topic after it."""
+    lab = SimEngine({"offsets.topic.num.partitions": 2}, node_ids=(1, 2))
+    lab.cluster.topics.create("t", 1)
+    partitions = lab.cluster.topics.internal("__consumer_offsets").partitions
+    for partition in partitions:
+        reassign(partition, [1, 2], lab.network.now)
+        partition.lead(old, lab.network.now)
+    committer = lab.client(lab.engine.listeners[old - 1])
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, None)])]
+    for number in range(4):
+        frame = request("OffsetCommit", 7, group_id=f"g{number}", generation_id_or_member_epoch=-1, topics=topics)
+        committer.socket.send(frame)
+    assert groups_with_offsets(lab, old) == 4
+
+    deletion = lab.cluster.topics.delete_in_steps("t", lab.network.now)
+    for _ in range(steps):
+        next(deletion, None)
+    for partition in partitions:
+        partition.lead(new, lab.network.now)
+    for _ in deletion:
+        pass
+
+    assert groups_with_offsets(lab, new) == 0
+    assert lab.engine.errors == []
+    assert lab.cluster.topics.being_deleted == []
+
+
+def groups_with_offsets(lab: SimEngine, node: int) -> int:
+    shards = lab.cluster.nodes[node].coordinator.all_shards(lab.network.now)
+    assert len(shards) == 2
+    return sum(bool(group.offsets.topics.get("t")) for shard in shards for group in shard)

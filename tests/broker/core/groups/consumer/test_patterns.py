@@ -1,0 +1,295 @@
+"""Patterns: what is refused, when they are resolved, and what that stores."""
+
+import pytest
+
+from fakebroker.broker.core.groups.consumer.patterns import SHORTEST_PAUSE_MS
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.group_records import GroupRecord
+from tests.support.consumer_groups import OneConsumerGroup
+
+LONGEST_PAUSE_MS = 600_000  # group.consumer.regex.refresh.interval.ms
+LONG_MS = 3_600_000  # as a rebalance timeout: nobody is removed for what he keeps
+
+
+def lab_with(*topics: str) -> OneConsumerGroup:
+    """A lab with these topics of 2 partitions, where sessions are long."""
+    lab = OneConsumerGroup(
+        {"group.consumer.session.timeout.ms": LONG_MS, "group.consumer.max.session.timeout.ms": LONG_MS}
+    )
+    for name in topics:
+        lab.create(name, 2)
+    return lab
+
+
+def join(lab: OneConsumerGroup, member_id: str, pattern: str) -> int:
+    """A member joins with a pattern; what is due runs; its epoch."""
+    answer = lab.join(member_id, [], pattern=pattern, rebalance=LONG_MS)
+    lab.wait(0)
+    return answer.member_epoch
+
+
+def topics_of(lab: OneConsumerGroup) -> dict[str, tuple[str, ...]]:
+    """What the patterns of the group were resolved to."""
+    return {pattern: resolved.topics for pattern, resolved in lab.group.patterns.items()}
+
+
+@pytest.mark.rules("CGX-1", "CGB-7")
+def test_a_new_pattern_is_resolved_after_the_answer() -> None:
+    """The heartbeat that brings it moves nothing; then pattern and epoch are stored together, and the next assigns."""
+    lab = lab_with("a1", "a2")
+
+    answer = lab.join("m1", [], pattern="a.")
+
+    assert (answer.member_epoch, lab.assigned(answer)) == (1, {})
+    assert lab.types() == [["5 m1", "8 m1"]]
+    assert lab.group.unresolved_patterns() == ["a."]
+    lab.wait(0)
+    assert lab.types() == [["16 a.", "3"]]
+    assert lab.group.unresolved_patterns() == []
+    assert (lab.group.group_epoch, lab.group.assignment_epoch) == (2, 1)
+    answer = lab.send("m1", 1)
+    assert (answer.member_epoch, lab.assigned(answer)) == (2, {"a1": [0, 1], "a2": [0, 1]})
+    assert lab.types() == [["7 m1", "6", "8 m1"]]
+
+
+@pytest.mark.rules("CGX-2")
+@pytest.mark.parametrize("pattern", ["[", "*", "(?=a)b", r"(a)\1"])
+def test_what_is_no_pattern(pattern: str) -> None:
+    """INVALID_REGULAR_EXPRESSION with the reason, and nothing is stored."""
+    lab = lab_with()
+
+    answer = lab.join("m1", [], pattern=pattern)
+
+    assert answer.code is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert answer.message
+    assert answer.message.startswith(f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: ")
+    assert lab.shard.group("g") is None
+
+
+@pytest.mark.rules("CGX-2")
+def test_whole_names_match_and_internal_topics_too() -> None:
+    """A part of a name is not enough; topics of the broker itself are matched like others."""
+    lab = lab_with("aa", "a")
+    join(lab, "m1", "a|__consumer.*")
+
+    assert topics_of(lab) == {"a|__consumer.*": ("__consumer_offsets", "a")}
+
+
+@pytest.mark.rules("CGX-3")
+def test_a_pattern_without_topics_moves_nothing() -> None:
+    """It has a record, and the group epoch stays."""
+    lab = lab_with()
+    join(lab, "m1", "none")
+
+    assert lab.types() == [["5 m1", "8 m1"], ["16 none"]]
+    assert lab.group.group_epoch == 1
+
+
+@pytest.mark.rules("CGX-4")
+def test_new_topics_are_noticed_by_a_heartbeat_after_ten_seconds() -> None:
+    """Not before, not without a heartbeat, and not again for the same topics."""
+    lab = lab_with("a1")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    lab.create("a2", 2)
+    lab.wait(SHORTEST_PAUSE_MS)
+    lab.send("m1", 2)
+    lab.wait(0)
+    assert topics_of(lab) == {"a.": ("a1",)}
+
+    lab.wait(1)
+    assert topics_of(lab) == {"a.": ("a1",)}
+    lab.send("m1", 2)
+    lab.wait(0)
+    assert topics_of(lab) == {"a.": ("a1", "a2")}
+    lab.written()
+    lab.wait(SHORTEST_PAUSE_MS + 1)
+    lab.send("m1", 2)
+    lab.wait(0)
+    assert lab.types() == [["7 m1", "6", "8 m1"]]
+
+
+@pytest.mark.rules("CGX-4", "CGX-6")
+def test_deleted_topics_go_with_the_refresh() -> None:
+    """A topic that is gone stays in the record until ten minutes have passed; its partitions go at once."""
+    lab = lab_with("a1", "a2")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    lab.cluster.topics.delete("a2", lab.now)
+    answer = lab.send("m1", 2)
+    assert lab.assigned(answer) == {"a1": [0, 1]}
+    lab.wait(LONGEST_PAUSE_MS - 1)
+    lab.send("m1", 2, {"a1": [0, 1]})
+    lab.wait(0)
+    assert topics_of(lab) == {"a.": ("a1", "a2")}
+
+    lab.wait(1)
+    epoch = lab.group.group_epoch
+    lab.send("m1", lab.has("m1")[0])
+    lab.wait(0)
+    assert topics_of(lab) == {"a.": ("a1",)}
+    assert lab.group.group_epoch == epoch + 1
+
+
+@pytest.mark.rules("CGX-4")
+def test_a_second_pattern_waits_for_its_turn() -> None:
+    """It is resolved, together with the first, ten seconds after that was."""
+    lab = lab_with("a1", "b1")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    join(lab, "m2", "b.")
+    assert topics_of(lab) == {"a.": ("a1",)}
+    lab.written()
+
+    lab.wait(SHORTEST_PAUSE_MS + 1)
+    lab.send("m1", 2)
+    lab.wait(0)
+    assert lab.types() == [["16 b.", "16 a.", "3"]]
+    assert topics_of(lab) == {"a.": ("a1",), "b.": ("b1",)}
+
+
+@pytest.mark.rules("CGX-4", "CGX-5")
+def test_a_pattern_in_place_of_the_only_one() -> None:
+    """The old one is deleted and moves nothing. The next heartbeat resolves the new one: none is left to wait for."""
+    lab = lab_with("a1", "b1")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    lab.written()
+
+    lab.send("m1", 2, {"a1": [0, 1]}, pattern="b.")
+    lab.wait(0)
+    assert lab.types() == [["5 m1", "-16 a.", "8 m1"]]
+    lab.send("m1", 2, {})
+    lab.wait(0)
+    assert lab.types()[-1] == ["16 b.", "3"]
+
+
+@pytest.mark.rules("CGX-5")
+def test_what_was_given_up_counts_with_the_next_resolution() -> None:
+    """Another pattern without topics moves the epoch when it is resolved: the topics of the old one are gone."""
+    lab = lab_with("a1")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    lab.send("m1", 2, {"a1": [0, 1]}, pattern="none")
+    lab.written()
+
+    lab.send("m1", 2, {})
+    lab.wait(0)
+
+    assert lab.types()[-1] == ["16 none", "3"]
+    assert (lab.group.group_epoch, lab.group.metadata_hash) == (3, 0)
+
+
+@pytest.mark.rules("CGX-5")
+def test_a_pattern_that_is_resolved_assigns_at_once() -> None:
+    """Who comes to it moves the epoch, and is assigned with that heartbeat."""
+    lab = lab_with("a1")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    lab.written()
+
+    answer = lab.join("m2", [], pattern="a.")
+
+    assert answer.member_epoch == 3
+    assert lab.types() == [["5 m2", "3", "7 m1", "7 m2", "6", "8 m2"]]
+
+
+@pytest.mark.rules("CGX-1", "CGX-5")
+@pytest.mark.parametrize("pattern", ["a.", "b."])
+def test_giving_up_a_pattern_moves_the_epoch(pattern: str) -> None:
+    """The empty text does that, also for a pattern that was never resolved; its record goes with its last member."""
+    lab = lab_with("a1", "b1")
+    join(lab, "m1", "a.")
+    join(lab, "m2", pattern)
+    epoch = lab.group.group_epoch
+    lab.written()
+
+    lab.send("m2", lab.has("m2")[0], pattern="")
+
+    assert lab.group.group_epoch == epoch + 1
+    types = lab.types()[0]
+    assert types[0] == "5 m2"
+    assert ("-16 b." in types) == (pattern == "b.")
+
+
+@pytest.mark.rules("CGX-5", "CGB-2")
+def test_the_last_member_takes_its_pattern_along() -> None:
+    """When it leaves, the pattern is deleted before the epoch moves."""
+    lab = lab_with("a1")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    lab.written()
+
+    lab.send("m1", -1)
+
+    assert lab.types() == [["-8 m1", "-7 m1", "-5 m1", "-16 a.", "3"]]
+
+
+@pytest.mark.rules("CGX-1")
+def test_names_and_pattern_add_up() -> None:
+    """A member reads both; a topic of both is assigned once."""
+    lab = lab_with("a1")
+    lab.join("m1", ["t", "a1"], pattern="a.")
+    lab.wait(0)
+
+    assert lab.group.subscribed_topics == frozenset({"t", "a1"})
+    assert lab.assigned(lab.send("m1", 2, {"t": [0, 1, 2, 3], "a1": [0, 1]}, topics=["a1"])) == {"a1": [0, 1]}
+
+
+@pytest.mark.rules("CGX-4")
+def test_what_is_under_way_is_not_begun_again() -> None:
+    """Two heartbeats before the resolution has its turn are one resolution; it takes the patterns of its beginning."""
+    lab = lab_with("a1")
+    lab.join("m1", [], pattern="a.")
+    lab.join("m2", [], pattern="b.")
+
+    lab.wait(0)
+    assert topics_of(lab) == {"a.": ("a1",)}
+
+
+def test_a_pattern_that_went_meanwhile_is_not_stored() -> None:
+    """A resolution whose patterns nobody has any more stores nothing."""
+    lab = lab_with("a1")
+    lab.join("m1", [], pattern="a.")
+    lab.send("m1", -1)
+    lab.written()
+
+    lab.wait(0)
+    assert lab.types() == []
+
+
+def test_an_unloaded_group_resolves_nothing() -> None:
+    """What is under way ends with the group; after the load a heartbeat begins anew."""
+    lab = lab_with("a1")
+    lab.join("m1", [], pattern="a.")
+    lab.reload()
+    lab.wait(0)
+    assert topics_of(lab) == {}
+
+    lab.send("m1", 1)
+    lab.wait(0)
+    assert topics_of(lab) == {"a.": ("a1",)}
+
+
+def test_a_long_resolution_is_many_steps() -> None:
+    """Other work has its turn between them: none is due at the instant of the one before."""
+    lab = lab_with(*(f"a{number}" for number in range(200)))
+
+    lab.join("m1", [], pattern="|".join(f".*{number}.*" for number in range(200)))
+
+    assert lab.wait(0) == 1
+    assert lab.wait(1000) > 5
+    (topics,) = topics_of(lab).values()
+    assert len(topics) == 200
+
+
+@pytest.mark.rules("CGB-7")
+def test_the_record_tells_when() -> None:
+    """Topics ascending, and the wall time of the resolution."""
+    lab = lab_with("b", "a")
+    join(lab, "m1", "[ab]")
+
+    record = next(
+        each for batch in lab.written() for each in batch if isinstance(each, GroupRecord) and each.type == 16
+    )
+    assert (record.value.topics, record.value.timestamp) == (["a", "b"], lab.now.wall_ms)

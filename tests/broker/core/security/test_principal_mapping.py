@@ -1,0 +1,120 @@
+"""`ssl.principal.mapping.rules`: the rules, compared with what the class of Kafka 4.3.1 made of the same ones."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.broker.core.security.principal_mapping import NoRuleApplies, PrincipalMapping
+from fakebroker.protocol.errors import SettingError
+
+# Rules, the name in a certificate, and the principal's name that Kafka's class gave.
+MAPPED = [
+    ("DEFAULT", "CN=alice,OU=x", "CN=alice,OU=x"),
+    ("RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/", "CN=alice,OU=ServiceUsers,O=x", "alice"),
+    ("RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/,DEFAULT", "CN=alice,OU=Admin", "CN=alice,OU=Admin"),
+    ("RULE:^CN=(.*?),OU=(.*?),O=(.*?)$/$1@$2/L", "CN=Alice,OU=Ops,O=X", "alice@ops"),
+    ("RULE:^.*[Cc][Nn]=([a-zA-Z0-9.]*).*$/$1/U", "CN=alice,OU=x", "ALICE"),
+    ("RULE:CN=(.*)/$1/L , DEFAULT", "CN=Bob", "bob"),
+    ("RULE:CN=(.*)/$1/,RULE:X/Y/U", "CN=Bob", "Bob"),
+    ("RULE:CN=(.*)/$2/", "CN=Bob", "$2"),
+    ("RULE:CN=(.*)/$12/", "CN=Bob", "Bob2"),
+    ("RULE:CN=(.*)/$1\\/x/", "CN=Bob", "Bob/x"),
+    ("RULE:CN=(.*)\\/(.*)/$2-$1/", "CN=Bob/x", "x-Bob"),
+    ("RULE:CN=(.*)/$0!/", "CN=Bob", "CN=Bob!"),
+    ("RULE:CN=(.*)/\\$1/", "CN=Bob", "$1"),
+    ("RULE:CN=(.*)/a\\\\b/", "CN=Bob", "a\\b"),
+    ("RULE:CN=(.*)/a\\b/", "CN=Bob", "ab"),
+    ("DEFAULT,DEFAULT", "CN=Bob", "CN=Bob"),
+    (",,DEFAULT", "CN=Bob", "CN=Bob"),
+    ("RULE:a,b/c,d/", "a,b", "c,d"),
+    ("RULE:CN=(.*?),.*/$1,2/,DEFAULT", "CN=Bob,OU=x", "Bob,2"),
+    ("RULE:.*//", "CN=Bob", ""),
+    ("RULE:.*/x/", "CN=Bob", "xx"),
+    ("RULE:(.*)/x$1/", "CN=Bob", "xCN=Bobx"),
+    ("RULE:CN=(?<n>.*)/${n}/", "CN=Bob", "Bob"),
+    ("  DEFAULT  ,  RULE:X/Y/  ", "CN=Bob", "CN=Bob"),
+    ("RULE:CN=\\w+/x/", "CN=Bob", "x"),
+    ("RULE:CN=(.*)/$1$1/", "CN=Bob", "BobBob"),
+    ("RULE:CN=(.*)/ $1 /", "CN=Bob", " Bob "),
+    ("RULE:CN=(.*)/$1/L", "CN=ÄİX", "äi̇x"),
+    ("RULE:(CN)=(B)(.*)/$11/", "CN=Bob", "CN1"),
+    ("RULE:(CN)=(B)(.*)/$3$2$4/", "CN=Bob", "obB$4"),
+]
+# Rules, and a name to which Kafka's class said that none applies.
+NOT_MAPPED = [
+    ("", "CN=alice"),
+    ("RULE:^CN=(.*?),OU=ServiceUsers.*$/$1/", "CN=alice,OU=Admin"),
+    (",", "CN=Bob"),
+    ("RULE:/x/", "CN=Bob"),
+    ("RULE://", "CN=Bob"),
+    ("RULE:B/x/", "CN=Bob"),
+    ("RULE: CN=(.*)/$1/", "CN=Bob"),
+]
+# What is no rule, and what Kafka's class said of it.
+NO_RULES = [
+    ("RULE:CN=(.*)", "Invalid rule: `RULE:CN=(.*)`, unmatched substring: `RULE:CN=(.*)`"),
+    ("RULE:CN=(.*)/$1", "Invalid rule: `RULE:CN=(.*)/$1`, unmatched substring: `RULE:CN=(.*)/$1`"),
+    ("RULE:CN=(.*)/$1/X", "Invalid rule: `RULE:CN=(.*)/$1/X`, unmatched substring: `X`"),
+    ("RULE:CN=(.*)/$1/LU", "Invalid rule: `RULE:CN=(.*)/$1/LU`, unmatched substring: `U`"),
+    ("RULE:CN=(.*)/$1/L X", "Invalid rule: `RULE:CN=(.*)/$1/L X`, unmatched substring: ` X`"),
+    ("DEFAULT/L", "Invalid rule: `DEFAULT/L`, unmatched substring: `/L`"),
+    ("default", "Invalid rule: `default`, unmatched substring: `default`"),
+    ("foo", "Invalid rule: `foo`, unmatched substring: `foo`"),
+    ("foo,DEFAULT", "Invalid rule: `foo`, unmatched substring: `foo`"),
+    ("RULE:CN=(.*)/$1/L RULE:X/Y/", "Invalid rule: `RULE:CN=(.*)/$1/L RULE:X/Y/`, unmatched substring: ` RULE:X/Y/`"),
+    ("RULE:CN=(.*)/$1/ DEFAULT", "Invalid rule: `RULE:CN=(.*)/$1/ DEFAULT`, unmatched substring: ` DEFAULT`"),
+    ("RULE:CN=(.*)/$1\\/L", "Invalid rule: `RULE:CN=(.*)/$1\\/L`, unmatched substring: `RULE:CN=(.*)/$1\\/L`"),
+    ("RULE:CN=(.*)/$1/l", "Invalid rule: `RULE:CN=(.*)/$1/l`, unmatched substring: `l`"),
+    ("rule:CN=(.*)/$1/", "Invalid rule: `rule:CN=(.*)/$1/`, unmatched substring: `rule:CN=(.*)/$1/`"),
+    ("DEFAULT extra", "Invalid rule: `DEFAULT extra`, unmatched substring: ` extra`"),
+    ("RULE:CN=(.*)/$1/LDEFAULT", "Invalid rule: `RULE:CN=(.*)/$1/LDEFAULT`, unmatched substring: `DEFAULT`"),
+]
+# What Java finds out when it compiles the pattern, or when it first puts a group into a replacement.
+NO_PATTERNS = [
+    "RULE:CN=(.*)/a$/",
+    "RULE:[/x/",
+    "RULE:(CN=.*/$1/",
+    "RULE:a,b/$1/",
+    "RULE:CN=(.*)/$$1/",
+    "RULE:CN=(.*)/$/",
+    "RULE:CN=(.*)/$a/",
+    "RULE:CN=(.*)/$1x$/L",
+]
+
+
+@pytest.mark.parametrize(("rules", "subject", "name"), MAPPED)
+def test_rules_give_what_they_give_in_kafka(rules: str, subject: str, name: str) -> None:
+    """Groups, letters, commas and slashes inside of a rule, backslashes, empty rules."""
+    assert PrincipalMapping(rules).name_of(subject) == name
+
+
+@pytest.mark.parametrize(("rules", "subject"), NOT_MAPPED)
+def test_a_name_that_no_rule_applies_to_has_no_principal(rules: str, subject: str) -> None:
+    """The error names the certificate and the setting."""
+    with pytest.raises(NoRuleApplies, match=r"ssl\.principal\.mapping\.rules") as caught:
+        PrincipalMapping(rules).name_of(subject)
+    assert subject in str(caught.value)
+
+
+@pytest.mark.parametrize(("rules", "problem"), NO_RULES)
+def test_what_is_no_rule_is_named_as_in_kafka(rules: str, problem: str) -> None:
+    """With the part that is wrong."""
+    with pytest.raises(SettingError) as caught:
+        PrincipalMapping(rules)
+    assert str(caught.value) == f"ssl.principal.mapping.rules: {problem}"
+
+
+@pytest.mark.parametrize("rules", NO_PATTERNS)
+def test_what_would_fail_for_every_client_is_refused_at_once(rules: str) -> None:
+    """A pattern that is none, and a replacement that names a group which there is not."""
+    with pytest.raises(SettingError, match="Invalid rule: `RULE:"):
+        PrincipalMapping(rules)
+
+
+@given(st.text(alphabet="RULE:DEFAULT,/$1\\()x ", max_size=40), st.text(max_size=10))
+def test_any_text_is_rules_or_is_refused(rules: str, subject: str) -> None:
+    """Nothing else is raised, and what comes out is text."""
+    with suppress(SettingError, NoRuleApplies):
+        assert isinstance(PrincipalMapping(rules).name_of(subject), str)

@@ -1,0 +1,150 @@
+"""Signed tokens: what a running Kafka 4.3.1 accepted and refused, token by token, with the same settings.
+
+Its keys came from a file and by HTTP, with the same outcomes.
+"""
+
+import json
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import jwt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.broker.core.security.bearer_tokens import InvalidToken
+from fakebroker.broker.core.security.signed_tokens import KeySet, TokenRules, UnknownKey, signed_login
+from fakebroker.testing.tokens import TokenAuthority
+
+NOW_S = 1_800_000_000
+RULES = TokenRules(("kafka",), "https://issuer", "sub", "scope", 30_000)
+CLAIMS = {"sub": "alice", "iss": "https://issuer", "aud": "kafka", "iat": NOW_S, "exp": NOW_S + 3600, "scope": "s"}
+
+
+@cache
+def authority() -> TokenAuthority:
+    """One for all tests: to make an RSA key takes a while."""
+    return TokenAuthority(algorithm="RS256")
+
+
+@cache
+def keys() -> KeySet:
+    return KeySet.parse(json.dumps(authority().jwks()).encode())
+
+
+def signed(algorithm: str = "RS256", headers: dict[str, Any] | None = None, **claims: Any) -> str:
+    """A token with the claims of a good one but for these; None leaves one out. `headers` go before the usual."""
+    private = authority()._keys[authority().key_id]
+    given = {name: value for name, value in {**CLAIMS, **claims}.items() if value is not None}
+    return jwt.encode(given, private, algorithm, {"kid": authority().key_id, **(headers or {})})
+
+
+def login(token: str, rules: TokenRules = RULES) -> Any:
+    return signed_login(token, keys(), rules, NOW_S * 1000)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {},
+        {"scope": None},
+        {"scope": ["a", "b"]},
+        {"scope": []},
+        {"scope": 5},
+        {"exp": NOW_S - 20, "iat": NOW_S - 100},
+        {"iat": NOW_S + 1000},
+        {"nbf": NOW_S + 20},
+        {"aud": ["x", "kafka"]},
+        {"exp": NOW_S + 3600.5},
+        {"sub": " alice "},
+        {"algorithm": "RS512"},
+        {"algorithm": "PS256"},
+        {"headers": {"typ": "at+jwt"}},
+    ],
+)
+def test_what_kafka_accepts_is_accepted(claims: dict[str, Any]) -> None:
+    """The subject is the user, without the blanks around it; times may differ by the skew of 30 s."""
+    assert str(login(signed(**claims)).principal) == "User:alice"
+
+
+@pytest.mark.parametrize(
+    ("claims", "why"),
+    [
+        ({"scope": ""}, "empty or repeated scope"),
+        ({"scope": ["a", "a"]}, "empty or repeated scope"),
+        ({"scope": ["a", " "]}, "empty or repeated scope"),
+        ({"sub": None}, "names nobody"),
+        ({"sub": " "}, "names nobody"),
+        ({"exp": None}, "does not say when"),
+        ({"iat": None}, "does not say when"),
+        ({"exp": NOW_S - 60, "iat": NOW_S - 100}, "expired 60 s ago by the broker's clock"),
+        ({"exp": NOW_S - 30, "iat": NOW_S - 100}, "expired 30 s ago"),
+        ({"nbf": NOW_S + 1000}, "begins"),
+        ({"iat": NOW_S + 4000}, "before it is issued"),
+        ({"aud": "x"}, "audience is 'x', expected is kafka"),
+        ({"aud": None}, "audience"),
+        ({"iss": "x"}, "issuer is 'x', expected is 'https://issuer'"),
+        ({"iss": None}, "issuer"),
+    ],
+)
+def test_what_kafka_refuses_is_refused_with_a_reason(claims: dict[str, Any], why: str) -> None:
+    """The reason names the claim and what was expected."""
+    with pytest.raises(InvalidToken, match=why):
+        login(signed(**claims))
+
+
+def test_the_signature_must_be_by_a_key_of_the_set() -> None:
+    """Not by another under its name, not by the public key as a secret, not by nobody; and not by a key unknown."""
+    with pytest.raises(InvalidToken, match="signature"):
+        login(_of_authority(authority().forged("alice")))
+    secret = jwt.encode(CLAIMS, "x" * 64, "HS256", {"kid": authority().key_id})
+    for bad in (secret, authority().unsecured("alice"), "a.b.c", "a.b", ""):
+        with pytest.raises(InvalidToken):
+            login(bad)
+    with pytest.raises(UnknownKey, match="'other', and the key set has key-1"):
+        login(signed(headers={"kid": "other"}))
+
+
+def _of_authority(token: str) -> str:
+    assert token.count(".") == 2
+    return token
+
+
+def test_a_token_without_a_key_id_is_tried_with_every_key() -> None:
+    """As Kafka does."""
+    token = jwt.encode(CLAIMS, authority()._keys[authority().key_id], "RS256")
+
+    assert str(login(token).principal) == "User:alice"
+
+
+def test_without_expectations_any_audience_and_issuer_is_accepted() -> None:
+    """Names of claims are those of the settings."""
+    rules = TokenRules((), "", "preferred_username", "scp", 0)
+
+    assert str(login(signed(aud=None, iss="x", preferred_username="bob"), rules).principal) == "User:bob"
+
+
+def test_what_is_no_key_set_is_told() -> None:
+    """Keys that cannot be used are left out, unless there are no others."""
+    for text, why in ((b"x", "Expecting value"), (b"[]", "list of"), (b'{"keys": []}', "no key")):
+        with pytest.raises(ValueError, match=why):
+            KeySet.parse(text)
+    odd = {"keys": [{"kty": "new"}, None, 5, *authority().jwks()["keys"]]}
+    assert KeySet.parse(json.dumps(odd).encode()).claims_of(signed())["sub"] == "alice"
+
+
+@given(position=st.integers(0, 600), letter=st.sampled_from("abcXYZ019-_."), token=st.text("abcAB09-_.", max_size=40))
+def test_no_token_that_was_changed_logs_in(position: int, letter: str, token: str) -> None:
+    """One letter of a good token is another, or the token is made up: nothing but a refusal comes of it."""
+    good = _good()
+    position %= len(good) - 2  # the last letter of a signature has bits that mean nothing
+    for each in (good[:position] + letter + good[position + 1 :], token):
+        if each != good:
+            with suppress(InvalidToken), pytest.raises(InvalidToken):
+                login(each)
+
+
+@cache
+def _good() -> str:
+    return signed()

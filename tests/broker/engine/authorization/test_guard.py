@@ -1,0 +1,295 @@
+"""Requests of clients that may do little: what each API answers, and what is noted."""
+
+from typing import Any
+
+import pytest
+
+from fakebroker.broker.core.events import AccessDenied
+from fakebroker.broker.core.security.acls import Permission
+from fakebroker.broker.engine.authorization.needs import NEEDS
+from fakebroker.broker.engine.error_response import value_of
+from fakebroker.broker.engine.faults import entries
+from fakebroker.broker.release import release
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema.jsonable import uuid_to_text
+from fakebroker.protocol.wire.registry import APIS
+from tests.support.engine import Client, SimEngine
+from tests.support.rights import allow, ask, client_of, guarded_lab
+
+ASKS_NOBODY = {
+    17, 18, 36,  # logging in, and what a broker serves
+    39, 40,  # tokens are renewed and ended by their owners and renewers
+    71, 72,  # telemetry
+}  # fmt: skip
+GROUP_APIS = {11: "JoinGroup", 12: "Heartbeat", 13: "LeaveGroup", 14: "SyncGroup"}
+
+
+def denials(lab: SimEngine) -> list[AccessDenied]:
+    return [each.event for each in lab.journal.events() if isinstance(each.event, AccessDenied)]
+
+
+@pytest.mark.rules("AU-6")
+def test_every_api_has_its_needs() -> None:
+    """Whatever a release serves is in the table, or on the list of what needs nothing."""
+    served = {key for name in ("2.0", "3.9", "4.3") for key in release(name).versions if key in APIS}
+    assert served - ASKS_NOBODY <= NEEDS.keys()
+    assert not ASKS_NOBODY & NEEDS.keys()
+
+
+@pytest.mark.rules("AU-4", "AU-6")
+@pytest.mark.parametrize("name", GROUP_APIS.values())
+def test_members_need_read_on_the_group(name: str) -> None:
+    """30 in the API's own layout, until there is the right; then the request is judged as ever."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    fields: dict[str, Any] = {"GroupId": "g"} if name == "LeaveGroup" else {"GroupId": "g", "MemberId": "m"}
+    if name == "JoinGroup":
+        fields |= {"ProtocolType": "consumer", "SessionTimeoutMs": 10_000, "Protocols": []}
+    if name == "LeaveGroup":
+        fields["Members"] = [{"MemberId": "m"}]
+    assert ask(client, name, 3, **fields).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    allow(lab, "READ", "GROUP", "g")
+    assert ask(client, name, 3, **fields).error_code != ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+@pytest.mark.rules("AU-4")
+def test_a_topic_nobody_may_describe_does_not_seem_to_exist() -> None:
+    """By name it is refused, existing or not; in the list of all it is left out."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "DESCRIBE", name="t")
+    asked = [{"Name": each} for each in ("t", "u", "none")]
+
+    def shown(**fields: Any) -> list[tuple[int, str]]:
+        answer = ask(client, "Metadata", 8, AllowAutoTopicCreation=False, **fields)
+        return [(each.error_code, each.name) for each in answer.topics]
+
+    assert shown(Topics=asked) == [
+        (0, "t"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "u"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "none"),
+    ]
+    assert shown(Topics=None) == [(0, "t")]
+    assert [each.name for each in ask(client, "Metadata", 0, Topics=[]).topics] == ["t"]
+    assert [(each.error_code, each.name) for each in ask(client, "Metadata", 0, Topics=[{"Name": "u"}]).topics] == [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "u")
+    ]
+
+
+@pytest.mark.rules("AU-6", "MD-2")
+def test_a_topic_is_made_by_metadata_with_create_only() -> None:
+    """CREATE on the topic or on the cluster; without it 29 instead of 3."""
+    lab = guarded_lab(**{"auto.create.topics.enable": True})
+    client = client_of(lab)
+
+    def code(name: str) -> int:
+        (topic,) = ask(client, "Metadata", 8, Topics=[{"Name": name}], AllowAutoTopicCreation=True).topics
+        return int(topic.error_code)
+
+    for each in ("a", "b", "c"):
+        allow(lab, "DESCRIBE", name=each)
+    allow(lab, "CREATE", name="b")
+    assert [code("a"), code("b")] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    allow(lab, "CREATE", "CLUSTER", "kafka-cluster")
+    assert code("c") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [lab.cluster.topics.get(each) is not None for each in ("a", "b", "c")] == [False, True, True]
+
+
+@pytest.mark.rules("AU-6")
+def test_a_right_that_is_taken_away_ends_a_fetch_session() -> None:
+    """The next fetch of the session says 29 for a partition that it does not even name; and 0 again later."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "READ", name="t")
+    allow(lab, "READ", name="u")
+    partitions = [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1000}]
+    topics = [{"Topic": each, "Partitions": partitions} for each in ("t", "u")]
+
+    def codes(session_id: int, epoch: int, asked: list[Any]) -> tuple[int, list[tuple[str, int]]]:
+        answer = ask(client, "Fetch", 12, SessionId=session_id, SessionEpoch=epoch, Topics=asked, MaxBytes=1000)
+        found = [(each.topic, data.error_code) for each in answer.responses for data in each.partitions]
+        return answer.session_id, found
+
+    session_id, found = codes(0, 0, topics)
+    assert found == [("t", 0), ("u", 0)]
+    assert codes(session_id, 1, [])[1] == []
+    assert lab.cluster.authorizer is not None
+    (entry,) = lab.cluster.authorizer.acls.of_resource(2, "u")  # type: ignore[arg-type]
+    lab.cluster.authorizer.acls.remove(entry)
+    assert codes(session_id, 2, [])[1] == [("u", ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
+    assert codes(session_id, 3, [])[1] == [("u", ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
+    lab.cluster.authorizer.acls.add(entry)
+    assert codes(session_id, 4, [])[1] == [("u", 0)]
+    assert codes(session_id, 5, [])[1] == []
+
+
+@pytest.mark.rules("AU-6", "PD-5")
+def test_a_producer_that_wants_no_answer_is_disconnected() -> None:
+    """As with every other error; nothing is appended."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    data = [{"Name": "t", "PartitionData": [{"Index": 0, "Records": {"hex": ""}}]}]
+    assert ask(client, "Produce", 9, Acks=0, TimeoutMs=1, TopicData=data) is None
+    assert "not authorized" in client.close_reason
+
+
+@pytest.mark.rules("AU-14")
+def test_authorized_operations() -> None:
+    """What the client may do, where it asks: of topics, groups and the cluster."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "READ", name="t")
+    allow(lab, "READ", "GROUP", "g")
+
+    def shown(client: Client) -> tuple[int, int, int]:
+        answer = ask(client, "Metadata", 8, Topics=[{"Name": "t"}], IncludeTopicAuthorizedOperations=True,
+            IncludeClusterAuthorizedOperations=True,
+        )  # fmt: skip
+        groups = ask(client, "DescribeGroups", 3, Groups=["g"], IncludeAuthorizedOperations=True).groups
+        topic, cluster = answer.topics[0].topic_authorized_operations, answer.cluster_authorized_operations
+        return topic, cluster, groups[0].authorized_operations
+
+    assert shown(client) == (1 << 3 | 1 << 8, 0, 1 << 3 | 1 << 8)
+    assert shown(client_of(lab, "root")) == (3576, 8096, 3400)
+    answer = ask(client, "DescribeCluster", 1, IncludeClusterAuthorizedOperations=True)
+    assert (answer.error_code, answer.cluster_authorized_operations) == (0, 0)
+
+
+@pytest.mark.rules("AU-2")
+def test_who_was_refused_what_is_noted() -> None:
+    """One event for each operation and resource of a request, with the entry that decided; none for lists."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "ALL", permission=Permission.DENY)
+    topics = [{"Name": each, "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}] * 2} for each in ("t", "u", "t")]
+    assert ask(client, "Metadata", 8, Topics=None).topics == []
+    assert ask(client, "ListGroups", 3).groups == []
+    ask(client, "ListOffsets", 3, Topics=topics)
+    first, second = denials(lab)
+    reason = "DENY User:alice ALL on TOPIC 't'"
+    assert first[:7] == ("User:alice", "127.0.0.1", "DESCRIBE", "TOPIC", "t", reason, "ListOffsets")
+    assert second[4:6] == ("u", "no ACL matches the resource")
+
+
+def test_without_an_authorizer_nothing_is_asked() -> None:
+    """The routes are those of the handlers, with what makes repeated requests cheap."""
+    lab = SimEngine()
+    dispatcher = lab.engine.dispatchers[0]
+    route = dispatcher.find(12 << 16 | 3)
+    assert route.again is not None
+    assert route.handle.__module__ == "fakebroker.broker.apis.heartbeat"
+
+
+@pytest.mark.rules("AU-4", "AU-6", "XT-2")
+def test_a_topic_is_deleted_with_delete() -> None:
+    """By name also DESCRIBE is asked for, which may be denied; by id only DELETE, and who may not describe it sees no
+    name.
+    """
+    lab = guarded_lab()
+    client = client_of(lab)
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+    by_id = {"Name": None, "TopicId": uuid_to_text(topic.id)}
+
+    def deleted(**entry: Any) -> tuple[int, str | None]:
+        (result,) = ask(client, "DeleteTopics", 6, Topics=[entry], TimeoutMs=1000).responses
+        return result.error_code, result.name
+
+    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "none"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None),
+    ]
+    allow(lab, "DESCRIBE", name="t")
+    allow(lab, "DESCRIBE", name="none")
+    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t"),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "none"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t"),
+    ]
+    allow(lab, "DELETE", name="t")
+    allow(lab, "DESCRIBE", name="t", permission=Permission.DENY)
+    assert deleted(Name="t") == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "t")
+    assert deleted(**by_id) == (0, "t")
+
+
+@pytest.mark.rules("AU-6", "PD-25")
+def test_transactional_records_need_write_on_the_id() -> None:
+    """53 for every partition without it; with it the topic's right is asked for."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    batch = build_batch(
+        [Record(0, 0, b"k", b"v")], producer_id=1, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    data = [{"Name": "t", "PartitionData": [{"Index": 0, "Records": {"hex": batch.hex()}}]}]
+
+    def answered(transactional_id: str | None) -> tuple[int, int]:
+        answer = ask(client, "Produce", 9, TransactionalId=transactional_id, Acks=-1, TimeoutMs=1, TopicData=data)
+        (partition,) = answer.responses[0].partition_responses
+        return partition.error_code, partition.base_offset
+
+    assert [answered("x"), answered(None)] == [(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)] * 2
+    allow(lab, "WRITE", "TRANSACTIONAL_ID", "x")
+    assert answered("x") == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1)
+    allow(lab, "WRITE", name="t")
+    assert answered("x")[0] not in (
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    )
+    assert answered(None)[0] == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+@pytest.mark.rules("AU-6")
+@pytest.mark.parametrize("version", [7, 8])
+def test_offsets_of_topics_that_may_not_be_described(version: int) -> None:
+    """Those that were named are refused one by one; of all topics only the others are shown."""
+    lab = guarded_lab()
+    root = client_of(lab, "root")
+    for name in ("t", "u"):
+        topics = [{"Name": name, "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 5}]}]
+        assert ask(root, "OffsetCommit", 8, GroupId="g", Topics=topics).topics[0].partitions
+    client = client_of(lab)
+    allow(lab, "DESCRIBE", "GROUP", "g")
+    allow(lab, "DESCRIBE", name="t")
+    named = [{"Name": name, "PartitionIndexes": [0]} for name in ("t", "u")]
+
+    def fetched(topics: Any) -> list[tuple[str, int, int]]:
+        group = {"GroupId": "g", "Topics": topics}
+        answer = ask(client, "OffsetFetch", version, **(group if version == 7 else {"Groups": [group]}))
+        shown = answer if version == 7 else answer.groups[0]
+        return [(topic.name, row[1], row[4]) for topic in shown.topics for row in topic.partitions]
+
+    assert fetched(named) == [("t", 5, 0), ("u", -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
+    assert fetched(None) == [("t", 5, 0)]
+
+
+def test_long_names_are_cut_in_the_journal() -> None:
+    """A client that asks for names as long as can be, again and again, does not fill the memory."""
+    lab = guarded_lab()
+    ask(client_of(lab), "FindCoordinator", 4, KeyType=0, CoordinatorKeys=["g" * 30_000])
+
+    (denied,) = denials(lab)
+    assert denied.resource_name == "g" * 300
+    assert len(denied.reason) < 1500
+
+
+def test_thousands_of_refused_names_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work for refused entries is in proportion to their number: fields are looked at a few times each."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "DELETE", "GROUP", "mine")
+    looks = 0
+
+    def counted(declaration: Any, entry: Any, name: str) -> Any:
+        nonlocal looks
+        looks += 1
+        return value_of(declaration, entry, name)
+
+    monkeypatch.setattr(entries, "value_of", counted)
+    names = [f"g{number}" for number in range(500)]
+    answer = ask(client, "DeleteGroups", 2, GroupsNames=[*names, "mine"])
+
+    assert len(answer.results) == 501
+    assert 500 <= looks <= 5000

@@ -1,0 +1,67 @@
+"""No entry of a request spares another from being judged: what Kafka 4.3.1 answers to such requests."""
+
+import pytest
+
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.schema.jsonable import uuid_to_text
+from tests.support.rights import ask, client_of, guarded_lab
+
+UNKNOWN = uuid_to_text(b"\x01" * 16)
+NO_ID = uuid_to_text(ZERO_UUID)
+
+
+@pytest.mark.rules("AU-4", "AU-6")
+@pytest.mark.parametrize("name", ["IncrementalAlterConfigs", "AlterConfigs"])
+def test_a_resource_of_an_unknown_type_spares_no_other(name: str) -> None:
+    """It is refused as invalid, the topic beside it as not authorized, and nothing changes."""
+    lab = guarded_lab()
+    config = {"Name": "retention.ms", "Value": "7"} | ({"ConfigOperation": 0} if name.startswith("I") else {})
+    resources = [
+        {"ResourceType": 99, "ResourceName": "x", "Configs": []},
+        {"ResourceType": 2, "ResourceName": "t", "Configs": [config]},
+    ]
+    answer = ask(client_of(lab), name, 1, Resources=resources, ValidateOnly=False)
+
+    told = sorted((each.resource_name, each.error_code, each.error_message) for each in answer.responses)
+    assert told == [("t", 29, "Topic authorization failed."), ("x", 42, "Unknown resource type 99")]
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+    assert "retention.ms" not in topic.config.own
+
+
+@pytest.mark.rules("AU-4", "XT-3")
+def test_an_entry_with_name_and_id_spares_no_other_deletion() -> None:
+    """The one is invalid, the other refused; the id of a topic beside its name is refused by itself."""
+    lab = guarded_lab()
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+    own_id = uuid_to_text(topic.id)
+
+    def told(*entries: tuple[str | None, str]) -> list[tuple[int, str | None]]:
+        topics = [{"Name": name, "TopicId": topic_id} for name, topic_id in entries]
+        answer = ask(client_of(lab), "DeleteTopics", 6, Topics=topics, TimeoutMs=1000)
+        return sorted(((each.error_code, each.name) for each in answer.responses), key=str)
+
+    assert told(("t", UNKNOWN), ("t", NO_ID)) == [(29, "t"), (42, "t")]
+    assert told(("t", own_id), (None, own_id)) == [(29, None), (42, "t")]
+    assert told(("t", NO_ID), (None, own_id)) == [(29, "t"), (29, None)]
+    assert told((None, NO_ID), ("t", NO_ID), ("t", NO_ID)) == [(42, "t"), (42, None)]
+    assert told(("", NO_ID)) == [(29, "")]
+    assert lab.cluster.topics.get("t") is topic
+
+
+@pytest.mark.rules("AU-4", "MD-2")
+@pytest.mark.parametrize("version", [12, 13])
+def test_a_name_beside_an_id_is_not_looked_at(version: int) -> None:
+    """Metadata answers the ids alone: the named topic is neither shown nor made."""
+    lab = guarded_lab(**{"auto.create.topics.enable": True})
+    topic = lab.cluster.topics.get("u")
+    assert topic is not None
+    for name in ("t", "made"):
+        asked = [{"Name": name, "TopicId": NO_ID}, {"Name": None, "TopicId": uuid_to_text(topic.id)}]
+        answer = ask(client_of(lab), "Metadata", version, Topics=asked, AllowAutoTopicCreation=True)
+        assert [(each.error_code, each.name, each.topic_id) for each in answer.topics] == [
+            (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic.id)
+        ]
+    assert lab.cluster.topics.get("made") is None

@@ -1,0 +1,203 @@
+"""Keys of signed tokens: when they are fetched, and what becomes of logins meanwhile."""
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.broker.core.events import ClientLogin
+from fakebroker.broker.core.security.bearer_tokens import InvalidToken
+from fakebroker.broker.core.security.signed_tokens import TokenRules
+from fakebroker.broker.engine.security.key_sets import MOST_MISSED, RETRY_MS, KeySets
+from fakebroker.testing.tokens import TokenAuthority
+from tests.support.engine import Client, SimEngine
+from tests.support.logins import lab_with_sasl
+
+URL = "https://authority.test/jwks"
+REFRESH_MS = 3_600_000
+
+
+class Fetches:
+    """In the place of the network: what was asked for, answered when the test wants it."""
+
+    def __init__(self, authority: TokenAuthority) -> None:
+        self.authority = authority
+        self.waiting: list[Callable[[Any], None]] = []
+        self.count = 0
+        self.is_at_once = True
+
+    def fetch(self, _url: str, then: Callable[[Any], None]) -> None:
+        """As `Engine.fetch`."""
+        self.count += 1
+        self.waiting.append(then)
+        if self.is_at_once:
+            self.answer()
+
+    def answer(self, with_error: Exception | None = None) -> None:
+        """Give what the authority publishes now, or an error, to whoever waits longest."""
+        self.waiting.pop(0)(with_error or json.dumps(self.authority.jwks()).encode())
+
+
+@pytest.fixture
+def authority() -> TokenAuthority:
+    return TokenAuthority()
+
+
+@pytest.fixture
+def lab(authority: TokenAuthority) -> SimEngine:
+    """An engine whose listener wants tokens of the authority."""
+    lab = lab_with_sasl(**{"sasl.oauthbearer.jwks.endpoint.url": URL, "sasl.oauthbearer.expected.audience": "kafka"})
+    fetches = Fetches(authority)
+    lab.engine.fetch = fetches.fetch
+    authority._now_ms = lambda: lab.engine.now.wall_ms
+    lab.fetches = fetches  # type: ignore[attr-defined]
+    return lab
+
+
+def fetches_of(lab: SimEngine) -> Fetches:
+    return lab.fetches  # type: ignore[attr-defined, no-any-return]
+
+
+def shown(client: Client, token: str) -> Any:
+    """The answer to a token."""
+    assert client.ask("SaslHandshake", 1, mechanism="OAUTHBEARER").error_code == 0
+    return client.ask("SaslAuthenticate", 2, auth_bytes=f"n,,\x01auth=Bearer {token}\x01\x01".encode())
+
+
+def is_accepted(lab: SimEngine, token: str) -> bool:
+    return bool(shown(lab.client(), token).auth_bytes == b"")
+
+
+@pytest.mark.rules("SA-11")
+def test_a_signed_token_logs_in_and_an_unsecured_one_does_not(lab: SimEngine, authority: TokenAuthority) -> None:
+    """The keys are fetched once for both; the lifetime is that of the token."""
+    answer = shown(lab.client(), authority.token("alice", lifetime_s=60))
+
+    assert (answer.error_code, answer.auth_bytes, answer.session_lifetime_ms) == (0, b"", 60_000)
+    assert not is_accepted(lab, authority.unsecured("alice"))
+    assert fetches_of(lab).count == 1
+
+
+def test_a_token_expires_by_the_broker_s_clock(lab: SimEngine, authority: TokenAuthority) -> None:
+    """It is accepted for the skew of 30 s longer."""
+    token = authority.token("alice", lifetime_s=60)
+
+    lab.network.advance(89_999)
+    assert is_accepted(lab, token)
+    lab.network.advance(1)
+    assert not is_accepted(lab, token)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_the_first_login_waits_for_the_keys(lab: SimEngine, authority: TokenAuthority, version: int) -> None:
+    """Its handshake is answered when they have come, whether its messages come bare or not."""
+    fetches_of(lab).is_at_once = False
+    client = lab.client()
+    assert client.ask("SaslHandshake", version, mechanism="OAUTHBEARER") is None
+
+    fetches_of(lab).answer()
+    lab.network.flush()
+
+    assert client.answer("SaslHandshake", version).error_code == 0
+    assert not client.socket.is_closed
+
+
+def test_a_client_that_leaves_meanwhile_leaves_nothing(lab: SimEngine) -> None:
+    """The answer finds nobody."""
+    fetches_of(lab).is_at_once = False
+    client = lab.client()
+    client.ask("SaslHandshake", 1, mechanism="OAUTHBEARER")
+    client.socket.close()
+
+    fetches_of(lab).answer()
+
+    assert lab.engine.errors == []
+
+
+def test_a_new_key_is_known_at_the_second_login(lab: SimEngine, authority: TokenAuthority) -> None:
+    """The first is refused and has the keys fetched, as in Kafka; a key that nobody knows does so once a minute."""
+    assert is_accepted(lab, authority.token("alice"))
+    authority.rotate()
+    token = authority.token("alice")
+    assert not is_accepted(lab, token)
+    assert is_accepted(lab, token)
+
+    stranger = TokenAuthority()
+    for _ in range(4):
+        stranger.rotate()
+    for _ in range(3):
+        assert not is_accepted(lab, stranger.token("alice"))
+    assert fetches_of(lab).count == 3
+    lab.network.advance(60_000)
+    for _ in range(3):
+        assert not is_accepted(lab, stranger.token("alice"))
+    assert fetches_of(lab).count == 4
+
+
+def test_keys_are_fetched_again_when_they_are_old(lab: SimEngine, authority: TokenAuthority) -> None:
+    """A key that is published no longer is good until then."""
+    first = authority.key_id
+    old = authority.token("alice", lifetime_s=86_400)
+    assert is_accepted(lab, old)
+    authority.rotate()
+    authority.drop(first)
+
+    lab.network.advance(REFRESH_MS - 1)
+    assert is_accepted(lab, old)
+    lab.network.advance(1)
+    assert not is_accepted(lab, old)
+
+
+def test_without_keys_nobody_gets_in_and_the_journal_says_why(lab: SimEngine, authority: TokenAuthority) -> None:
+    """The next login tries again; keys that are there outlive a fetch that failed."""
+    fetches_of(lab).is_at_once = False
+    client = lab.client()
+    client.ask("SaslHandshake", 1, mechanism="OAUTHBEARER")
+    fetches_of(lab).answer(OSError("connection refused"))
+    lab.network.flush()
+    assert client.answer("SaslHandshake", 1).error_code == 0
+    token = authority.token("alice")
+    refused = client.ask("SaslAuthenticate", 2, auth_bytes=f"n,,\x01auth=Bearer {token}\x01\x01".encode())
+    assert refused.auth_bytes
+    (login,) = lab.engine.journal.events(ClientLogin)
+    assert f"no keys from {URL}: connection refused" in login.event.reason
+
+    fetches_of(lab).is_at_once = True
+    assert is_accepted(lab, token)
+    lab.network.advance(REFRESH_MS)
+    fetches_of(lab).is_at_once = False
+    client = lab.client()
+    client.ask("SaslHandshake", 1, mechanism="OAUTHBEARER")
+    fetches_of(lab).answer(ValueError("no key set"))
+    lab.network.flush()
+    assert client.answer("SaslHandshake", 1).error_code == 0
+    renewed = authority.token("alice")
+    data = f"n,,\x01auth=Bearer {renewed}\x01\x01".encode()
+    assert client.ask("SaslAuthenticate", 2, auth_bytes=data).auth_bytes == b""
+
+    count = fetches_of(lab).count
+    assert is_accepted(lab, renewed)  # without waiting: the server has just failed
+    assert fetches_of(lab).count == count
+    lab.network.advance(RETRY_MS)
+    fetches_of(lab).is_at_once = True
+    assert is_accepted(lab, renewed)
+    assert fetches_of(lab).count == count + 1
+
+
+def test_what_strangers_make_up_is_not_remembered_for_ever(lab: SimEngine, authority: TokenAuthority) -> None:
+    """A token may name any key; so many of them are known as unknown."""
+    assert is_accepted(lab, authority.token("alice"))
+    for number in range(MOST_MISSED + 20):
+        header = urlsafe_b64encode(json.dumps({"alg": "ES256", "kid": str(number)}).encode()).rstrip(b"=").decode()
+        assert not is_accepted(lab, f"{header}.e30.AAAA")
+
+    assert len(lab.engine.key_sets._by_url[URL].missed_ms) <= MOST_MISSED + 1
+
+
+def test_keys_that_nobody_asked_for_let_nobody_in(lab: SimEngine, authority: TokenAuthority) -> None:
+    """The URL may be set while a login is under way, after the moment at which keys are asked for."""
+    rules = TokenRules((), "", "sub", "scope", 0)
+    with pytest.raises(InvalidToken, match="not asked for before the login began"):
+        KeySets(lab.engine).login("http://nobody", authority.token("alice"), rules, 0)

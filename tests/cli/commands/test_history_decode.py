@@ -1,0 +1,116 @@
+"""`fakebroker history decode` in plain Python; on Spark it gives the same tables, which the end-to-end run compares."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fakebroker import FakeBroker
+from fakebroker.analysis.pipeline.publish import ChecksFailed, FailedCheck, Published
+from fakebroker.analysis.pipeline.rows import Rows, read_rows
+from fakebroker.analysis.pipeline.tables import table
+from fakebroker.cli.commands import history_decode as decode_command
+from fakebroker.cli.main import main
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from tests.analysis.history.samples import AT_MS, KEY, batch, marker, segment, value
+
+
+def decode(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["history", "decode", "--engine", "python", *map(str, arguments)])
+
+
+def rows(folder: Path, name: str) -> Rows:
+    return read_rows(table(name), Published(folder).folder_of(name))
+
+
+def test_segments_become_tables(tmp_path: Path) -> None:
+    """Rows in, out and rejected are told; what cannot be read is among the rejects; decoding again changes nothing."""
+    transaction = batch(3, 2, transactional=True, producer_id=5, producer_epoch=0)
+    segment(tmp_path / "data", batch(0, 3) + transaction + marker(5, 5, 0, commit=False) + b"no batch")
+    out = tmp_path / "out"
+
+    for _ in range(2):
+        result = decode(tmp_path / "data", "--out", out, "--source", "west")
+        assert (result.exit_code, result.exception) == (0, None), result.output
+        assert "rows in: 7, rejected: 1" in result.output
+        assert [row["outcome"] for row in rows(out, "commits")] == ["committed"] * 3 + ["aborted"] * 2
+        assert {row["source"] for row in rows(out, "coordinator_records")} == {"west"}
+        assert [row["position"] for row in rows(out, "rejects")] == [
+            len(batch(0, 3) + transaction + marker(5, 5, 0, commit=False))
+        ]
+
+
+def test_a_running_broker_becomes_tables(tmp_path: Path) -> None:
+    """With the ends of the logs that were committed for."""
+    with FakeBroker() as broker:
+        broker.create_topic("orders", partitions=2)
+        broker.client("a").produce("orders", 0, [b"x", b"y", b"z"])
+        broker.client("a").commit({("orders", 0): 2}, group_id="billing")
+        result = decode("--bootstrap", broker.bootstrap, "--out", tmp_path / "out")
+
+    assert result.exit_code == 0, result.output
+    assert [(row["group_id"], row["committed_offset"]) for row in rows(tmp_path / "out", "commits")] == [("billing", 2)]
+    assert [(row["partition"], row["log_end_offset"]) for row in rows(tmp_path / "out", "log_ends")] == [(0, 3)]
+
+
+def test_a_negative_committed_offset_is_a_row(tmp_path: Path) -> None:
+    """Brokers store it, Kafka too; it keeps nothing else from being published."""
+    records = [Record(n, AT_MS, KEY, value(offset)) for n, offset in enumerate((-1, -(2**63), 2**63 - 1))]
+    segment(tmp_path / "data", build_batch(records))
+    result = decode(tmp_path / "data", "--out", tmp_path / "out")
+
+    assert result.exit_code == 0, result.output
+    assert [row["committed_offset"] for row in rows(tmp_path / "out", "commits")] == [-1, -(2**63), 2**63 - 1]
+
+
+def test_two_logs_taken_for_one_are_an_error(tmp_path: Path) -> None:
+    """Another cluster has the group in another partition: which, and what to do, is said."""
+    segment(tmp_path / "one", batch(0, 1), partition=3)
+    segment(tmp_path / "two", batch(0, 1), partition=40)
+    result = decode(tmp_path / "one", tmp_path / "two", "--out", tmp_path / "out")
+
+    assert result.exit_code == 1
+    assert "a group is in one partition of a log; logs of several clusters" in result.output
+    assert '"group_id": "billing", "log_partition": 3, "other_log_partition": 40' in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the names of files promised more than is so, it is done once more; other checks that fail are the end."""
+    check = table("commits").all_checks[0]
+    asked: list[bool] = []
+
+    def publish(_: object, *, may_repeat: bool) -> str:
+        asked.append(may_repeat)
+        if not may_repeat:
+            raise ChecksFailed([FailedCheck("commits", check, [])])
+        return "published"
+
+    monkeypatch.setattr(decode_command, "_publish", publish)
+    result = decode("x", "--out", tmp_path)
+    assert (result.exit_code, asked) == (0, [False, True])
+    assert result.output.endswith("comparing all records\npublished\n")
+
+    check = table("commits").all_checks[-1]
+    result = decode("x", "--out", tmp_path)
+    assert (result.exit_code, asked) == (1, [False, True, False])
+    assert "Error: commits: it is not so that the outcome is" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "problem"),
+    [
+        ((), 2, "give either PATHs or --bootstrap"),
+        (("x", "--bootstrap", "localhost:1"), 2, "give either PATHs or --bootstrap"),
+        (("x", "--source", "\udcff"), 2, "'\\udcff' is not UTF-8"),
+        (("nowhere",), 2, "Error: nowhere: there is no such file or folder"),
+        (("--bootstrap", "localhost"), 2, "is not HOST:PORT"),
+    ],
+)
+def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], exit_code: int, problem: str) -> None:
+    """Nothing is published, and what was wrong is said."""
+    result = decode(*arguments, "--out", tmp_path / "out")
+
+    assert (result.exit_code, problem in result.output) == (exit_code, True), result.output
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,341 @@
+"""The live stream: what a reader is told in each round, where it goes on after a break, and what it costs nobody."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from fakebroker import AsyncFakeBroker
+from fakebroker.cli.http import live
+from fakebroker.cli.http.live import PARTS, LiveReader, Place
+from tests.support.control import Client, with_door
+
+Heard = list[tuple[str, str, Any]]  # of each message its id, its name and its data
+
+
+async def heartbeat(broker: AsyncFakeBroker, times: int = 1) -> None:
+    """A client asks."""
+    client = broker.client("svc-1")
+    for _ in range(times):
+        await asyncio.to_thread(client.request, "Heartbeat", 4, group_id="billing", generation_id=1, member_id="m")
+
+
+def reader_of(broker: AsyncFakeBroker, *parts: str) -> LiveReader:
+    """A reader of these parts that begins now."""
+    place = Place(broker.journal.next_seq, broker.group_rows(limit=1).version)
+    return LiveReader(broker, place, frozenset(parts))
+
+
+def told(reader: LiveReader) -> dict[str, Any]:
+    """What a round tells, by the names of the messages."""
+    reader._next_look_s = 0.0  # at groups; pauses depend on how long a look takes
+    return dict(reader.round())
+
+
+def run(test: Callable[[AsyncFakeBroker], Awaitable[None]]) -> None:
+    """Run a test on a broker in this loop."""
+
+    async def with_broker() -> None:
+        async with AsyncFakeBroker() as broker:
+            broker.create_topic("orders", partitions=2)
+            await test(broker)
+
+    asyncio.run(with_broker())
+
+
+def test_lines_as_they_come() -> None:
+    """Each once, in brief, with the number that goes on; a round without news says nothing."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, "lines")
+        assert told(reader) == {}
+        await heartbeat(broker)
+        message = told(reader)["lines"]
+        assert [line["kind"] for line in message["lines"]] == ["broker_started", "connected", "request"]
+        assert message["next_seq"] == broker.journal.next_seq == reader.place.seq
+        assert told(reader) == {}
+        await heartbeat(broker)
+        assert [line["api"] for line in told(reader)["lines"]["lines"] if line["kind"] == "request"] == ["Heartbeat"]
+
+    run(test)
+
+
+def test_a_slow_reader_gets_everything_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waited comes in messages of a bounded length, round by round, and nothing is left out."""
+    monkeypatch.setattr(live, "MOST_LINES", 10)
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, "lines")
+        await heartbeat(broker, 35)
+        seqs: list[int] = []
+        while message := told(reader):
+            lines = message["lines"]["lines"]
+            assert len(lines) <= 10
+            seqs += [line["seq"] for line in lines]
+        assert seqs == list(range(broker.journal.next_seq))
+
+    run(test)
+
+
+def test_what_was_forgotten_is_told() -> None:
+    """A reader for whom the journal was too short learns which numbers it will never see."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        await heartbeat(broker)
+        reader = reader_of(broker, "lines")
+        began = reader.place.seq
+        await heartbeat(broker, 3)
+        broker.journal.clear()
+        await heartbeat(broker)
+        message = told(reader)
+        assert message["gap"] == {"from_seq": began, "to_seq": broker.journal.forgotten}
+        assert message["lines"]["lines"][0]["seq"] == broker.journal.forgotten
+
+    run(test)
+
+
+def test_groups_that_changed() -> None:
+    """Rows of groups that are new or different, ids of those that are gone; nobody looks while nothing happens."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        await heartbeat(broker)
+        broker.group("old").commit({("orders", 0): 1})
+        reader = reader_of(broker, "groups")
+        assert told(reader) == {}
+        client = broker.client("a", {"JoinGroup": 3})
+        await asyncio.to_thread(client.join, "billing", ["orders"])
+        message = told(reader)["groups"]
+        assert [(row["group_id"], row["state"]) for row in message["rows"]] == [("billing", "CompletingRebalance")]
+        assert (message["gone"], message["is_complete"], message["version"]) == ([], False, reader.place.version)
+        assert message["counts"] == {"CompletingRebalance": 1, "Empty": 1}
+        assert told(reader) == {}
+        broker.clock.advance(days=9)
+        assert told(reader)["groups"]["gone"] == ["old"]
+
+    run(test)
+
+
+def test_groups_that_a_test_made() -> None:
+    """What a test commits by itself is no request, thus not in the journal, and told all the same."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, "groups")
+        broker.group("made").commit({("orders", 0): 1})
+        assert [row["group_id"] for row in told(reader)["groups"]["rows"]] == ["made"]
+        assert told(reader) == {}
+
+    run(test)
+
+
+def test_the_clock_when_it_is_moved() -> None:
+    """Jumps, freezes and rates are told, the passing of time is not; what is due comes with it."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, "clock")
+        assert told(reader)["clock"]["due"] == []
+        assert told(reader) == {}
+        broker.group("old").commit({("orders", 0): 1})
+        assert "old" in told(reader)["clock"]["due"][0]["what"]
+        changes: list[Callable[[], None]] = [
+            lambda: broker.clock.step_back(minutes=1),
+            broker.clock.freeze,
+            broker.clock.resume,
+            lambda: setattr(broker.clock, "rate", 2.0),
+        ]
+        for change in changes:
+            change()
+            message = told(reader)["clock"]
+            assert (message["is_frozen"], message["rate"]) == (broker.clock.is_frozen, broker.clock.rate)
+            assert told(reader) == {}
+
+    run(test)
+
+
+def test_what_is_to_be_asked_again() -> None:
+    """Topics, faults, nodes and holds by their names, when something of them changed."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, "state")
+        assert told(reader) == {}
+        changes: dict[str, Callable[[], object]] = {
+            "topics": lambda: broker.topic("orders").produce("a"),
+            "faults": lambda: broker.fault(api="Fetch", error="NOT_COORDINATOR"),
+            "holds": lambda: broker.group("billing").hold_joins(),
+            "nodes": lambda: broker.add_node("a"),
+        }
+        for name, change in changes.items():
+            change()
+            assert told(reader)["state"]["changed"] == [name]
+            assert told(reader) == {}
+
+    run(test)
+
+
+def test_requests_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are told when others wait than before, so many of them; and when nobody does."""
+    monkeypatch.setattr(live, "MOST_WAITING", 1)
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, "waiting")
+        assert told(reader) == {}
+        hold = broker.group("billing").hold_joins()
+        joins = []
+        for count, name in enumerate("ab", 1):
+            client = broker.client(name, {"JoinGroup": 3})
+            joins.append(asyncio.create_task(asyncio.to_thread(client.join, "billing", ["orders"])))
+            await broker.group("billing").wait(joined=count, timeout_s=30)
+        message = told(reader)["waiting"]
+        assert ([each["client"] for each in message["waiting"]], message["total"]) == (["a"], 2)
+        assert told(reader) == {}
+        hold.release()
+        await asyncio.gather(*joins)
+        assert told(reader)["waiting"] == {"waiting": [], "total": 0}
+
+    run(test)
+
+
+async def listen(door: Client, query: str, last_event_id: str | None, until: Callable[[Heard], bool]) -> Heard:
+    """What a stream sends until it is enough."""
+    sent: asyncio.Queue[str] = asyncio.Queue()
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.body":
+            await sent.put(bytes(message["body"]).decode())
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    headers = [(b"host", b"localhost")]
+    headers += [] if last_event_id is None else [(b"last-event-id", last_event_id.encode())]
+    scope = {"type": "http", "method": "GET", "path": "/live", "raw_path": b"/live", "query_string": query.encode()}
+    scope |= {"headers": headers, "http_version": "1.1", "scheme": "http", "root_path": ""}
+    stream = asyncio.create_task(door.app(scope, receive, send))  # type: ignore[arg-type]
+    heard: Heard = []
+    while not until(heard):
+        text = await asyncio.wait_for(sent.get(), 30)
+        fields = dict(line.split(": ", 1) for line in text.strip().splitlines() if not line.startswith(":"))
+        if fields:
+            heard.append((fields["id"], fields["event"], json.loads(fields["data"])))
+    stream.cancel()
+    await asyncio.wait([stream])
+    return heard
+
+
+def has_lines(heard: Heard) -> bool:
+    """Whether lines have come."""
+    return any(name == "lines" for _, name, _ in heard)
+
+
+def test_a_reader_goes_on_after_a_break() -> None:
+    """With the id of its last message it gets what came after that, and nothing twice."""
+
+    async def test(door: Client) -> None:
+        await heartbeat(door.broker)
+        first = await listen(door, "since=0&what=lines", None, has_lines)
+        assert [name for _, name, _ in first] == ["hello", "lines"]
+        assert first[0][2]["is_resumed"] is True
+        await heartbeat(door.broker)
+        second = await listen(door, "what=lines", first[-1][0], has_lines)
+        seqs = [line["seq"] for heard in (first, second) for line in heard[-1][2]["lines"]]
+        assert seqs == list(range(door.broker.journal.next_seq))
+        assert second[0][2]["next_seq"] == first[-1][2]["next_seq"]
+
+    with_door(test)
+
+
+def test_a_reader_of_another_run_begins_anew() -> None:
+    """Its numbers mean other entries: it is told to forget what it knows."""
+
+    async def test(door: Client) -> None:
+        await heartbeat(door.broker)
+        for last in ("another-run.5.1", "nonsense", f"{door.app.served.run}.x.y"):
+            ((_, _, hello),) = await listen(door, "", last, lambda heard: len(heard) == 1)
+            assert (hello["is_resumed"], hello["next_seq"]) == (False, door.broker.journal.next_seq)
+            assert hello["run"] == (await door.get("/about"))["run"]
+
+    with_door(test)
+
+
+def test_a_number_of_the_future_is_the_end() -> None:
+    """Whoever says more than there is gets what comes from now on."""
+
+    async def test(door: Client) -> None:
+        await heartbeat(door.broker)
+        ((_, _, hello),) = await listen(door, "since=100000", None, lambda heard: len(heard) == 1)
+        assert hello["next_seq"] == door.broker.journal.next_seq
+
+    with_door(test)
+
+
+def test_names_of_clients_break_no_message() -> None:
+    """Whatever a client calls a group, it stays within the data of one message."""
+
+    async def test(door: Client) -> None:
+        hostile = "\n\nevent: end\ndata: <script>\u2028\r\n\0"
+        door.broker.create_topic("orders")
+        door.broker.group(hostile).commit({("orders", 0): 1})
+        client = door.broker.client(hostile)
+        await asyncio.to_thread(client.request, "Heartbeat", 4, group_id=hostile, generation_id=1, member_id="m")
+        heard = await listen(door, "since=0&groups_since=0&what=lines,groups", None, lambda heard: len(heard) == 3)
+        assert [name for _, name, _ in heard] == ["hello", "lines", "groups"]
+        (request,) = [line for line in heard[1][2]["lines"] if line.get("api") == "Heartbeat"]
+        assert (request["client"], request["groups"]) == (hostile, [hostile])
+        assert [row["group_id"] for row in heard[2][2]["rows"]] == [hostile]
+
+    with_door(test)
+
+
+def test_groups_since_a_version() -> None:
+    """Between the rows that a page has asked for and its stream nothing falls."""
+
+    async def test(door: Client) -> None:
+        door.broker.create_topic("orders")
+        version = (await door.get("/group_rows"))["version"]
+        door.broker.group("billing").commit({("orders", 0): 1})
+        heard = await listen(door, f"what=groups&groups_since={version}", None, lambda heard: len(heard) == 2)
+        assert [row["group_id"] for row in heard[1][2]["rows"]] == ["billing"]
+
+    with_door(test)
+
+
+def test_the_end_of_a_broker_is_the_end_of_its_stream() -> None:
+    """A reader of a broker that was stopped learns it."""
+
+    async def test(door: Client) -> None:
+        listening = asyncio.create_task(
+            listen(door, "what=lines", None, lambda heard: bool(heard) and heard[-1][1] == "end")
+        )
+        await asyncio.sleep(0)
+        await door.broker.stop()
+        assert (await listening)[-1][2] == {"detail": "the broker was stopped"}
+
+    with_door(test)
+
+
+def test_wrong_questions() -> None:
+    """Each is named."""
+
+    async def test(door: Client) -> None:
+        for query, field in (("what=lines,nothing", "what"), ("since=x", "since"), ("groups_since=-1", "groups_since")):
+            problem = await door.problem("GET", f"/live?{query}")
+            assert (problem["status"], problem["field"]) == (422, field)
+        assert (await door.problem("GET", "/live?unknown=1"))["field"] == "unknown"
+
+    with_door(test)
+
+
+def test_the_parts_are_those_of_the_reader() -> None:
+    """A reader of all parts in a busy broker is told of each by its name."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, *PARTS)
+        assert told(reader).keys() == {"clock"}
+        broker.topic("orders").produce("a")
+        client = broker.client("a", {"JoinGroup": 3})
+        await asyncio.to_thread(client.join, "billing", ["orders"])
+        assert {"lines", "groups", "clock", "state"} <= told(reader).keys()
+
+    run(test)

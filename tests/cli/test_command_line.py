@@ -1,0 +1,236 @@
+"""The command line as a whole: help of every command and option, the version, the table of exit codes."""
+
+import ast
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import fakebroker
+from fakebroker.cli.commands.ctl import _PathGroup
+from fakebroker.cli.exit_status import ExitStatus
+from fakebroker.cli.lazy_commands import summary_of
+from fakebroker.cli.main import main
+
+PACKAGE = Path(fakebroker.__file__).parent
+MAX_HELP_CHARS = 80
+A_FILE = re.compile(r"docs/|\w\.md\b")
+# Of Python docstrings and of the language that help does not speak.
+LEFTOVER = re.compile(
+    r"\bRaises\b|``|\bReturns\b|\ba Kafka\b(?! (?:broker|cluster))|\b[Ww]hoever\b|\bwhat cannot\b|\bNone\b|\(s\)|_"
+)
+
+
+def walk(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command with the words that lead to it; a placeholder of `ctl` is 7."""
+    yield words, command
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        names = list(command.list_commands(ctx))
+        if isinstance(command, _PathGroup) and command.node.beyond is not None:
+            names.append("7")
+        for name in names:
+            found = command.get_command(ctx, name)
+            assert found is not None
+            yield from walk(found, (*words, name))
+
+
+COMMANDS = dict(walk(main))
+
+
+def run(*words: str) -> tuple[int, str]:
+    """The status of a command and what it prints; one that listens has a process of its own."""
+    if words[:1] in (("serve",), ("record",)) and not {"-h", "--help"} & {*words}:
+        command = [sys.executable, "-m", "fakebroker", *words]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return ended.returncode, ended.stdout + ended.stderr
+    done = CliRunner().invoke(main, words)
+    return done.exit_code, done.output
+
+
+def test_there_are_many_commands() -> None:
+    """The walk reaches those that are made of paths, and those of other packages."""
+    assert {("serve",), ("pipeline", "build"), ("ctl", "groups", "7", "hold-joins")} <= COMMANDS.keys()
+    assert len(COMMANDS) > 180
+
+
+def test_every_command_has_help() -> None:
+    """A sentence of one line, written for a shell, and a name in kebab-case."""
+    for words, command in COMMANDS.items():
+        summary = summary_of(command)
+        assert 0 < len(summary) <= MAX_HELP_CHARS, (words, summary)
+        assert summary.endswith("."), (words, summary)
+        for text in (summary, command.help or ""):
+            assert not A_FILE.search(text), (words, text)
+            assert not LEFTOVER.search(re.sub(r"`[^`]*`|[A-Z_]{3,}|\w+_\w+", "", text)), (words, text)
+        assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", word) for word in words), words
+
+
+def test_every_option_has_help() -> None:
+    """One line of at most 80 characters: a noun phrase or an imperative, with a capital letter."""
+    for words, command in COMMANDS.items():
+        for option in command.params:
+            if not isinstance(option, click.Option):
+                continue
+            text = option.help or ""
+            assert 0 < len(text) <= MAX_HELP_CHARS, (words, option.name, text)
+            assert text[0].isupper() or ":" in text, (words, option.name, text)
+            assert text.endswith((".", "]")), (words, option.name, text)
+            assert not A_FILE.search(text), (words, option.name, text)
+            assert all(re.fullmatch(r"--?[a-z0-9]+(-[a-z0-9]+)*|-[A-Za-z]", each) for each in option.opts), option.opts
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_every_command_takes_h(flag: str) -> None:
+    """Nothing in it is cut."""
+    for words in COMMANDS:
+        status, output = run(*words, flag)
+        assert (status, output.startswith("Usage: ")) == (0, True), words
+        assert "..." not in re.sub(r"\.\.\.\]?(?=[\s,\]])", "", output.partition("Options:")[2]), words
+
+
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_the_version(flag: str) -> None:
+    """The name and the number."""
+    status, output = run(flag)
+
+    assert status == 0
+    assert re.fullmatch(r"fakebroker \d+\.\d+\.\d+\S*\n", output)
+
+
+def test_no_text_names_a_file_of_the_repository() -> None:
+    """Neither an error nor a help: a wheel has no docs."""
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        docstrings = {
+            id(node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        }
+        found += [
+            f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if id(node) not in docstrings and A_FILE.search(node.value)
+        ]
+    assert found == []
+
+
+FREE = ("serve", "--listen", "127.0.0.1:0")
+BAD_INPUT = [
+    ("nothing",),
+    ("serve", "--nothing"),
+    (*FREE, "--topic", "orders:many"),
+    (*FREE, "--as", "1.7"),
+    (*FREE, "--profile", "fast"),
+    (*FREE, "--config", "x"),
+    (*FREE, "--config", "num.partition=3"),
+    (*FREE, "--user", "alice"),
+    (*FREE, "--users-file", "missing"),
+    (*FREE, "--from", "missing"),
+    (*FREE, "--from", "bad"),
+    (*FREE, "--scenario", "missing"),
+    (*FREE, "--scenario", "bad"),
+    (*FREE, "--set", "a=b"),
+    (*FREE, "--journal", "/dev/null/journal"),
+    (*FREE, "--control", "here"),
+    ("serve", "--listen", "here"),
+    ("serve", "--listen", "99092"),
+    ("serve", "--advertise", "here"),
+    ("scenario", "check", "missing"),
+    ("scenario", "check", "bad"),
+    ("scenario", "run", "missing"),
+    ("scenario", "run", "bad"),
+    ("scenario", "run", "bad", "--against", "here"),
+    ("scenario", "from", "missing"),
+    ("scenario", "from", "bad", "--out", "x.yaml"),
+    ("scenario", "new", "bad", "--dir", "bad"),
+    ("campaign", "run", "missing", "--seeds", "3", "--out", "out"),
+    ("campaign", "run", "bad", "--seeds", "3", "--out", "out"),
+    ("campaign", "run", "bad", "--seeds", "x", "--out", "out"),
+    ("campaign", "report", "missing"),
+    ("journal", "show", "missing"),
+    ("journal", "show", "bad"),
+    ("journal", "show", "bad", "--kind", "x"),
+    ("journal", "diff", "missing", "bad"),
+    ("journal", "trace", "missing", "--out", "x"),
+    ("journal", "pcap", "missing", "--out", "x"),
+    ("journal", "view", "missing"),
+    ("dialogue", "play", "missing"),
+    ("dialogue", "play", "bad"),
+    ("dialogue", "play", "bad", "--tcp", "here"),
+    ("replay", "missing"),
+    ("replay", "bad"),
+    ("replay", "bad", "--config", "x"),
+    ("record", "--upstream", "here", "--listen", "0", "--out", "x"),
+    ("record", "--upstream", "127.0.0.1:1", "--listen", "here", "--out", "x"),
+    ("record", "--upstream", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--out", "bad"),
+    ("history", "decode", "missing", "--out", "out", "--engine", "python"),
+    ("history", "decode", "--out", "out", "--engine", "python"),
+    ("history", "whatif", "missing", "--out", "out", "--engine", "python"),
+    ("history", "compile", "missing", "--group", "g", "--around", "2026-03-01T10:00", "--out", "x.yaml"),
+    ("pipeline", "ingest", "missing", "--out", "out", "--engine", "python"),
+    ("pipeline", "build", "missing", "--engine", "python"),
+    ("pipeline", "check", "missing", "--engine", "python"),
+    ("pipeline", "report", "missing"),
+    ("tls", "bad"),
+    ("ctl", "clock", "advance", "8x"),
+    ("ctl", "nothing"),
+]
+
+
+@pytest.fixture
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with a file that is of no kind."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad").write_text("bad: [")
+
+
+@pytest.mark.usefixtures("_in_folder")
+@pytest.mark.parametrize("words", BAD_INPUT, ids=" ".join)
+def test_wrong_options_arguments_and_files_are_2(words: tuple[str, ...]) -> None:
+    """In every command, with a line that says what is wrong."""
+    status, output = run(*words)
+
+    assert status == ExitStatus.BAD_INPUT, output
+    assert "Error: " in output or words[:2] == ("scenario", "run")
+    assert "Traceback" not in output
+
+
+UNAVAILABLE = [
+    ("serve", "--listen", "127.0.0.1:{taken}"),
+    (*FREE, "--control", "{taken}"),
+    ("record", "--upstream", "127.0.0.1:{closed}", "--listen", "127.0.0.1:0", "--out", "x"),
+    ("ctl", "--url", "http://127.0.0.1:{closed}", "clock"),
+    ("scenario", "run", "good.yaml", "--against", "127.0.0.1:{closed}"),
+    ("history", "decode", "--bootstrap", "127.0.0.1:{closed}", "--out", "out", "--engine", "python"),
+]
+
+
+@pytest.mark.usefixtures("_in_folder")
+@pytest.mark.parametrize("words", UNAVAILABLE, ids=" ".join)
+def test_what_is_missing_outside_is_3(words: tuple[str, ...]) -> None:
+    """A port in use, an address that does not answer."""
+    run("scenario", "new", "good")
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        ports = {"taken": taken.getsockname()[1], "closed": closed.getsockname()[1]}
+        status, output = run(*(word.format(**ports) for word in words))
+
+    assert status == ExitStatus.UNAVAILABLE, output
+    assert "Error: " in output
+
+
+def test_every_command_is_tried() -> None:
+    """With some bad input: those of `ctl` share their code."""
+    tried = {words[: len(command)] for words in (*BAD_INPUT, *UNAVAILABLE) for command in COMMANDS}
+    leaves = {words for words, command in COMMANDS.items() if not isinstance(command, click.Group)}
+
+    assert {words for words in leaves - tried if words[0] != "ctl"} == {("scenario", "schema")}

@@ -1,0 +1,128 @@
+"""Compression: round trips, other people's forms, damage, and bombs."""
+
+import contextlib
+import subprocess
+import sys
+import tracemalloc
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records import compression
+from fakebroker.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD, compress, decompress
+from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
+from tests.protocol.records.others import python_codec
+
+CODECS = [GZIP, SNAPPY, LZ4, ZSTD]
+PACKERS = {
+    GZIP: python_codec.gzip_encode,
+    SNAPPY: python_codec.snappy_encode,
+    LZ4: python_codec.lz4_encode,
+    ZSTD: python_codec.zstd_encode,
+}
+
+
+@pytest.mark.rules("RB-3", "RC-4")
+@given(st.one_of(st.binary(max_size=300), st.integers(0, 300_000).map(lambda n: b"ab" * n)), st.integers(0, 4))
+def test_round_trip(data: bytes, codec: int) -> None:
+    """What is packed is unpacked, also when it fills the limit exactly."""
+    assert decompress(codec, compress(codec, data), len(data)) == data
+
+
+@pytest.mark.rules("RB-3", "PD-22")
+@pytest.mark.parametrize(("codec", "level"), [(GZIP, 1), (GZIP, 9), (LZ4, 1), (LZ4, 17), (ZSTD, -5), (ZSTD, 19)])
+def test_levels(codec: int, level: int) -> None:
+    """Every level of compression.<codec>.level unpacks to the same data."""
+    data = b"some words, some other words " * 5000
+    assert decompress(codec, compress(codec, data, level)) == data
+
+
+@pytest.mark.rules("RC-4")
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("size", [0, 1, 100, 200_000])
+def test_reads_other_packers(codec: int, size: int) -> None:
+    """Data packed by a client library unpacks."""
+    assert decompress(codec, PACKERS[codec](b"q" * size)) == b"q" * size
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_prefix_is_refused(codec: int) -> None:
+    """Data that ends too early is bad compression, not something shorter (16 bytes are an empty stream of snappy)."""
+    packed = compress(codec, bytes(range(256)) * 3)
+    for size in set(range(len(packed))) - ({16} if codec == SNAPPY else set()):
+        with pytest.raises(BadCompression):
+            decompress(codec, packed[:size])
+
+
+@given(st.sampled_from(CODECS), st.data())
+def test_damage_gives_data_or_our_error(codec: int, data: st.DataObject) -> None:
+    """Changed bytes either unpack to something or raise our error; nothing else."""
+    packed = bytearray(compress(codec, b"0123456789" * 20))
+    for _ in range(data.draw(st.integers(1, 4))):
+        packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(InvalidRecord):
+        assert len(decompress(codec, bytes(packed), 10_000)) <= 10_000
+
+
+@given(st.sampled_from(CODECS), st.binary(max_size=100))
+def test_garbage_gives_data_or_our_error(codec: int, data: bytes) -> None:
+    """Bytes of no codec either unpack to something or raise our error."""
+    with contextlib.suppress(InvalidRecord):
+        decompress(codec, data, 10_000)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_bombs_stop_at_the_limit(codec: int) -> None:
+    """A small batch that unpacks to a hundred megabytes is refused before that memory is taken."""
+    bomb = compress(codec, bytes(50 << 20))
+    tracemalloc.start()
+    with pytest.raises(InvalidRecord, match="more than the 1048576 bytes allowed"):
+        decompress(codec, bomb, 1 << 20)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < (8 << 20) + len(bomb)
+
+
+def test_a_lie_about_the_size_takes_no_memory() -> None:
+    """A raw snappy block that claims a gigabyte in nine bytes is refused, whatever the limit."""
+    with pytest.raises(BadCompression, match="cannot hold"):
+        decompress(SNAPPY, b"\x80\x80\x80\x80\x04abcd", 2 << 30)
+
+
+@pytest.mark.rules("PD-12")
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_codecs_that_do_not_exist(codec: int) -> None:
+    """Ids 5 to 7 are answered -1, as Kafka does."""
+    with pytest.raises(BadCompression, match=f"codec {codec} does not exist") as caught:
+        decompress(codec, b"")
+    assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_gzip_members_and_what_follows_them() -> None:
+    """Members may follow one another; bytes that start no member are ignored, as Java does."""
+    packed = compress(GZIP, b"one ") + compress(GZIP, b"two")
+    assert decompress(GZIP, packed + b"tail") == b"one two"
+    with pytest.raises(InvalidRecord, match="more than the 5 bytes"):
+        decompress(GZIP, packed, 5)
+
+
+@pytest.mark.rules("PD-22")
+def test_zstd_as_kafka_recompresses() -> None:
+    """The bytes are those that Kafka 4.3.1 stored (reference dialogue produce_zstd_needs_v7)."""
+    record = bytes.fromhex("10000000026b027600")
+    assert compress(ZSTD, record).hex() == "28b52ffd005848000010000000026b027600010000"
+
+
+def test_gzip_is_the_same_at_any_time() -> None:
+    """No time of writing stands in the packed bytes."""
+    assert compress(GZIP, b"x")[4:8] == bytes(4)
+    assert zlib.decompress(compress(GZIP, b"x"), 31) == b"x"
+
+
+def test_cramjam_is_imported_when_needed() -> None:
+    """Importing the module costs nothing of the libraries behind it."""
+    code = f"import sys, {compression.__name__}; sys.exit('cramjam' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,41 @@
+"""Single records of format 2."""
+
+import pytest
+
+from fakebroker.protocol.records.faults import InvalidRecord
+from fakebroker.protocol.records.record_codec import Record, decode_records, encode_record
+
+GOOD = "0e" + "00" + "00" + "00" + "02" + "6b" + "02" + "76" + "00"  # size 7: attributes, times, k, v, no headers
+
+
+@pytest.mark.rules("RB-4")
+def test_layout() -> None:
+    """A record is its size and eight fields in this order."""
+    assert encode_record(Record(5, 1000, b"k", b"v"), 5, 1000).hex() == "10" + GOOD[2:]
+    assert encode_record(Record(6, 999, None, None, [(b"h", None)]), 5, 1000).hex() == "120001020101020268" + "01"
+
+
+@pytest.mark.parametrize(
+    ("record", "what"),
+    [
+        ("12" + GOOD[2:], "a size of 9 at byte 1 of 9"),
+        ("0e" + GOOD[2:], "its fields end at byte 9, its size says 8"),
+        ("0f" + GOOD[2:], "a size of -8"),
+        ("10" + "000000" + "04" + "6b" + "02" + "76" + "00", "59 bytes wanted at byte 8, the record ends at 9"),
+        ("10" + "000000" + "026b" + "0276" + "01", "-1 headers"),
+        ("10" + "000000" + "026b" + "0276" + "7e", "63 headers in 0 bytes"),
+        ("14" + "000000" + "026b" + "0276" + "02" + "0101", "name of a header is null"),
+        ("10" + GOOD[2:] + "00", "1 bytes are left over"),
+        ("", "the data ends inside the varint"),
+    ],
+)
+def test_faults_are_named(record: str, what: str) -> None:
+    """Each way in which a record does not add up has a message that says which record and what."""
+    with pytest.raises(InvalidRecord, match=what):
+        list(decode_records(bytes.fromhex(record), 1, 0, 0))
+
+
+def test_lengths_below_zero_are_null() -> None:
+    """Kafka reads any length below zero as null, in keys and values."""
+    record = "0c" + "000000" + "03" + "09" + "00"
+    assert list(decode_records(bytes.fromhex(record), 1, 7, 100)) == [Record(7, 100, None, None, [])]

@@ -1,0 +1,67 @@
+"""Varints, and the helpers of generated code that no message reaches easily."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.schema.runtime import (
+    LENGTHS,
+    encode_unsigned_varint,
+    long_length,
+    read_tags,
+    read_unsigned_varint,
+)
+
+
+@pytest.mark.rules("GEN-4")
+@given(value=st.integers(0, 2**32 - 1))
+def test_varints_there_and_back(value: int) -> None:
+    """A varint is read as it was written, and ends where it says."""
+    encoded = encode_unsigned_varint(value)
+
+    assert read_unsigned_varint(b"x" + encoded + b"\x80", 1) == (value, 1 + len(encoded))
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"), [(0, "00"), (1, "01"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**32 - 1, "ffffffff0f")]
+)
+def test_varint_vectors(value: int, encoded: str) -> None:
+    """Seven bits a byte, lowest first."""
+    assert encode_unsigned_varint(value).hex() == encoded
+
+
+@pytest.mark.parametrize("value", [-1, 2**32])
+def test_varints_have_32_bits(value: int) -> None:
+    """Other numbers are refused."""
+    with pytest.raises(WireError, match=f"{value} does not fit"):
+        encode_unsigned_varint(value)
+
+
+@pytest.mark.parametrize("encoded", ["8080808010", "ffffffff7f", "808080808000", "ffffffffffffffffff01"])
+def test_longer_varints_are_refused(encoded: str) -> None:
+    """More than 32 bits, or more than five bytes, raise WireError."""
+    with pytest.raises(WireError, match="more than 32 bits"):
+        read_unsigned_varint(bytes.fromhex(encoded), 0)
+
+
+def test_the_table_of_lengths() -> None:
+    """It encodes length plus one; its last entry, at -1, is null."""
+    assert [LENGTHS[n] for n in (-1, 0, 1, 126)] == [b"\x00", b"\x01", b"\x02", b"\x7f"]
+    assert len(LENGTHS) == 128
+
+
+def test_an_impossible_length() -> None:
+    """Nothing longer than an int32 is written."""
+    with pytest.raises(WireError, match="too much"):
+        long_length(2**31 - 1)
+
+
+def test_more_than_127_tags() -> None:
+    """The count of tags is a varint too."""
+    section = b"".join(encode_unsigned_varint(tag) + b"\x01z" for tag in range(200))
+
+    tags, end = read_tags(encode_unsigned_varint(200)[0], encode_unsigned_varint(200) + section, 1)
+
+    assert tags == dict.fromkeys(range(200), b"z")
+    assert end == 2 + len(section)

@@ -1,0 +1,110 @@
+"""Kinds of values: what they take, what they make of it, and what they say of the rest."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.scenarios.language.kinds import (
+    DURATION_MS,
+    DURATION_S,
+    MOMENT,
+    PARTITION,
+    TEXT,
+    WHOLE,
+    Choice,
+    FieldsOf,
+    Kind,
+    ListOf,
+    OneOf,
+    Reading,
+    TableOf,
+    Wrong,
+    partition_of,
+    whole,
+)
+from fakebroker.scenarios.language.yaml_file import parse_yaml
+
+
+def read(kind: Kind, text: str, reading: Reading | None = None) -> object:
+    return kind.read(parse_yaml(text, "f"), reading or Reading())
+
+
+def wrong(kind: Kind, text: str, reading: Reading | None = None) -> str:
+    with pytest.raises(Wrong) as caught:
+        read(kind, text, reading)
+    return caught.value.message
+
+
+@given(st.text(min_size=1), st.integers(0, 10**9))
+def test_the_last_hyphen_separates_topic_and_partition(topic: str, partition: int) -> None:
+    """Topics may have hyphens of their own."""
+    assert partition_of(f"{topic}-{partition}") == (topic, partition)
+
+
+@pytest.mark.parametrize("text", ["orders", "orders-", "-0", "orders-x", "orders--1x", "orders-1.5", "orders-٣"])
+def test_what_is_no_partition_is_refused(text: str) -> None:
+    """A partition is a topic, a hyphen, a number."""
+    with pytest.raises(ValueError, match="no partition"):
+        partition_of(text)
+
+
+def test_values_are_made_of_their_kinds() -> None:
+    """Each kind gives what a call takes."""
+    assert read(TEXT, "a") == "a"
+    assert read(DURATION_MS, "1s") == 1000
+    assert read(DURATION_S, "1500ms") == 1.5
+    assert read(MOMENT, "2026-01-01T00:00:00Z") == datetime(2026, 1, 1, tzinfo=UTC)
+    assert read(MOMENT, "5") == 5
+    assert read(ListOf(PARTITION), "[orders-0, a-b-1]") == [("orders", 0), ("a-b", 1)]
+    assert read(TableOf(WHOLE, partition_of), "{orders-0: 42}") == {("orders", 0): 42}
+    assert read(OneOf([WHOLE, TEXT]), "3") == 3
+    assert read(OneOf([WHOLE, TEXT]), "x") == "x"
+    assert read(FieldsOf({"n": WHOLE}, ["n"], dict), "{n: 1}") == {"n": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        (TEXT, "3", 'should be a text, not 3; in quotes it is one: "3"'),
+        (TEXT, "true", 'should be a text, not true; in quotes it is one: "true"'),
+        (TEXT, "[a]", "should be a text, not a list"),
+        (TEXT, "~", "should be a text, not ~"),
+        (WHOLE, "'3'", "should be a whole number, not '3'"),
+        (WHOLE, "true", "should be a whole number, not true"),
+        (WHOLE, "1.0", "should be a whole number, not 1.0"),
+        (WHOLE, "9223372036854775808", "9223372036854775808 does not fit into 64 bits"),
+        (whole(1), "0", "0 is not a whole number, 1 or more"),
+        (whole(1, 5), "6", "6 is not a whole number from 1 to 5"),
+        (DURATION_MS, "10", "should be a duration (250ms, 10s, 1h 10m, 3d), not 10"),
+        (DURATION_MS, "10x", "'10x' is no duration: 250ms, 10s, 1h 10m, 3d"),
+        (MOMENT, "2026-01-01T00:00:00", "'2026-01-01T00:00:00' has no time zone: add Z for UTC"),
+        (MOMENT, "monday", "'monday' is no time: 2026-01-01T00:00:00Z"),
+        (ListOf(TEXT), "orders", "should be a list, not 'orders'; a list of one is [orders]"),
+        (ListOf(TEXT), "[1]", 'should be a text, not 1; in quotes it is one: "1"'),
+        (ListOf(TEXT, 1), "[]", "should have 1 elements or more"),
+        (TableOf(WHOLE, partition_of), "{a: 42}", "'a' is no partition: topic, hyphen, number, as in orders-0"),
+        (TableOf(WHOLE, partition_of), "{orders-0: 1, orders-00: 2}", "'orders-00' is there already"),
+        (Choice(["kafka", "test"]), "tset", "'tset' is not one of these; did you mean test?"),
+        (FieldsOf({"name": TEXT}, ["name"], dict), "{nam: a}", "there is no field 'nam'; did you mean name?"),
+        (FieldsOf({"name": TEXT}, ["name"], dict), "{}", "the field 'name' is missing"),
+        (OneOf([WHOLE, TEXT]), "[1]", "should be a whole number or a text, not a list"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(kind: Kind, text: str, message: str) -> None:
+    """The message names what was given and what would be right."""
+    assert wrong(kind, text) == message
+
+
+def test_saved_values_stand_for_any_kind() -> None:
+    """A name that was saved is kept for the player, one that was not is refused, and $$ is a dollar sign."""
+    reading = Reading(saved={"first": "value", "a": "actor"})
+
+    assert read(WHOLE, "$first", reading) == "$first"
+    assert read(ListOf(TEXT), "[$first.members.0, $a.member_id]", reading) == ["$first.members.0", "$a.member_id"]
+    assert read(TEXT, "$$x", reading) == "$$x"
+    assert wrong(WHOLE, "$frist", reading) == "no earlier step saves 'frist'; did you mean first?"
+    assert wrong(TEXT, "$a", reading) == "a is an actor; say what of it: $a.member_id"
+    assert wrong(TEXT, "$5", reading) == "'$5' begins with $ and is no name of a saved value; $$ stands for one $"
+    assert read(TEXT, "$first", Reading(in_timeline=False)) == "$first"

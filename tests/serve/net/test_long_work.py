@@ -1,0 +1,86 @@
+"""What becomes of long work when the broker is stopped or reset, or its client leaves."""
+
+import pytest
+
+from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.testing.broker import FakeBroker
+from tests.serve.net.test_server import connect, correlation_id, read_frame
+from tests.support.frames import request
+
+GROUPS = 5_000
+
+
+def begun(broker: FakeBroker) -> None:
+    """A client has asked for the end of a topic and for a description of another; nobody takes the steps."""
+    broker.create_topic("t")
+    broker.create_topic("large", partitions=9_000)
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, None)])]
+    with connect(broker) as committer:
+        for number in range(GROUPS):
+            frame = request("OffsetCommit", 7, group_id=f"g{number}", generation_id_or_member_epoch=-1, topics=topics)
+            committer.sendall(frame)
+            read_frame(committer)
+    broker._call(lambda: setattr(broker._engine, "on_work", lambda: None))
+
+
+def works(broker: FakeBroker) -> int:
+    return len(broker._engine.works)
+
+
+def offsets(broker: FakeBroker) -> int:
+    """How many groups have an offset of the topic."""
+    shards = broker._engine.cluster.nodes[1].coordinator.shards.values()
+    return sum(bool(group.offsets.topics.get("t")) for shard in shards for group in shard)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_stop_finishes_what_must_be_finished(leaves: bool) -> None:
+    """A deletion goes to its end, a description is dropped, and nothing is left or wrong."""
+    with FakeBroker() as broker:
+        begun(broker)
+        with connect(broker) as deleting, connect(broker) as reading:
+            deleting.sendall(request("DeleteTopics", 3, topic_names=["t"]))
+            reading.sendall(request("Metadata", 9, topics=None))
+            broker.wait(lambda: works(broker) == 2 or None, 20, lambda: f"{works(broker)} requests under way")
+            if leaves:
+                deleting.close()
+                reading.close()
+                broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "connections are left")
+            assert offsets(broker) > 0
+            broker.stop()
+        assert (works(broker), offsets(broker), broker.errors) == (0, 0, [])
+        broker.start()
+        with connect(broker) as client:
+            client.sendall(request("ApiVersions", 0, 9))
+            assert correlation_id(read_frame(client)) == 9
+
+
+def test_a_reset_drops_all_of_it() -> None:
+    """The new state has nothing of it; clients read the end of the stream; the next long request is answered."""
+    with FakeBroker() as broker:
+        begun(broker)
+        with connect(broker) as deleting:
+            deleting.sendall(request("DeleteTopics", 3, topic_names=["t"]))
+            broker.wait(lambda: works(broker) == 1 or None, 20, lambda: f"{works(broker)} requests under way")
+            broker.reset()
+            assert deleting.recv(100) == b""
+        assert (works(broker), broker.errors) == (0, [])
+        broker.create_topic("large", partitions=9_000)
+        with connect(broker) as client:
+            client.sendall(request("Metadata", 9, 9, topics=None))
+            assert correlation_id(read_frame(client)) == 9
+
+
+def test_a_client_that_leaves_amid_a_deletion() -> None:
+    """The loop goes on with it, and all groups' offsets go."""
+    with FakeBroker() as broker:
+        begun(broker)
+        on_work = broker._call(lambda: broker._server._schedule_work)
+        with connect(broker) as deleting:
+            deleting.sendall(request("DeleteTopics", 3, topic_names=["t"]))
+            broker.wait(lambda: works(broker) == 1 or None, 20, lambda: f"{works(broker)} requests under way")
+        broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "connections are left")
+        assert offsets(broker) > 0
+        broker._call(on_work)
+        broker.wait(lambda: works(broker) == 0 or None, 20, lambda: "the deletion does not end")
+        assert (offsets(broker), broker.errors) == (0, [])

@@ -1,0 +1,196 @@
+"""Keys and certificates by Kafka's settings: which files are read, and when; what is said of bad ones."""
+
+import shutil
+import ssl
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fakebroker import FakeBroker
+from fakebroker.protocol.errors import SettingError
+from fakebroker.testing.virtual_broker import VirtualBroker
+from tests.support.tls import address_of, asked, authority, client_context, principals, speaking, stranger
+
+LISTEN = "SSL://127.0.0.1:0"
+PASSWORD = "fakebroker"
+
+
+def served(config: Mapping[str, object], context: ssl.SSLContext | None = None) -> list[str]:
+    """Who a client is, with a good certificate unless another context is given, on a broker with these settings."""
+    context = context or client_context(authority().issue_client("alice"))
+    with FakeBroker(listen=LISTEN, config=config) as broker:
+        assert asked(address_of(broker), context)
+        return principals(broker)
+
+
+def test_pem_in_the_settings_themselves() -> None:
+    """Kafka's other form: no files at all."""
+    good = authority().issue()
+    config = {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": good.key_file.read_text(),
+        "ssl.keystore.certificate.chain": good.file.read_text(),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": authority().ca_file.read_text(),
+        "ssl.client.auth": "required",
+    }
+    assert served(config) == ["User:CN=alice"]
+
+
+def test_pkcs12() -> None:
+    """What Java makes; the type need not be said, as in Java, which reads it as the JKS that is the default."""
+    good = authority().issue()
+    config = {
+        "ssl.keystore.location": good.pkcs12_file,
+        "ssl.keystore.password": PASSWORD,
+        "ssl.truststore.location": authority().truststore_pkcs12_file,
+        "ssl.truststore.password": PASSWORD,
+        "ssl.client.auth": "required",
+    }
+    assert served({name: str(value) for name, value in config.items()}) == ["User:CN=alice"]
+
+
+def test_a_listener_may_have_a_certificate_of_its_own() -> None:
+    """By `listener.name.<name>.`; a listener without one has that of all."""
+    config = {
+        **authority().broker_config(),
+        "listener.name.inner.ssl.keystore.location": str(authority().issue("inner.example").keystore_file),
+        "listener.security.protocol.map": "SSL:SSL,INNER:SSL",
+    }
+    with FakeBroker(listen=[LISTEN, "INNER://127.0.0.1:0"], config=config) as broker:
+        assert asked(address_of(broker), client_context())
+        assert asked(address_of(broker, "INNER"), client_context(), "inner.example")
+
+
+def test_a_file_that_has_changed_is_read_for_the_next_connection(tmp_path: Path) -> None:
+    """A renewed certificate; one that cannot be used closes connections until it can, and no others suffer."""
+    keystore = tmp_path / "keystore.pem"
+    shutil.copy(authority().issue("first.example").keystore_file, keystore)
+    config = authority().broker_config() | {"ssl.keystore.location": str(keystore)}
+    with FakeBroker(listen=[LISTEN, "PLAINTEXT://127.0.0.1:0"], config=config) as broker:
+        assert asked(address_of(broker), client_context(), "first.example")
+        shutil.copy(authority().issue("second.example").keystore_file, keystore)
+        assert asked(address_of(broker), client_context(), "second.example")
+        keystore.write_text("nothing")
+        with pytest.raises(OSError), speaking(address_of(broker), client_context()):
+            pass
+        assert asked(address_of(broker, "PLAINTEXT"), None)
+        shutil.copy(authority().issue("third.example").keystore_file, keystore)
+        assert asked(address_of(broker), client_context(), "third.example")
+
+
+def test_settings_may_be_altered_while_the_broker_runs() -> None:
+    """As in Kafka (KIP-226), for one listener."""
+    config = authority().broker_config()
+    with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=config) as broker:
+        name = "listener.name.ssl.ssl.keystore.location"
+        renewed = str(authority().issue("new.example").keystore_file)
+        broker.client().alter_configs("1", {name: renewed}, kind="broker")
+        assert asked(address_of(broker), client_context(), "new.example")
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (
+            {"ssl.keystore.location": "/no/such/file"},
+            r"location: cannot read /no/such/file: No such file",
+        ),
+        ({"ssl.keystore.location": "{ca}"}, r"ssl\.keystore\.location: its key and certificates cannot be used"),
+        ({"ssl.keystore.location": "{mixed}"}, r"ssl\.keystore\.location: .*KEY_VALUES_MISMATCH"),
+        ({"ssl.keystore.location": "{pkcs12}"}, r"no PKCS12 file, or ssl\.keystore\.password is wrong"),
+        ({"ssl.keystore.location": "{trusted}", "ssl.keystore.password": PASSWORD}, "has no key with a certificate"),
+        ({"ssl.keystore.location": "{jks}"}, r"is a JKS file.*keytool -importkeystore"),
+        ({"ssl.truststore.location": "{empty}"}, r"ssl\.truststore\.location: .*is no PKCS12 file"),
+        ({"ssl.truststore.location": "{key}"}, r"ssl\.truststore\.location: its certificates cannot be used"),
+        ({"ssl.enabled.protocols": "TLSv1.1"}, r"ssl\.enabled\.protocols: TLSv1\.1: TLSv1\.2 and TLSv1\.3 are served"),
+        ({"ssl.principal.mapping.rules": "RULE"}, r"Invalid rule: `RULE`"),
+    ],
+)
+def test_what_cannot_be_used_is_told_before_the_broker_starts(
+    settings: dict[str, str], problem: str, tmp_path: Path
+) -> None:
+    """By the name of the setting."""
+    good, other = authority().issue(), stranger().issue()
+    files = {
+        "ca": authority().ca_file,
+        "mixed": tmp_path / "mixed.pem",
+        "pkcs12": good.pkcs12_file,
+        "trusted": authority().truststore_pkcs12_file,
+        "jks": tmp_path / "store.jks",
+        "empty": tmp_path / "empty.pem",
+        "key": good.key_file,
+    }
+    files["mixed"].write_text(good.key_file.read_text() + other.file.read_text())
+    files["jks"].write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
+    files["empty"].write_text("")
+    config = authority().broker_config() | {name: text.format(**files) for name, text in settings.items()}
+    with pytest.raises(SettingError, match=problem) as caught:
+        FakeBroker(listen=LISTEN, config=config)
+    assert "PRIVATE KEY" not in str(caught.value)
+
+
+def test_older_versions_of_tls_can_be_left_out() -> None:
+    """`ssl.enabled.protocols` says which there are."""
+    config = authority().broker_config() | {"ssl.enabled.protocols": "TLSv1.3"}
+    with FakeBroker(listen=LISTEN, config=config) as broker:
+        with pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"):
+            asked(address_of(broker), client_context(version=ssl.TLSVersion.TLSv1_2))
+        assert asked(address_of(broker), client_context(version=ssl.TLSVersion.TLSv1_3))
+
+
+def test_where_clients_log_in_certificates_are_asked_for_by_that_listener_alone() -> None:
+    """In Kafka `ssl.client.auth` of all listeners does not count there, and the principal is the user."""
+    config = authority().broker_config("required")
+    listen = "SASL_SSL://127.0.0.1:0"
+    with FakeBroker(listen=listen, config=config, users={"alice": "pa"}) as broker:
+        assert asked(address_of(broker, "SASL_SSL"), client_context())
+    config["listener.name.sasl_ssl.ssl.client.auth"] = "required"
+    with FakeBroker(listen=listen, config=config, users={"alice": "pa"}) as broker:
+        with pytest.raises(ssl.SSLError):
+            asked(address_of(broker, "SASL_SSL"), client_context())
+        assert asked(address_of(broker, "SASL_SSL"), client_context(authority().issue_client("bob")))
+        assert principals(broker) == ["User:ANONYMOUS"]
+
+
+def test_the_setting_listeners_says_the_protocol_too() -> None:
+    """As for SASL, where nobody says it otherwise."""
+    with FakeBroker(config=authority().broker_config() | {"listeners": "SSL://:9092"}) as broker:
+        assert asked(address_of(broker), client_context())
+
+
+def test_a_restored_snapshot_leaves_listeners_and_certificates_as_they_are() -> None:
+    """Sockets stay what they are, whatever the broker of the snapshot had."""
+    with FakeBroker() as plain:
+        plain.create_topic("orders")
+        snapshot = plain.snapshot()
+    with FakeBroker(listen=LISTEN, config=authority().broker_config()) as broker:
+        broker.restore(snapshot)
+        assert asked(address_of(broker), client_context())
+        assert broker.topic("orders").exists
+        again = broker.snapshot()
+        broker.reset()
+        assert asked(address_of(broker), client_context())
+    with again.fork() as fork:
+        assert fork.topic("orders").exists
+
+
+def test_there_is_no_tls_in_virtual_time() -> None:
+    """Nothing goes over a network there."""
+    with pytest.raises(SettingError, match="there is no TLS in virtual time"):
+        VirtualBroker(config=authority().broker_config() | {"listeners": "SSL://:9092"})
+
+
+@pytest.mark.skipif(shutil.which("keytool") is None, reason="NO STORE OF JAVA'S OWN IS READ: no keytool on the PATH")
+def test_a_store_that_keytool_made(tmp_path: Path) -> None:
+    """With its own algorithms, whatever they are in this Java."""
+    store = tmp_path / "java.p12"
+    command = ["keytool", "-genkeypair", "-alias", "broker", "-keyalg", "RSA", "-dname", "CN=localhost"]
+    command += ["-ext", "SAN=dns:localhost", "-keystore", str(store), "-storepass", PASSWORD, "-storetype", "PKCS12"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    config = {"ssl.keystore.location": str(store), "ssl.keystore.password": PASSWORD}
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    assert served(config, context) == ["User:ANONYMOUS"]

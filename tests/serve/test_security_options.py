@@ -1,0 +1,39 @@
+"""Users of the command line and of files."""
+
+from pathlib import Path
+
+import pytest
+
+from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.serve.security_options import parse_user, read_users
+
+
+def test_a_user_is_a_name_and_a_password() -> None:
+    """The first "=" ends the name."""
+    assert parse_user("alice=pa=ss") == ("alice", "pa=ss")
+
+
+@pytest.mark.parametrize("text", ["alice-secret", "=secret", "alice="])
+def test_what_is_no_user_is_told_without_the_password(text: str) -> None:
+    """A password that was typed in the wrong place is not shown either."""
+    with pytest.raises(InvalidArgument) as wrong:
+        parse_user(text)
+    assert "secret" not in f"{wrong.value} {wrong.value.value}"
+
+
+def test_a_file_has_a_user_on_each_line(tmp_path: Path) -> None:
+    """Empty lines and remarks are passed over; a password may have blanks and end with one."""
+    path = tmp_path / "users"
+    path.write_text("# who may log in\n\nalice=a secret \nbob=#x\n", encoding="utf-8")
+
+    assert read_users(str(path)) == {"alice": "a secret ", "bob": "#x"}
+
+
+def test_a_bad_line_is_told_by_its_number(tmp_path: Path) -> None:
+    """Without what stands there."""
+    path = tmp_path / "users"
+    path.write_text("alice=pa\na secret without a name\n", encoding="utf-8")
+
+    with pytest.raises(InvalidArgument, match="users:2: a user is not NAME=PASSWORD") as wrong:
+        read_users(str(path))
+    assert "without a name" not in str(wrong.value)
