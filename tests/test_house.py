@@ -13,54 +13,61 @@ from fakebroker.broker.apis.handlers import MODULES
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-LEAVES = {"errors", "extras", "json_text", "arguments", "settings", "instant", "listeners", "release"}
-# What each layer may import besides itself and the leaves; the page docs/architecture.md draws the same.
-LAYERS: dict[str, set[str]] = {
-    "errors": set(),
-    "extras": set(),
-    "arguments": set(),
-    "instant": set(),
-    "listeners": set(),
-    "settings": set(),
-    "release": set(),
-    "schema": set(),
-    "records": {"schema"},
-    "wire": {"schema"},
-    "core": {"records"},
-    "apis": {"schema", "records", "core", "wire"},
-    "engine": {"schema", "core", "wire", "apis"},
-    "client": {"schema", "records", "wire"},
-    "net": {"core", "engine"},
-    "sim": {"core", "engine"},
-    "outside": {"schema", "records", "core", "wire", "apis", "engine", "client", "net", "sim"},
+# The rooms, and what each may import besides itself; docs/architecture.md draws the same.
+ROOMS: dict[str, set[str]] = {
+    "protocol": set(),
+    "broker": {"protocol"},
+    "serve": {"protocol", "broker"},
+    "client": {"protocol"},
+    "testing": {"protocol", "broker", "serve", "client"},
+    "scenarios": {"protocol", "broker", "serve", "client", "testing"},
+    "analysis": {"protocol", "client", "testing", "scenarios"},
+    "cli": {"protocol", "broker", "serve", "client", "testing", "scenarios", "analysis"},
 }
-ABOVE_THE_LINE = {
-    "errors",
-    "arguments",
-    "instant",
-    "listeners",
-    "settings",
-    "release",
-    "schema",
-    "records",
-    "wire",
-    "core",
-    "apis",
-    "engine",
-    "client",
+# The layers inside the two rooms that have them, besides what the room itself may import.
+LAYERS: dict[str, dict[str, set[str]]] = {
+    "protocol": {
+        "errors": set(),
+        "json_text": set(),
+        "extras": {"errors"},
+        "instant": set(),
+        "arguments": {"errors"},
+        "durations": {"errors"},
+        "listeners": {"errors", "arguments"},
+        "schema": {"errors"},
+        "records": {"errors", "schema"},
+        "wire": {"errors", "schema"},
+    },
+    "broker": {
+        "settings": set(),
+        "release": {"settings"},
+        "core": {"settings", "release"},
+        "apis": {"settings", "release", "core"},
+        "engine": {"settings", "release", "core", "apis"},
+    },
 }
+ABOVE_THE_LINE = {"protocol", "broker", "client"}  # but for client/scripted and client/cluster, which have sockets
+BELOW_THE_LINE = ("fakebroker.client.scripted", "fakebroker.client.cluster")
 BANNED_MODULES = {"asyncio", "socket", "time", "threading", "selectors", "subprocess", "secrets"}
 BANNED_CALLS = {"uuid4", "uuid1", "urandom", "datetime.now", "datetime.utcnow", "date.today"}
 LONGEST_FUNCTION, LONGEST_FILE = 70, 500
+
+# Modules beside the rooms: users import them by these names.
+PUBLIC = {"oauth.py", "tls.py", "types.py"}
 
 # What `import fakebroker` may load of our own and of others: heavy modules load when used.
 CHEAP = {"fakebroker"}
 
 
+def room_of(module: str) -> str:
+    """The room of a dotted module name inside the package; empty for the package itself."""
+    return module.split(".")[1] if "." in module else ""
+
+
 def layer_of(module: str) -> str:
-    """The layer of a dotted module name inside the package; everything not named a layer is outside of them."""
-    top = module.split(".")[1] if "." in module else "outside"
-    return top if top in LAYERS else "outside"
+    """The part of its room that a module belongs to; empty for the room itself."""
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 else ""
 
 
 def name_of(path: Path) -> str:
@@ -94,25 +101,66 @@ def functions_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield node.name, lines
 
 
-def test_imports_go_one_way() -> None:
-    """A file imports only from its own layer, the layers below it, and the leaves."""
-    upwards = {}
-    for path in SOURCES:
-        layer = layer_of(name_of(path))
-        allowed = LAYERS[layer] | LEAVES | {layer}
-        ours = {m for m in imports_of(tree_of(path)) if m.startswith("fakebroker.")}
-        if wrong := sorted(m for m in ours if layer_of(m) not in allowed):
-            upwards[name_of(path)] = wrong
+def imported_by(path: Path) -> set[str]:
+    """The modules of ours that a file imports."""
+    return {module for module in imports_of(tree_of(path)) if module.startswith("fakebroker.")}
 
-    assert upwards == {}
+
+def test_rooms_import_one_way() -> None:
+    """A file imports only from its own room and from the rooms that its room stands on."""
+    wrong = {}
+    for path in SOURCES:
+        room = room_of(name_of(path))
+        if room in ROOMS:
+            found = {module for module in imported_by(path) if room_of(module) not in ROOMS[room] | {room}}
+            if found:
+                wrong[name_of(path)] = sorted(found)
+
+    assert wrong == {}
+
+
+def test_layers_inside_a_room_import_one_way() -> None:
+    """In `protocol` and `broker`, a file imports only from its own layer and the layers below it."""
+    wrong = {}
+    for path in SOURCES:
+        room, layer = room_of(name_of(path)), layer_of(name_of(path))
+        if room in LAYERS and layer:
+            allowed = LAYERS[room][layer] | {layer}
+            ours = {module for module in imported_by(path) if room_of(module) == room}
+            if found := sorted(module for module in ours if layer_of(module) not in allowed):
+                wrong[name_of(path)] = found
+
+    assert wrong == {}
+
+
+def test_the_package_is_its_rooms() -> None:
+    """Beside the rooms there are only the public names, `python -m fakebroker` and documented public modules."""
+    assert {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"__pycache__"} == set(ROOMS)
+    assert {path.name for path in PACKAGE.iterdir() if path.is_file()} == {
+        "__init__.py",
+        "__main__.py",
+        "py.typed",
+    } | PUBLIC
+
+
+def test_each_room_says_what_it_is_for() -> None:
+    """A room's `__init__.py` has a docstring of at most ten lines, and nothing else."""
+    for room in ROOMS:
+        tree = ast.parse((PACKAGE / room / "__init__.py").read_text())
+        docstring = ast.get_docstring(tree)
+        assert docstring is not None, room
+        assert docstring.count("\n") < 10, room
+        assert len(tree.body) == 1, room
 
 
 def test_no_clock_no_chance_no_io_above_the_line() -> None:
     """Above the line nothing touches loops, sockets, clocks, threads or unseeded randomness."""
     banned = {}
     for path in SOURCES:
-        if layer_of(name_of(path)) in ABOVE_THE_LINE and (found := sorted(banned_in(tree_of(path)))):
-            banned[name_of(path)] = found
+        name = name_of(path)
+        is_checked = room_of(name) in ABOVE_THE_LINE and not name.startswith(BELOW_THE_LINE)
+        if is_checked and (found := sorted(banned_in(tree_of(path)))):
+            banned[name] = found
 
     assert banned == {}
 
@@ -182,7 +230,7 @@ def test_importing_the_pytest_plugin_is_cheap() -> None:
     loaded = loaded_by("import fakebroker.cli.pytest.plugin")
 
     assert {
-        m for m in loaded if m.startswith(("fakebroker.core", "fakebroker.wire", "fakebroker.engine", "asyncio"))
+        m for m in loaded if m.startswith(("fakebroker.protocol", "fakebroker.broker", "fakebroker.testing", "asyncio"))
     } == set()
 
 
@@ -190,7 +238,8 @@ def test_a_running_broker_needs_only_the_core_dependencies() -> None:
     """Serving loads no library beyond those that the core install names."""
     ours = {"click", "cramjam", "google_crc32c", "sortedcontainers", "fakebroker"}
     loaded = {
-        m.split(".")[0] for m in loaded_by("import fakebroker.cli.main, fakebroker.broker, fakebroker.serve.net.server")
+        m.split(".")[0]
+        for m in loaded_by("import fakebroker.cli.main, fakebroker.testing.broker, fakebroker.serve.net.server")
     }
 
     assert {m for m in loaded - set(sys.stdlib_module_names) if not m.startswith("_")} <= ours
@@ -206,13 +255,13 @@ def test_without_control_nothing_of_it_is_imported() -> None:
         loaded = loaded_by(
             f"import sys, io; out, sys.stdout = sys.stdout, io.StringIO(); {statement}; sys.stdout = out"
         )
-        doors = ("fakebroker.control", "fakebroker.ctl", "pydantic", "starlette", "uvicorn", "prometheus_client")
+        doors = ("fakebroker.cli.http", "fakebroker.cli.ctl", "pydantic", "starlette", "uvicorn", "prometheus_client")
         assert [module for module in loaded if module.startswith(doors)] == []
 
 
 def test_an_api_has_one_name_in_three_places() -> None:
-    """What is answered by broker/apis/<api>.py has its messages in protocol/wire/messages/<api>.py, its tests in
-    test_<api>.py.""" tests = Path(__file__).resolve().parent / "apis"
+    """The handler in apis/<api>.py has its messages in wire/messages/<api>.py and its tests in test_<api>.py."""
+    tests = Path(__file__).resolve().parent / "broker" / "apis"
     places = [
         f for api in MODULES.values() for f in (PACKAGE / f"protocol/wire/messages/{api}.py", tests / f"test_{api}.py")
     ]

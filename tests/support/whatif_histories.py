@@ -3,16 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fakebroker.analysis.history.replay import (
-    Committed,
-    Expired,
-    GroupStored,
-    Input,
-    OffsetDeleted,
-    TransactionEnded,
-    asked_for,
-    replay,
-)
 from fakebroker.analysis.pipeline.oracle.retention_losses import retention_losses
 from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 from fakebroker.protocol.records.consumer_protocol import subscribed_topics
@@ -26,6 +16,16 @@ from fakebroker.protocol.records.offsets_topic import (
     TopicPartition,
 )
 from tests.support.histories import History, LogRecord
+from tests.support.history_replay import (
+    Committed,
+    Expired,
+    GroupStored,
+    Input,
+    OffsetDeleted,
+    TransactionEnded,
+    asked_for,
+    replay,
+)
 
 Row = dict[str, Any]
 NO_TIME = -1

@@ -8,12 +8,12 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
-from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.scenarios.errors import ScenarioError
 from fakebroker.scenarios.language.reading import find_scenarios, read_scenario
 from fakebroker.scenarios.running.run import Task
 from fakebroker.scenarios.script import Scenario
+from fakebroker.testing.releases import check_settings
 
 MOST_RUNS = 100_000_000
 
@@ -103,7 +103,7 @@ def _listed(text: str) -> list[str]:
 
 def _check_setting(name: str, value: str) -> None:
     try:
-        Settings({name: value})
+        check_settings({name: value})
     except FakebrokerError as error:
         raise CampaignError(f"--setting {name}={value}: {error}") from None
 

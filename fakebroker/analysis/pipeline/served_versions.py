@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from fakebroker.broker.engine.dispatch import versions_served
-from fakebroker.broker.release import RELEASES, release
 from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.releases import RELEASES, served_by
 
 
 class ServedVersion(NamedTuple):
@@ -21,6 +20,6 @@ def served_versions() -> list[ServedVersion]:
     return [
         ServedVersion(name, APIS[key].name, key, version)
         for name in RELEASES
-        for key, (lowest, highest) in sorted(versions_served(release(name)).items())
+        for key, (lowest, highest) in sorted(served_by(name).items())
         for version in range(lowest, highest + 1)
     ]

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.analysis.pipeline.expiry_facts import NEWER_RULE, broker_facts
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC
-from fakebroker.broker.release import RELEASES
+from fakebroker.testing.releases import RELEASES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
