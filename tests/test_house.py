@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from fakebroker.broker.apis.handlers import MODULES
 
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
@@ -102,8 +104,10 @@ def functions_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def imported_by(path: Path) -> set[str]:
-    """The modules of ours that a file imports."""
-    return {module for module in imports_of(tree_of(path)) if module.startswith("fakebroker.")}
+    """The modules of the rooms that a file imports; public names such as `fakebroker.FakeBroker` are no room's."""
+    return {
+        module for module in imports_of(tree_of(path)) if module.startswith("fakebroker.") and room_of(module) in ROOMS
+    }
 
 
 def test_rooms_import_one_way() -> None:
@@ -131,6 +135,36 @@ def test_layers_inside_a_room_import_one_way() -> None:
                 wrong[name_of(path)] = found
 
     assert wrong == {}
+
+
+def circles(arrows: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """The pairs of nodes that can be reached from each other."""
+    reached = {node: set(targets) for node, targets in arrows.items()}
+    for middle in arrows:
+        for targets in reached.values():
+            if middle in targets:
+                targets |= reached[middle]
+    return {(a, b) for a in reached for b in reached[a] if a < b and a in reached.get(b, ())}
+
+
+@pytest.mark.parametrize("room", ["broker", "testing"])
+def test_packages_inside_a_room_have_no_circle(room: str) -> None:
+    """The packages and modules of a room import one way, imports for types and inside functions included.
+
+    `testing.snapshot` makes brokers by their public names, as a test does.
+    """
+    arrows: dict[str, set[str]] = {}
+    for path in SOURCES:
+        if room_of(name_of(path)) == room:
+            ours = {layer_of(module) for module in imported_by(path) if room_of(module) == room}
+            arrows.setdefault(layer_of(name_of(path)), set()).update(ours)
+
+    assert circles(arrows) == set()
+
+
+def test_a_circle_is_found() -> None:
+    """Also one that goes by others; what merely stands below is none."""
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {("a", "b"), ("a", "c"), ("b", "c")}
 
 
 def test_the_package_is_its_rooms() -> None:

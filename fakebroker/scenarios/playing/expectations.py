@@ -8,8 +8,8 @@ from fakebroker.scenarios.language.read_expectations import PATTERN_FIELDS
 from fakebroker.scenarios.playing.answer_views import record_view
 from fakebroker.scenarios.playing.matching import is_matcher, mismatches, shown
 from fakebroker.scenarios.playing.value_views import value_view
-from fakebroker.testing.explanations.request_log import line_of
 from fakebroker.testing.handles.expectation import RequestPattern
+from fakebroker.testing.journal.request_log import line_of
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.journal import Exchange

@@ -1,5 +1,6 @@
 """Events in words, for the log of `--verbose` and the story of a failed test."""
 
+import re
 from itertools import islice
 from typing import Any
 
@@ -35,7 +36,6 @@ from fakebroker.broker.engine.journal import (
     TlsFailed,
 )
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
-from fakebroker.testing.journal.schema import kind_name
 
 SHOWN_EXPIRED = 5
 
@@ -145,6 +145,11 @@ def _throttled_text(event: ClientThrottled) -> str:
     measured = f"{event.measured:.6g}{' tokens left' if event.quota == 'controller_mutation_rate' else ''}"
     what = f"{event.quota} of {printable(event.entity)} is {event.limit:.6g}, measured {measured}"
     return f"{who or 'a connection'} throttled for {event.throttle_ms} ms: {what}"
+
+
+def kind_name(source: type[Any]) -> str:
+    """The kind of a class: OffsetCommitted is "offset_committed"."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", source.__name__).lower()
 
 
 def _plain(event: Any) -> str:

@@ -13,8 +13,8 @@ from fakebroker.protocol.arguments import check_text, check_timeout_s, check_who
 from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout, nearest
 from fakebroker.protocol.short_errors import ShortErrors
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.testing.explanations.request_log import line_of
 from fakebroker.testing.handles.handle import WAIT_S
+from fakebroker.testing.journal.request_log import line_of
 
 if TYPE_CHECKING:
     from fakebroker.testing.handles.access import EngineAccess

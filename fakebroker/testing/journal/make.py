@@ -9,9 +9,9 @@ def make_journal(journal_dir: str | os.PathLike[str] | None, verbose: bool) -> J
     """The ring alone, or one that also writes files or logs. Raises InvalidArgument for a directory without use."""
     if journal_dir is None and not verbose:
         return Journal()
-    from fakebroker.testing.explanations.request_log import RequestLog
     from fakebroker.testing.journal.files import JournalFile
     from fakebroker.testing.journal.observed import ObservedJournal, Observer
+    from fakebroker.testing.journal.request_log import RequestLog
 
     observers: list[Observer] = [RequestLog()] if verbose else []
     if journal_dir is not None:

@@ -7,12 +7,12 @@ columns, type hints are their types, the docstring says what happened. Those of 
 Writer, reader, JSON Schema and page come from here. A column has one type and one meaning in all kinds.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from fakebroker.broker.engine.journal import Event, Peer
+from fakebroker.testing.explanations.event_wording import kind_name
 
 SCHEMA_VERSION = 1
 
@@ -201,11 +201,6 @@ SPARK_TYPES = {
     "int": "BIGINT", "float": "DOUBLE", "string": "STRING", "boolean": "BOOLEAN",
     "strings": "ARRAY<STRING>", "ints": "ARRAY<BIGINT>", "json": "STRING",
 }  # fmt: skip
-
-
-def kind_name(source: type[Any]) -> str:
-    """The kind of a class: OffsetCommitted is "offset_committed"."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", source.__name__).lower()
 
 
 def columns_of(source: type[Any]) -> tuple[Column, ...]:

@@ -23,12 +23,11 @@ from fakebroker.testing.snapshot.lost_commits import Commit, without_latest_comm
 from fakebroker.testing.snapshot.state import BrokerState, ClockState, Options, texts
 
 if TYPE_CHECKING:
+    from fakebroker import AsyncFakeBroker, FakeBroker, VirtualBroker
     from fakebroker.broker.core.cluster import Cluster
     from fakebroker.broker.core.coordinator.loading import DecodedBatch
     from fakebroker.broker.engine.clock import BrokerClock
     from fakebroker.serve.net.ports import Ports
-    from fakebroker.testing.broker import AsyncFakeBroker, FakeBroker
-    from fakebroker.testing.virtual_broker import VirtualBroker
 
 
 class Snapshot(ShortErrors):
@@ -113,7 +112,7 @@ class Snapshot(ShortErrors):
 
         Raises InvalidArgument, UnknownThing for a commit that there is not, SettingError, UnknownRelease.
         """
-        from fakebroker.testing.broker import FakeBroker
+        from fakebroker import FakeBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)
         broker = FakeBroker(**fork._arguments(), listen=listen, advertise=advertise)
@@ -133,7 +132,7 @@ class Snapshot(ShortErrors):
         **options: Any,
     ) -> "AsyncFakeBroker":
         """The same as an AsyncFakeBroker; `options` are others of its options."""
-        from fakebroker.testing.broker import AsyncFakeBroker
+        from fakebroker import AsyncFakeBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)
         broker = AsyncFakeBroker(**fork._arguments(), listen=listen, advertise=advertise, **options)
@@ -150,7 +149,7 @@ class Snapshot(ShortErrors):
         lost_commits: Sequence[Commit] = (),
     ) -> "VirtualBroker":
         """The same as a VirtualBroker, which serves at once: time passes when its test lets it."""
-        from fakebroker.testing.virtual_broker import VirtualBroker
+        from fakebroker import VirtualBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)
         broker = VirtualBroker(**fork._arguments())

@@ -27,8 +27,8 @@ from fakebroker.protocol.wire.messages.offset_commit import (
 )
 from fakebroker.protocol.wire.registry import APIS, api
 from fakebroker.testing.explanations.event_wording import event_text
-from fakebroker.testing.explanations.request_log import line_of
 from fakebroker.testing.explanations.wording import STEPS, asked_text, request_text, topics_text
+from fakebroker.testing.journal.request_log import line_of
 from tests.protocol.wire.responses import encode_response
 from tests.support.frames import request
 

@@ -9,6 +9,7 @@ from fakebroker.broker.core import events as core_events
 from fakebroker.broker.engine import journal as engine_journal
 from fakebroker.broker.engine.journal import Event, Recorded
 from fakebroker.protocol.instant import Instant
+from fakebroker.testing.explanations.event_wording import kind_name
 from fakebroker.testing.journal.rows import rows_of
 from fakebroker.testing.journal.schema import (
     COMMON,
@@ -21,7 +22,6 @@ from fakebroker.testing.journal.schema import (
     all_columns,
     columns_of,
     json_schema,
-    kind_name,
     line_class,
     problems,
     spark_ddl,

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.testing.explanations.request_log import RequestLog
+from fakebroker.testing.journal.request_log import RequestLog
 
 
 def test_polls_that_find_nothing_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
