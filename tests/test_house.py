@@ -22,7 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "serve": {"protocol", "broker"},
     "client": {"protocol"},
     "testing": {"protocol", "broker", "serve", "client"},
-    "scenarios": {"protocol", "broker", "serve", "client", "testing"},
+    "scenarios": {"protocol", "broker", "client", "testing"},
     "analysis": {"protocol", "client", "testing", "scenarios"},
     "cli": {"protocol", "broker", "serve", "client", "testing", "scenarios", "analysis"},
 }
@@ -31,6 +31,7 @@ LAYERS: dict[str, dict[str, set[str]]] = {
     "protocol": {
         "errors": set(),
         "json_text": set(),
+        "short_errors": {"errors"},
         "extras": {"errors"},
         "instant": set(),
         "arguments": {"errors"},
@@ -137,6 +138,20 @@ def test_layers_inside_a_room_import_one_way() -> None:
     assert wrong == {}
 
 
+def test_only_testing_puts_brokers_together() -> None:
+    """`scenarios`, `cli` and `analysis` ask `testing` for a broker; they make no engine, cluster or network."""
+    parts = {"Engine", "Cluster", "SimNetwork", "Journal", "Server"}
+    found = {
+        f"{name_of(path)}: {call.func.id}"
+        for path in SOURCES
+        if room_of(name_of(path)) in {"scenarios", "cli", "analysis"}
+        for call in ast.walk(tree_of(path))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in parts
+    }
+
+    assert found == set()
+
+
 def circles(arrows: dict[str, set[str]]) -> set[tuple[str, str]]:
     """The pairs of nodes that can be reached from each other."""
     reached = {node: set(targets) for node, targets in arrows.items()}
@@ -219,7 +234,7 @@ def test_the_bans_see_what_is_banned() -> None:
 
 def test_no_stream_loses_a_cancellation() -> None:
     """Neither asyncio.wait_for nor Starlette's StreamingResponse: each goes on under load when it should end."""
-    for path in (PACKAGE / "broker.py", *(PACKAGE / "control").glob("*.py")):
+    for path in (PACKAGE / "testing" / "broker.py", *(PACKAGE / "cli" / "http").glob("*.py")):
         names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree_of(path))}
         assert not names & {"wait_for", "StreamingResponse"}, path
 

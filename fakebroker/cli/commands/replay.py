@@ -54,10 +54,10 @@ def replay_file(
     from fakebroker.scenarios.dialogue.run import internal
     from fakebroker.scenarios.recording.sim_target import sim_target
 
-    target, engine = sim_target(found, as_release, settings)
+    target, broker = sim_target(found, as_release, settings)
     result = Replay(found, target, tell).play(file)
-    result.notes += [internal(error) for error in engine.errors]
-    result.unexplained += len(engine.errors)
+    result.notes += [internal(error) for error in broker.errors]
+    result.unexplained += len(broker.errors)
     return result
 
 

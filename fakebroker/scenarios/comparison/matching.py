@@ -7,10 +7,10 @@ our ids stands for which recorded one; whatever contradicts what was learned is 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.scenarios.comparison import fields
 from fakebroker.scenarios.comparison.pairs import Pairs
 from fakebroker.scenarios.comparison.places import Places
-from fakebroker.scenarios.comparison.records import ReadRecord, bytes_of, records_of
 
 Json = Any
 

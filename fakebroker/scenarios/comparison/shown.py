@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
+from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.protocol.schema.jsonable import bytes_to_json
 from fakebroker.scenarios.comparison import fields
 from fakebroker.scenarios.comparison.places import Places
-from fakebroker.scenarios.comparison.records import ReadRecord, bytes_of, records_of
 
 Json = Any
 

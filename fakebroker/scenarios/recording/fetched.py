@@ -8,8 +8,8 @@ far waits here for the other.
 from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.scenarios.comparison.matching import Around, Difference, Matching, content_of, short
-from fakebroker.scenarios.comparison.records import ReadRecord, bytes_of, records_of
 from fakebroker.scenarios.recording.survey import Place
 
 Json = Any

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.scenarios.comparison.records import bytes_of
+from fakebroker.protocol.records.record_content import bytes_of
 from fakebroker.scenarios.recording.exchanges import Exchange
 from fakebroker.scenarios.recording.step_fields import assigned, duration_text, written
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from fakebroker.protocol.records.batch import crc32c, split_batches
 from fakebroker.protocol.records.batch_format import CRC_START, MAGIC_POSITION
+from fakebroker.protocol.records.record_content import bytes_of
 from fakebroker.scenarios.comparison.pairs import Pairs
-from fakebroker.scenarios.comparison.records import bytes_of
 
 Json = Any
 _CRC_POSITION = 17

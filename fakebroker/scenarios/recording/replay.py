@@ -15,10 +15,10 @@ from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.records.record_content import ReadRecord
 from fakebroker.protocol.schema.jsonable import from_json, to_json
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.comparison.matching import Around, Difference, Matching
-from fakebroker.scenarios.comparison.records import ReadRecord
 from fakebroker.scenarios.recording.explained import reason_for, reason_for_wait
 from fakebroker.scenarios.recording.fetched import Explained, Streams
 from fakebroker.scenarios.recording.producers import with_our_producers

@@ -9,10 +9,10 @@ from fakebroker.protocol.records.consumer_protocol import (
     decode_assignment,
     decode_subscription,
 )
+from fakebroker.protocol.records.record_content import ReadRecord, bytes_of
 from fakebroker.protocol.schema.jsonable import bytes_to_json
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.schema.types import RECORDS, ArrayOf, FieldSpec, Primitive
-from fakebroker.scenarios.comparison.records import ReadRecord, bytes_of
 
 Json = Any
 Replace = Callable[[str, Json, Json], Json]  # (Kafka's field name, value, the struct around it) -> value to write

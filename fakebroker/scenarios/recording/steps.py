@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.record_content import bytes_of, records_of
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.comparison import fields
-from fakebroker.scenarios.comparison.records import bytes_of, records_of
 from fakebroker.scenarios.recording.exchanges import Exchange
 from fakebroker.scenarios.recording.membership import Members, join_arguments
 from fakebroker.scenarios.recording.step_fields import assigned, error_in, fields_of, record_step, text_of

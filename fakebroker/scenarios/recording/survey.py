@@ -7,19 +7,20 @@ produced record went, or the first high watermark that anybody saw; what was rea
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fakebroker.broker.core.logs.produce_validation import is_transactional
 from fakebroker.broker.release import nearest_release
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import split_batches, with_base_offset
-from fakebroker.scenarios.comparison.records import bytes_of
+from fakebroker.protocol.records.record_content import bytes_of
 from fakebroker.scenarios.recording.outages import Outages
 from fakebroker.scenarios.recording.session import Line, message_in, naming_line, read_session
+from fakebroker.testing.recorded_cluster.state import LogBefore, TopicBefore, TopicPartition
 
 Json = Any
-Place = tuple[str, int]  # topic, partition
+Place = TopicPartition
 
 _EARLIEST, _LATEST = -2, -1
 _TOPIC_CONFIG_SOURCE = 1
@@ -38,50 +39,6 @@ _STARTING = (
     ErrorCode.NOT_COORDINATOR,
 )
 _NOT_THERE_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE)
-
-
-@dataclass
-class LogBefore:
-    """A partition's log: its first and next offset, and batches that no client of the session wrote."""
-
-    start: int | None = None
-    end: int | None = None
-    batches: dict[int, bytes] = field(default_factory=dict)
-    appended: dict[int, None] = field(default_factory=dict)  # base offsets of what the session's clients produced
-
-    def saw_end(self, offset: int) -> None:
-        """A high watermark or end offset was told; the first counts."""
-        if self.end is None and offset >= 0:
-            self.end = offset
-
-    def saw_start(self, offset: int) -> None:
-        """A log start offset was told; the first counts."""
-        if self.start is None and offset >= 0:
-            self.start = offset
-
-    def saw_append(self, base_offset: int) -> None:
-        """A client appended there: the log ended there or before."""
-        if base_offset >= 0:
-            self.end = base_offset if self.end is None else min(self.end, base_offset)
-            self.appended[base_offset] = None
-            self.batches.pop(base_offset, None)
-
-    def saw_records(self, data: bytes) -> None:
-        """Somebody read these batches: they were there before, or others than the session's clients produced them."""
-        for batch in split_batches(data):
-            base_offset = int.from_bytes(batch[:8], "big")
-            if base_offset not in self.appended:
-                self.batches.setdefault(base_offset, batch)
-
-
-@dataclass
-class TopicBefore:
-    """A topic: how many partitions, on which brokers, with which settings."""
-
-    partitions: int
-    replicas: dict[int, list[int]] = field(default_factory=dict)
-    config: dict[str, str] = field(default_factory=dict)
-    topic_id: str | None = None
 
 
 @dataclass(frozen=True)

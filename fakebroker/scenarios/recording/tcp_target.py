@@ -6,6 +6,7 @@ from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.records.record_content import ReadRecord, records_of
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -14,7 +15,6 @@ from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdReq
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from fakebroker.scenarios.comparison.records import ReadRecord, records_of
 from fakebroker.scenarios.recording.before import commit_before
 from fakebroker.scenarios.recording.replay import Target
 from fakebroker.scenarios.recording.survey import Survey

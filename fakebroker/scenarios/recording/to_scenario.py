@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.scenarios.comparison.records import bytes_of, records_of
-from fakebroker.scenarios.recording.beginning import accepted_by, settings_of
+from fakebroker.protocol.records.record_content import bytes_of, records_of
 from fakebroker.scenarios.recording.exchanges import Exchange, Told, exchanges_of
 from fakebroker.scenarios.recording.folding import folded
 from fakebroker.scenarios.recording.membership import Members, members_of
@@ -15,6 +14,7 @@ from fakebroker.scenarios.recording.scenario_text import Made
 from fakebroker.scenarios.recording.step_fields import duration_text, record_step
 from fakebroker.scenarios.recording.steps import Step, StepMaker
 from fakebroker.scenarios.recording.survey import Place, Survey, survey
+from fakebroker.testing.recorded_cluster.first_state import accepted_by, settings_of
 
 Json = Any
 

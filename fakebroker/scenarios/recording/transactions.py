@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakebroker.broker.core.logs.produce_validation import is_transactional
-from fakebroker.scenarios.comparison.records import bytes_of
+from fakebroker.protocol.records.record_content import bytes_of
 
 Json = Any
 ADD_PARTITIONS = (24, 3)  # AddPartitionsToTxn: who serves that version serves transactions

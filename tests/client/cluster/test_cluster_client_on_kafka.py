@@ -8,7 +8,7 @@ from fakebroker.client.cluster.offset_ranges import read_range
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.records.compression import CODEC_NAMES
 from fakebroker.protocol.records.offsets_topic import TopicPartition
-from fakebroker.scenarios.comparison.records import records_of
+from fakebroker.protocol.records.record_content import records_of
 from tests.support.real_kafka import needs_real_kafka, running_kafka
 
 pytestmark = [*needs_real_kafka, pytest.mark.slow]

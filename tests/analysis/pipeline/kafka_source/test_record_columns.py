@@ -18,7 +18,7 @@ from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.message_set import build_message_set
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.scenarios.comparison.records import records_of
+from fakebroker.protocol.records.record_content import records_of
 
 SCHEMA = arrow_schema(record_schema(includes_headers=True), includes_headers=True)
 PARTITION = TopicPartition("orders", 3)

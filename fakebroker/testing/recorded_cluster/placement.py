@@ -3,22 +3,22 @@
 from fakebroker.broker.core import elections
 from fakebroker.broker.core.topics import Partition
 from fakebroker.broker.engine.engine import Engine
-from fakebroker.scenarios.recording.survey import Survey
+from fakebroker.testing.recorded_cluster.state import RecordedState
 
 
 class Placement:
     """Puts the topics of an engine where the recorded ones were, each as soon as it is there."""
 
-    def __init__(self, survey: Survey, engine: Engine) -> None:
-        self._survey = survey
+    def __init__(self, state: RecordedState, engine: Engine) -> None:
+        self._state = state
         self._engine = engine
-        self._waiting = dict(survey.placements) if len(engine.cluster.nodes) > 1 else {}
+        self._waiting = dict(state.placements) if len(engine.cluster.nodes) > 1 else {}
 
     def begin(self) -> None:
         """Put the coordinators of the session's groups, and the topics that are there."""
         cluster = self._engine.cluster
         if len(cluster.nodes) > 1:
-            for group_id, node_id in self._survey.coordinators.items():
+            for group_id, node_id in self._state.coordinators.items():
                 _put(cluster.group_partition(group_id), node_id, None, self._engine)
         self.settle()
 

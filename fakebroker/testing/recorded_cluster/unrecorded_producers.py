@@ -6,24 +6,24 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch import build_batch, parse_header, peek, plain_records, with_base_offset
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.scenarios.comparison.records import records_of
-from fakebroker.scenarios.recording.survey import Place, Survey
+from fakebroker.protocol.records.record_content import records_of
 from fakebroker.serve.sim.network import SimNetwork
+from fakebroker.testing.recorded_cluster.state import RecordedState, TopicPartition
 
 _MAGIC = 2
 
 
-class Others:
+class UnrecordedProducers:
     """Appends to the logs of a broker what others produced meanwhile."""
 
-    def __init__(self, survey: Survey, network: SimNetwork) -> None:
-        self._survey = survey
+    def __init__(self, state: RecordedState, network: SimNetwork) -> None:
+        self._state = state
         self._network = network
 
-    def catch_up(self, place: Place, end: int, *, with_fillers: bool) -> None:
+    def catch_up(self, place: TopicPartition, end: int, *, with_fillers: bool) -> None:
         """Append what others wrote before `end`. What nobody read is filled with other records, if wanted at all."""
         partition = self._network.engine.cluster.topics.partition(*place)
-        before = self._survey.logs.get(place)
+        before = self._state.logs.get(place)
         if partition is None or before is None or partition.log.log_end_offset >= end:
             return
         log = partition.log

@@ -14,34 +14,34 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Listener
 from fakebroker.protocol.records.batch import build_batch, parse_header, peek, plain_records
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.scenarios.comparison.records import records_of
-from fakebroker.scenarios.recording.survey import LogBefore, Survey
+from fakebroker.protocol.records.record_content import records_of
+from fakebroker.testing.recorded_cluster.state import LogBefore, RecordedState
 
 HOST, FIRST_PORT = "127.0.0.1", 9092
 _MAGIC = 2
 
 
-def engine_of(survey: Survey, as_release: str | None = None, settings: Mapping[str, str] | None = None) -> Engine:
+def engine_of(state: RecordedState, as_release: str | None = None, settings: Mapping[str, str] | None = None) -> Engine:
     """An engine with the nodes, topics, logs and settings that a session began with.
 
     `as_release` and `settings` go before what the session shows.
     """
-    found = settings_of(survey)
-    node_ids = tuple(survey.node_ids)
-    racks = [survey.nodes.get(node_id) for node_id in node_ids]
+    found = settings_of(state)
+    node_ids = tuple(state.node_ids)
+    racks = [state.nodes.get(node_id) for node_id in node_ids]
     config = Settings({**found, **(settings or {})}, profile="kafka")
     has_racks = all(rack is not None for rack in racks)
-    cluster = Cluster(config, release(as_release or survey.release), 0, node_ids, racks if has_racks else None)
+    cluster = Cluster(config, release(as_release or state.release), 0, node_ids, racks if has_racks else None)
     listeners = [Listener(node_id, HOST, FIRST_PORT + index) for index, node_id in enumerate(node_ids)]
-    engine = Engine(cluster, listeners, Journal(), Instant(survey.started_wall_ms, 0))
-    _make_topics(survey, engine)
+    engine = Engine(cluster, listeners, Journal(), Instant(state.started_wall_ms, 0))
+    _make_topics(state, engine)
     return engine
 
 
-def settings_of(survey: Survey) -> dict[str, str]:
+def settings_of(state: RecordedState) -> dict[str, str]:
     """The settings of the recorded brokers that there are here, and that differ from Kafka's defaults."""
-    wanted = dict(survey.settings)
-    for partitions in survey.created_later.values():
+    wanted = dict(state.settings)
+    for partitions in state.created_later.values():
         wanted.setdefault("num.partitions", str(partitions))
     usual = Settings(profile="kafka")
     found = {}
@@ -54,9 +54,9 @@ def settings_of(survey: Survey) -> dict[str, str]:
     return found
 
 
-def _make_topics(survey: Survey, engine: Engine) -> None:
+def _make_topics(state: RecordedState, engine: Engine) -> None:
     cluster = engine.cluster
-    for name, topic in survey.topics.items():
+    for name, topic in state.topics.items():
         known = [topic.replicas.get(index) for index in range(topic.partitions)]
         assignments = [each for each in known if each]
         is_whole = len(assignments) == topic.partitions
@@ -65,7 +65,7 @@ def _make_topics(survey: Survey, engine: Engine) -> None:
             name, None if is_whole else topic.partitions, None, config, assignments if is_whole else None
         )
         for partition in made.partitions:
-            before = survey.logs.get((name, partition.index))
+            before = state.logs.get((name, partition.index))
             if before is not None and (before.end or before.start):
                 segment, start, end = _segment_of(before, engine.now.wall_ms)
                 log = partition.log
