@@ -1,12 +1,20 @@
-"""Facts about the Kafka releases that a broker can emulate, for tools that judge or plan runs of brokers."""
+"""Facts about the Kafka releases that a broker can emulate and their settings, for what plans, judges or reads runs."""
 
 from collections.abc import Mapping
 
-from fakebroker.broker.engine.dispatch import versions_served
-from fakebroker.broker.release import RELEASES, release
-from fakebroker.broker.settings import Settings
+from fakebroker.broker.release import RELEASES, UnknownRelease, nearest_release, release
+from fakebroker.broker.settings import PROFILES, Settings
 
-__all__ = ["RELEASES", "check_settings", "served_by"]
+__all__ = [
+    "PROFILES",
+    "RELEASES",
+    "Settings",
+    "UnknownRelease",
+    "check_settings",
+    "nearest_release",
+    "release",
+    "served_by",
+]
 
 
 def served_by(name: str) -> Mapping[int, tuple[int, int]]:
@@ -14,6 +22,8 @@ def served_by(name: str) -> Mapping[int, tuple[int, int]]:
 
     Raises UnknownThing for a release that no broker emulates.
     """
+    from fakebroker.broker.engine.dispatch import versions_served
+
     return versions_served(release(name))
 
 

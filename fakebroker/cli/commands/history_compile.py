@@ -103,7 +103,7 @@ def _bounds(around: str, window: str) -> tuple[int, int]:
 
 def _setting(text: str) -> tuple[str, str]:
     """A broker setting. Raises BadParameter for one that there is not, or that does not take the value."""
-    from fakebroker.broker.settings import Settings
+    from fakebroker.testing.releases import Settings
 
     name, equals, value = text.partition("=")
     if not equals:

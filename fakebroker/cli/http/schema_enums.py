@@ -8,10 +8,9 @@ from functools import cache
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.transactions.states import TransactionState
 from fakebroker.broker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED
-from fakebroker.broker.release import RELEASES
-from fakebroker.broker.settings import PROFILES
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.handles.group_wait import STATE_NAMES
+from fakebroker.testing.releases import PROFILES, RELEASES
 
 _GROUP_STATES = tuple(map(str, STATE_NAMES))
 _TRANSACTION_STATES = tuple(state.kafka_name for state in TransactionState)

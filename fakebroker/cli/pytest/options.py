@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker.release import UnknownRelease, release
-from fakebroker.broker.settings import PROFILES
 from fakebroker.protocol.arguments import check_options, check_users
 from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.testing.releases import PROFILES, UnknownRelease, release
 
 MARKER = "fakebroker"
 

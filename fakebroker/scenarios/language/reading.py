@@ -11,7 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fakebroker.broker.release import release as release_of
 from fakebroker.client.login import Credentials
 from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, KafkaError, nearest
 from fakebroker.protocol.wire.registry import APIS
@@ -32,6 +31,7 @@ from fakebroker.scenarios.language.parameters import NAME, Filling, node_of
 from fakebroker.scenarios.language.read_steps import StepReader
 from fakebroker.scenarios.language.yaml_file import MOST_BYTES, Items, Node, Scalar, Table, parse_yaml
 from fakebroker.scenarios.script import Actor, Json, Place, Scenario, Step
+from fakebroker.testing.releases import release as release_of
 
 COMMON = "common"  # folders of files that are only included
 MOST_INCLUDES = 200

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from fakebroker.broker.settings import Settings
 from fakebroker.broker.settings.settings import find_topic
 from fakebroker.broker.settings.table import TOPIC, TOPIC_BEFORE_4
 from fakebroker.protocol.errors import SettingError
 from fakebroker.scenarios.language.kinds import SCALAR, Reading, TableOf, Wrong
 from fakebroker.scenarios.language.yaml_file import Node, Table
+from fakebroker.testing.releases import Settings
 
 
 class SettingTable(TableOf):

@@ -12,7 +12,6 @@ from enum import Enum
 from pathlib import Path
 from time import perf_counter
 
-from fakebroker.broker.release import release
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.scenarios.on_kafka.fresh_names import with_fresh_names, without_suffix
@@ -24,6 +23,7 @@ from fakebroker.scenarios.playing.player import Played, Player
 from fakebroker.scenarios.playing.worlds import VirtualWorld
 from fakebroker.scenarios.running.transcript import transcript_of
 from fakebroker.scenarios.script import ClientStep, Scenario, steps_in
+from fakebroker.testing.releases import release
 
 log = logging.getLogger(__name__)
 JOBS = 8  # plays wait most of their time

@@ -4,8 +4,6 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.broker.release import RELEASES, release
-from fakebroker.broker.settings import Settings
 from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.scripted.tcp_driver import TcpDriver
@@ -15,6 +13,7 @@ from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.on_kafka.kafka_powers import KafkaPowers
 from fakebroker.scenarios.on_kafka.kafka_steps import LONGEST_PASS_MS, Versions, why_not
 from fakebroker.scenarios.script import ClientStep, Scenario, Step, steps_in
+from fakebroker.testing.releases import RELEASES, Settings, release
 
 if TYPE_CHECKING:
     from fakebroker.testing.handles.powers import Powers

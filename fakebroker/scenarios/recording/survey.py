@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fakebroker.broker.core.logs.produce_validation import is_transactional
-from fakebroker.broker.release import nearest_release
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import split_batches, with_base_offset
 from fakebroker.protocol.records.record_content import bytes_of
 from fakebroker.scenarios.recording.outages import Outages
 from fakebroker.scenarios.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.testing.recorded_cluster.state import LogBefore, TopicBefore, TopicPartition
+from fakebroker.testing.releases import nearest_release
 
 Json = Any
 Place = TopicPartition

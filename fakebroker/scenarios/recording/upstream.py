@@ -11,7 +11,6 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from fakebroker.broker.release import nearest_release
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.protocol.errors import FakebrokerError, Unavailable, WireError
 from fakebroker.protocol.listeners import Address
@@ -25,6 +24,7 @@ from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.recording.addresses import API_VERSIONS, METADATA, brokers_in, text_of
 from fakebroker.scenarios.recording.lines import Content
+from fakebroker.testing.releases import nearest_release
 
 TIMEOUT_S = 10.0
 _CLIENT_ID = "fakebroker-record"

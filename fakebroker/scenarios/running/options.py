@@ -6,9 +6,8 @@ A scenario says how its broker is made. Who makes one for it may say more, but n
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.broker.release import release
-from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.testing.releases import Settings, release
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
