@@ -34,11 +34,7 @@ from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.records.record_content import records_of
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
-<<<<<<< HEAD
-from fakebroker.scenarios.comparison.records import records_of
 from fakebroker.types import ReleaseName
-=======
->>>>>>> 2436ee64 (testing: a broker that begins as a recorded cluster did)
 
 FIRST = TopicPartition("orders", 0)
 
