@@ -20,7 +20,7 @@ from bench.transactions import confluent_transactions, transactions
 JARS = Path(__file__).resolve().parents[1] / ".java" / "lib"
 VALUE = b"v" * 1024
 LEAST_ROUNDS = 3
-MOST_ROUNDS = 15
+MAX_ROUNDS = 15
 LONG_S = 10.0  # rounds of all brokers together; after these there are no more than LEAST_ROUNDS
 
 
@@ -178,7 +178,7 @@ def _row(addresses: dict[str, str], name: str, unit: str, measure: Callable[[str
     for address in able.values():
         measure(address)
     began, names = time.perf_counter(), list(able)
-    for number in range(MOST_ROUNDS):
+    for number in range(MAX_ROUNDS):
         if number >= LEAST_ROUNDS and time.perf_counter() - began > LONG_S:
             break
         for to in names[number % len(names) :] + names[: number % len(names)]:

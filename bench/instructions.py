@@ -25,7 +25,7 @@ from bench.counted_loop import CLIENTS_ALONE, HEARTBEAT_LOOP
 from bench.pythons import ROOT, SYSTEM_PYTHON, fast_python, library_path
 
 TABLE = ROOT / "bench" / "instructions.json"
-MOST_GROWTH = 0.03
+MAX_GROWTH = 0.03
 
 # glibc copies long blocks with one instruction, `rep movsb`, of which valgrind counts each byte as one.
 NO_REP_MOVSB = "glibc.cpu.x86_rep_movsb_threshold=1000000000:glibc.cpu.x86_rep_stosb_threshold=1000000000"
@@ -78,11 +78,11 @@ def judged(counts: Mapping[str, int], table: Mapping[str, int]) -> Iterator[tupl
             continue
         growth = (counted - known) / known
         remark = f"{growth:+7.1%}" if abs(growth) >= 0.0005 else "      ="
-        if growth > MOST_GROWTH:
-            remark += f"  MORE THAN {MOST_GROWTH:.0%}"
-        elif growth < -MOST_GROWTH:
+        if growth > MAX_GROWTH:
+            remark += f"  MORE THAN {MAX_GROWTH:.0%}"
+        elif growth < -MAX_GROWTH:
             remark += "  less: put it into the table, ARGS=--write"
-        yield f"{name:55} {counted:>11,}  of {known:>11,} {remark}", growth <= MOST_GROWTH
+        yield f"{name:55} {counted:>11,}  of {known:>11,} {remark}", growth <= MAX_GROWTH
 
 
 def main() -> None:

@@ -298,7 +298,7 @@ def test_without_control_nothing_of_it_is_imported() -> None:
     """A broker that is not controlled by HTTP does not load the door, nor the libraries that it needs."""
     serve = "from fakebroker.cli.main import main; main(['serve', '--help'], standalone_mode=False)"
     for statement in (
-        "import fakebroker.testing.broker, fakebroker.testing.handles.powers, fakebroker.serve.net.server",
+        "import fakebroker.testing.broker, fakebroker.testing.handles.broker_control, fakebroker.serve.net.server",
         serve,
     ):
         loaded = loaded_by(

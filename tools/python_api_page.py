@@ -26,7 +26,11 @@ PARTS = (
         "`with FakeBroker() as broker:`, or the pytest fixture `fakebroker`",
         ("_Broker", "testing/broker_base.py:BrokerBase"),
     ),
-    Part("testing/handles/powers.py", "Powers", "what all brokers have: `broker.clock`, `broker.topic(...)` and so on"),
+    Part(
+        "testing/handles/broker_control.py",
+        "BrokerControl",
+        "what all brokers have: `broker.clock`, `broker.topic(...)` and so on",
+    ),
     Part(
         "testing/broker.py",
         "AsyncFakeBroker",

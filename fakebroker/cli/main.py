@@ -10,7 +10,7 @@ from fakebroker.cli.exit_status import CommandError, errors_end_the_command
 from fakebroker.cli.lazy_commands import LazyCommands
 
 if TYPE_CHECKING:
-    from fakebroker.cli.http.door import Door
+    from fakebroker.cli.http.control_port import ControlPort
     from fakebroker.cli.ready_file import ReadyFile
     from fakebroker.scenarios.running.serving import ServedScenario
     from fakebroker.serve.net.ports import Ports
@@ -232,11 +232,11 @@ def _take_ready_file(path: str) -> "ReadyFile":
         raise CommandError(f"--ready-file: cannot write {path}: {error.strerror or error}") from None
 
 
-def _take_door(address: str, token: str | None, has_host_access: bool) -> "Door":
+def _take_door(address: str, token: str | None, has_host_access: bool) -> "ControlPort":
     """Bind the port of the HTTP door."""
-    from fakebroker.cli.http.door import Door
+    from fakebroker.cli.http.control_port import ControlPort
 
-    return Door(address, token, has_host_access=has_host_access)
+    return ControlPort(address, token, has_host_access=has_host_access)
 
 
 def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
@@ -252,7 +252,7 @@ def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: t
 def _serve(
     ports: "Ports",
     snapshot: "Snapshot | None",
-    door: "Door | None",
+    door: "ControlPort | None",
     scenario: "ServedScenario | None",
     ready: "ReadyFile | None",
     topics: tuple[str, ...],
@@ -298,7 +298,7 @@ def tune_garbage_collector() -> None:
 
 
 async def _run_until_signal(
-    broker: "AsyncFakeBroker", door: "Door | None", scenario: "ServedScenario | None", ready: "ReadyFile | None"
+    broker: "AsyncFakeBroker", door: "ControlPort | None", scenario: "ServedScenario | None", ready: "ReadyFile | None"
 ) -> int:
     """Serve until a signal or the end of the scenario; the exit status."""
     import asyncio

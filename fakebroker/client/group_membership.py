@@ -13,7 +13,7 @@ from fakebroker.client.requesting import Flow
 from fakebroker.client.topic_ids import TopicIds
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 
-MOST_ID_CHARACTERS = 36
+MAX_ID_CHARACTERS = 36
 JOINING, LEAVING, LEAVING_FOR_A_WHILE = 0, -1, -2  # epochs with a meaning of their own
 
 
@@ -58,7 +58,7 @@ class GroupMembershipSteps(TopicIds):
         """
         client_id = self.connection.client_id or "client"
         member_id = f"{client_id}-member-{self.number + 1}"
-        if len(member_id) <= MOST_ID_CHARACTERS:
+        if len(member_id) <= MAX_ID_CHARACTERS:
             return member_id
         return f"{sha256(client_id.encode()).hexdigest()[:16]}-member-{self.number + 1}"
 

@@ -21,7 +21,7 @@ Text = bytes | str | None
 
 # What ListOffsets has instead of a time (KIP-79, KIP-734).
 SPECIAL_TIMES = {"latest": -1, "earliest": -2, "max_timestamp": -3}
-MOST_SEQUENCE = 2**31 - 1
+MAX_SEQUENCE = 2**31 - 1
 # The newest versions of transaction protocol 1; later ones are protocol 2 (KIP-890, TX-10).
 NEWEST_OF_PROTOCOL_1 = {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "InitProducerId": 4}
 
@@ -187,7 +187,7 @@ class RecordSteps(Requesting):
         if base_sequence is not None:
             return base_sequence
         sequence = self._sequences.get(partition, 0)
-        self._sequences[partition] = (sequence + count) & MOST_SEQUENCE
+        self._sequences[partition] = (sequence + count) & MAX_SEQUENCE
         return sequence
 
     def _produce_unanswered(self, request: ProduceRequest) -> Flow[None]:

@@ -22,7 +22,7 @@ from fakebroker.protocol.arguments import check_partitions
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, error_name
 
 KIND = "share"
-FIRST_EPOCH, FINAL_EPOCH, MOST_EPOCH = 0, -1, 2**31 - 1
+FIRST_EPOCH, FINAL_EPOCH, MAX_EPOCH = 0, -1, 2**31 - 1
 
 AcquireMode = Literal["batch_optimized", "record_limit"]
 _MODES: Mapping[str, int] = {"batch_optimized": 0, "record_limit": 1}
@@ -40,7 +40,7 @@ class _Session(NamedTuple):
 
     def after(self, epoch: int, partitions: Sequence[Partition]) -> "_Session":
         """The session after a request with this epoch, which has left it with these partitions."""
-        following = 1 if epoch == MOST_EPOCH else epoch + 1
+        following = 1 if epoch == MAX_EPOCH else epoch + 1
         return self._replace(epoch=following, partitions=tuple(partitions))
 
 

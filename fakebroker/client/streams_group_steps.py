@@ -12,7 +12,7 @@ from fakebroker.client.requesting import Flow
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument
 
 KIND = "streams"
-MOST_PORT = 65_535
+MAX_PORT = 65_535
 
 Tasks = Mapping[str, Sequence[int]]
 
@@ -133,7 +133,7 @@ def _take_tasks(membership: GroupMembership, answer: Any) -> None:
 
 def _endpoint(text: str) -> dict[str, Any]:
     host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > MOST_PORT:
+    if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
         raise InvalidArgument("endpoint", text, f"endpoint={text!r} is no HOST:PORT")
     return {"host": host, "port": int(port)}
 

@@ -10,12 +10,12 @@ DURATION: Final = rf"\s*{_AMOUNT}(\s*{_AMOUNT})*\s*"
 """A duration as a regular expression, of Python and of JSON Schema."""
 _WHOLE_DURATION = re.compile(DURATION)
 _LONGEST_MS: Final = 10**15  # what a clock of the year 9999 has room for, and more
-_MOST_CHARACTERS: Final = 60
+_MAX_CHARACTERS: Final = 60
 
 
 def duration_ms(text: str) -> int:
     """Milliseconds of "250ms", "10s", "1h 10m", "3d". Raises ValueError, whose text goes on after the duration."""
-    if not _WHOLE_DURATION.fullmatch(text) or len(text) > _MOST_CHARACTERS:
+    if not _WHOLE_DURATION.fullmatch(text) or len(text) > _MAX_CHARACTERS:
         raise ValueError("is no duration: 250ms, 10s, 1h 10m, 3d")
     amounts = [(found[0].removesuffix(found[2]), found[2]) for found in _AMOUNTS.finditer(text)]
     total = round(sum(float(number) * UNITS_MS[unit] for number, unit in amounts))

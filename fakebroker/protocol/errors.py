@@ -205,7 +205,7 @@ _RETRIABLE = frozenset(
 )
 
 
-MOST_NAME_CHARS = 200  # of a client's name in a text
+MAX_NAME_CHARS = 200  # of a client's name in a text
 
 
 def error_name(code: int) -> str:
@@ -215,11 +215,11 @@ def error_name(code: int) -> str:
 
 def shown(name: str) -> str:
     """A name as texts quote it; the beginning of a long one, so that the text can always be written."""
-    return repr(name) if len(name) <= MOST_NAME_CHARS else f"{name[:MOST_NAME_CHARS]!r}..."
+    return repr(name) if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]!r}..."
 
 
 ABOUT_AS_LIKE = 0.25  # of the measure of difflib, by which 1.0 is the same text
-MOST_LISTED, FIRST_LISTED = 12, 5  # names in a message: all of so many, else the first
+MAX_LISTED, FIRST_LISTED = 12, 5  # names in a message: all of so many, else the first
 WHERE_APIS, WHERE_ERRORS = "`fakebroker ctl names` lists them", "fakebroker.ErrorCode has them"
 
 
@@ -240,7 +240,7 @@ def nearest(name: object, names: Iterable[str], where: str = "") -> str:
         return f"did you mean {' or '.join(by_folded[one] for one in close)}?"
     if not names:
         return "there are none"
-    if len(names) <= MOST_LISTED:
+    if len(names) <= MAX_LISTED:
         return f"there are {', '.join(names)}"
     return f"there are {len(names)}: {', '.join(names[:FIRST_LISTED])}, ...{f' ({where})' if where else ''}"
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.scenarios.script import Place
+from fakebroker.scenarios.script import SourceLine
 
-MOST_PROBLEMS = 20  # told of one file
+MAX_PROBLEMS = 20  # told of one file
 
 
 class Problem(NamedTuple):
     """One thing that is wrong: where, at which key ("" for the file itself), and what."""
 
-    place: Place
+    place: SourceLine
     key: str
     message: str
 
@@ -29,7 +29,7 @@ class ScenarioError(FakebrokerError):
 
 
 class Problems:
-    """Collects problems, the first MOST_PROBLEMS of them, each once."""
+    """Collects problems, the first MAX_PROBLEMS of them, each once."""
 
     def __init__(self) -> None:
         self._found: dict[Problem, None] = {}
@@ -37,9 +37,9 @@ class Problems:
     @property
     def is_full(self) -> bool:
         """Whether nothing more is kept."""
-        return len(self._found) >= MOST_PROBLEMS
+        return len(self._found) >= MAX_PROBLEMS
 
-    def add(self, place: Place, key: str, message: str) -> None:
+    def add(self, place: SourceLine, key: str, message: str) -> None:
         """Keep a problem."""
         if not self.is_full:
             self._found.setdefault(Problem(place, key, message))

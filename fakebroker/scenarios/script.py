@@ -14,7 +14,7 @@ Json = Any  # what YAML and JSON give: None, bool, int, float, str, list, dict
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLine:
     """Where something stands: the file as it was named, and the line, counted from 1."""
 
     file: str
@@ -32,7 +32,7 @@ class Actor:
     client_id: str
     versions: Mapping[str, int]
     node: int | None
-    place: Place
+    place: SourceLine
     credentials: Credentials | None = None
 
 
@@ -40,7 +40,7 @@ class Actor:
 class Step:
     """One entry of the timeline. `text` is how a transcript shows it, in one line; `note` is the author's remark."""
 
-    place: Place
+    place: SourceLine
     text: str
     note: str = field(default="", kw_only=True)
 

@@ -11,7 +11,7 @@ from fakebroker.serve.net.ports import EVERY_ADDRESS, is_dual_stack
 
 LOOPBACK = "127.0.0.1"
 DEFAULT = f"{LOOPBACK}:0"
-MOST_NODES = 1000
+MAX_NODES = 1000
 FIRST_NODE_ID = 1  # unless `node_id` says another
 HIGHEST_FIRST_ID = 2**30  # others follow, and ids have 31 bits
 _EVERYWHERE = ("", "0.0.0.0")
@@ -112,8 +112,8 @@ def checked_nodes(
     nodes: int, racks: Sequence[str | None] | None, first_id: int = FIRST_NODE_ID
 ) -> tuple[tuple[int, ...], Sequence[str | None] | None]:
     """The ids of so many nodes, from `first_id` on, and the rack of each. Raises InvalidArgument."""
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MOST_NODES:
-        raise InvalidArgument("nodes", nodes, f"nodes is {nodes!r}; it is a number of brokers, 1 to {MOST_NODES}")
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
+        raise InvalidArgument("nodes", nodes, f"nodes is {nodes!r}; it is a number of brokers, 1 to {MAX_NODES}")
     if racks is not None and (isinstance(racks, str) or len(racks) != nodes):
         raise InvalidArgument("racks", racks, f"racks is {racks!r}; it has the rack of each node, {nodes} in all")
     for rack in racks or ():

@@ -21,7 +21,7 @@ from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Listener
 from fakebroker.serve.listener_options import FIRST_NODE_ID, bootstrap, checked_nodes, use_settings
-from fakebroker.testing.handles.powers import Powers
+from fakebroker.testing.handles.broker_control import BrokerControl
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.security.acls import Acl
@@ -45,7 +45,7 @@ def noted_on(error: BaseException | None) -> Iterator[None]:
         error.add_note(f"the broker also had an internal error: {internal!r}")
 
 
-class BrokerBase(Powers):
+class BrokerBase(BrokerControl):
     """A broker on an `EngineServer`. A subclass says how `call` and `wait` reach the engine; to make one, it hands over
     the options, which are checked (SettingError, UnknownRelease, InvalidArgument for bad nodes, racks and seed), makes
     its server, and hands over that (`_serve_by`).

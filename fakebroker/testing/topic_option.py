@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument
 
 if TYPE_CHECKING:
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 FORM = "NAME[:PARTITIONS[:SETTING=VALUE,...]]"
 
@@ -47,7 +47,7 @@ def parse_topic(text: str) -> TopicOption:
     return TopicOption(name, int(partitions), config)
 
 
-def create_topic(broker: "Powers", text: str) -> None:
+def create_topic(broker: "BrokerControl", text: str) -> None:
     """Create the topic that an option names. Raises InvalidArgument, which repeats the option's text."""
     topic = parse_topic(text)
     try:

@@ -13,11 +13,11 @@ import fakebroker
 from fakebroker import AsyncFakeBroker, FakeBroker, VirtualBroker, types
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.short_errors import ShortErrors
+from fakebroker.testing.handles.broker_control import BrokerControl
 from fakebroker.testing.handles.handle import Handle
-from fakebroker.testing.handles.powers import Powers
 
 PACKAGE = str(Path(fakebroker.__file__).parent)
-MOST_FRAMES = 3
+MAX_FRAMES = 3
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_wrong_calls_end_in_the_users_line(broker: VirtualBroker) -> None:
 
     assert len(errors) > 40
     for error in errors:
-        assert len(frames_of_ours(error)) <= MOST_FRAMES, "".join(traceback.format_exception(error))
+        assert len(frames_of_ours(error)) <= MAX_FRAMES, "".join(traceback.format_exception(error))
         assert error.__suppress_context__
 
 
@@ -167,5 +167,5 @@ def test_a_scenario_file_that_is_missing_or_wrong(tmp_path: Path) -> None:
 
 def test_all_brokers_are_covered() -> None:
     """A new kind of broker or handle inherits it."""
-    assert issubclass(Powers, ShortErrors)
+    assert issubclass(BrokerControl, ShortErrors)
     assert issubclass(Handle, ShortErrors)

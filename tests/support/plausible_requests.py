@@ -21,7 +21,7 @@ Fields = dict[str, Any]
 NOW_MS = 1_700_000_000_000
 MEMBERS = tuple(f"c5f6a5a0-0000-4000-8000-{number:012}" for number in range(4))
 TRANSACTIONAL = "tx"
-MOST_MS = 60_000
+MAX_MS = 60_000
 
 
 class Memory:
@@ -94,7 +94,7 @@ def _consumer(memory: Memory) -> Fields:
     fields: Fields = {"group_id": "consumer", "member_id": member, "member_epoch": epoch}
     if epoch <= 0:
         return fields | {
-            "rebalance_timeout_ms": MOST_MS,
+            "rebalance_timeout_ms": MAX_MS,
             "subscribed_topic_names": memory.random.choice((["t"], ["t", "u"], ["made"])),
             "topic_partitions": [],
         }
@@ -123,7 +123,7 @@ def _streams(memory: Memory) -> Fields:
     if epoch == 0:
         part = streams.Subtopology(subtopology_id="0", source_topics=["t"], state_changelog_topics=[])
         fields |= {"topology": streams.Topology(epoch=1, subtopologies=[part]), "process_id": member, "client_tags": []}
-        fields |= {"rebalance_timeout_ms": MOST_MS}
+        fields |= {"rebalance_timeout_ms": MAX_MS}
         tasks = []
     owned = [streams.TaskIds(subtopology_id=each.subtopology_id, partitions=list(each.partitions)) for each in tasks]
     return fields | {"active_tasks": owned, "standby_tasks": [], "warmup_tasks": []}

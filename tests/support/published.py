@@ -9,7 +9,7 @@ from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.analysis.pipeline.rows import Row, read_rows
 from fakebroker.analysis.pipeline.tables import table
 
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 
 
 def differences(one: Published, other: Published) -> list[str]:
@@ -29,8 +29,8 @@ def row_differences(one: Iterable[Row], other: Iterable[Row]) -> list[str]:
     """Rows that one has and the other has not, at most so many; their order does not matter."""
     first, second = Counter(map(_comparable, one)), Counter(map(_comparable, other))
     only_first, only_second = first - second, second - first
-    shown = [f"- {dict(row)}" for row in sorted(only_first, key=repr)[:MOST_SHOWN]]
-    return shown + [f"+ {dict(row)}" for row in sorted(only_second, key=repr)[:MOST_SHOWN]]
+    shown = [f"- {dict(row)}" for row in sorted(only_first, key=repr)[:MAX_SHOWN]]
+    return shown + [f"+ {dict(row)}" for row in sorted(only_second, key=repr)[:MAX_SHOWN]]
 
 
 def _comparable(row: Row) -> tuple[tuple[str, Any], ...]:

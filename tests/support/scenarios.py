@@ -12,11 +12,11 @@ from fakebroker.scenarios.script import (
     ClientStep,
     Expect,
     Pass,
-    Place,
     PowerStep,
     Repeat,
     Scenario,
     Silent,
+    SourceLine,
     Step,
 )
 
@@ -31,7 +31,7 @@ class Steps:
 
     def _where(self, text: str) -> dict[str, Any]:
         self._line += 1
-        return {"place": Place(FILE, self._line), "text": text}
+        return {"place": SourceLine(FILE, self._line), "text": text}
 
     def do(
         self,
@@ -112,7 +112,13 @@ def scenario(timeline: Sequence[Step], **changes: Any) -> Scenario:
 
 def actor(name: str, **changes: Any) -> Actor:
     """An actor whose client id is its name."""
-    fields: dict[str, Any] = {"name": name, "client_id": name, "versions": {}, "node": None, "place": Place(FILE, 0)}
+    fields: dict[str, Any] = {
+        "name": name,
+        "client_id": name,
+        "versions": {},
+        "node": None,
+        "place": SourceLine(FILE, 0),
+    }
     return Actor(**{**fields, **changes})
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TASKS_A_CORE: Final = 4
-MOST_RUNS_A_TASK: Final = 1000  # what is lost with an executor, and the steps in which progress is seen
+MAX_RUNS_A_TASK: Final = 1000  # what is lost with an executor, and the steps in which progress is seen
 RUNS_A_BATCH: Final = 50
 _LOOK_EVERY_S: Final = 0.5
 _BATCH_SETTING: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -34,7 +34,7 @@ def runs_on_spark(
 ) -> "DataFrame":
     """A DataFrame of `campaign_runs`; what is made of it plays them."""
     runs = len(campaign)
-    tasks = max(TASKS_A_CORE * session.sparkContext.defaultParallelism, -(-runs // MOST_RUNS_A_TASK))
+    tasks = max(TASKS_A_CORE * session.sparkContext.defaultParallelism, -(-runs // MAX_RUNS_A_TASK))
     pickled = campaign.pickled()
 
     def play_all(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":

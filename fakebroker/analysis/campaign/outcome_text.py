@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 Row = dict[str, Any]
 
-MOST_SHOWN: Final = 20  # failures, and combinations of settings
+MAX_SHOWN: Final = 20  # failures, and combinations of settings
 
 
 class Count(NamedTuple):
@@ -26,9 +26,9 @@ def outcome_text(counts: Sequence[Count], failures: Sequence[Row]) -> str:
     `failures` are rows of `campaign_failures`.
     """
     shown = sorted(failures, key=lambda each: each["rank"])
-    parts = [_failure_text(each) for each in shown[:MOST_SHOWN]]
-    if len(shown) > MOST_SHOWN:
-        parts.append(f"... and {len(shown) - MOST_SHOWN} more ways to fail, in the table campaign_failures")
+    parts = [_failure_text(each) for each in shown[:MAX_SHOWN]]
+    if len(shown) > MAX_SHOWN:
+        parts.append(f"... and {len(shown) - MAX_SHOWN} more ways to fail, in the table campaign_failures")
     if shown and len({each.settings for each in counts}) > 1:
         parts.append(_by_settings(counts))
     return "\n\n".join([*parts, _sum_text(counts, len(shown))])
@@ -55,10 +55,10 @@ def _by_settings(counts: Sequence[Count]) -> str:
     ranked = sorted(runs, key=lambda settings: (-bad[settings] / runs[settings], settings))
     lines = [
         f"   {bad[each]:,} of {runs[each]:,} runs failed with {', '.join(_settings(each)) or 'no settings'}"
-        for each in ranked[:MOST_SHOWN]
+        for each in ranked[:MAX_SHOWN]
     ]
-    if len(ranked) > MOST_SHOWN:
-        lines.append(f"   ... and {len(ranked) - MOST_SHOWN} more combinations of settings")
+    if len(ranked) > MAX_SHOWN:
+        lines.append(f"   ... and {len(ranked) - MAX_SHOWN} more combinations of settings")
     return "\n".join(lines)
 
 

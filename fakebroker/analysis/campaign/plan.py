@@ -15,7 +15,7 @@ from fakebroker.scenarios.running.run import Task
 from fakebroker.scenarios.script import Scenario
 from fakebroker.testing.releases import check_settings
 
-MOST_RUNS = 100_000_000
+MAX_RUNS = 100_000_000
 
 Config = Mapping[str, str]
 
@@ -70,8 +70,8 @@ def read_campaign(paths: Sequence[str], settings: Sequence[str], seeds: range) -
     configs = configs_of(settings)
     found = _read(_files(paths))
     campaign = Campaign(found, configs, seeds)
-    if len(campaign) > MOST_RUNS:
-        raise CampaignError(f"{len(campaign):,} runs are more than {MOST_RUNS:,}")
+    if len(campaign) > MAX_RUNS:
+        raise CampaignError(f"{len(campaign):,} runs are more than {MAX_RUNS:,}")
     return campaign
 
 

@@ -32,7 +32,7 @@ CONTENT: Final = (
 """The columns of `decoded` that say what stands in a record. Two rows of one record have them alike; what only some
 readers know (the producer, whether it was in a transaction, the timestamp) may be missing in one of them."""
 
-Place = tuple[str, int, int]
+RecordPosition = tuple[str, int, int]
 
 
 def distinct_rows(rows: Iterable[Row]) -> tuple[list[Row], list[Reject]]:
@@ -41,7 +41,7 @@ def distinct_rows(rows: Iterable[Row]) -> tuple[list[Row], list[Reject]]:
     Rejects among `rows` are left out. Of several rows of one record the one that knows most stays: first a row of a
     transaction, then one with a timestamp, then the first by file and position.
     """
-    found: dict[Place, Row | list[Row]] = {}
+    found: dict[RecordPosition, Row | list[Row]] = {}
     for row in rows:
         if row["what"] == "reject":
             continue

@@ -60,11 +60,11 @@ class Reject(NamedTuple):
     sample: str | None
 
 
-MOST_SAMPLE_BYTES = 48
+MAX_SAMPLE_BYTES = 48
 
 
 def sample_of(data: bytes | str) -> str:
     """The beginning of what stood there: text as it is, bytes as hex."""
     if isinstance(data, str):
-        return data[: 2 * MOST_SAMPLE_BYTES]
-    return data[:MOST_SAMPLE_BYTES].hex()
+        return data[: 2 * MAX_SAMPLE_BYTES]
+    return data[:MAX_SAMPLE_BYTES].hex()

@@ -30,7 +30,7 @@ TOPIC: Final = "__consumer_offsets"
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 _INT64: Final = 2**63
 _INT32: Final = 2**31
-_MOST_DIGITS: Final = 20  # as in the names of segments; more are no offset
+_MAX_DIGITS: Final = 20  # as in the names of segments; more are no offset
 
 
 class BadRow(FakebrokerError):
@@ -125,7 +125,7 @@ def _check_topic(topic: Any) -> None:
 
 
 def _number(value: Any, what: str, limit: int) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < limit:
         raise BadRow(f"the {what} is {str(value)[:100]!r}, not a number from 0 on")

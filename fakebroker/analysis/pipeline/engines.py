@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Frame = Any
-MOST_SHOWN: Final = 5  # rows of a check that fails
+MAX_SHOWN: Final = 5  # rows of a check that fails
 
 
 class Engine(Protocol):
@@ -129,7 +129,7 @@ class PythonEngine:
                     for row in read_rows(contract, folders[name])
                 )
                 database.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
-            return [dict(row) for row in database.execute(check.query).fetchmany(MOST_SHOWN)]
+            return [dict(row) for row in database.execute(check.query).fetchmany(MAX_SHOWN)]
 
 
 def _in_sqlite(value: Any) -> Any:
@@ -202,5 +202,5 @@ class SparkEngine:
         """Ask Spark, over the tables that the query names."""
         for name in tables_in(check.query):
             self.load(table(name), folders[name]).createOrReplaceTempView(name)
-        found = self.session.sql(check.query).limit(MOST_SHOWN).collect()
+        found = self.session.sql(check.query).limit(MAX_SHOWN).collect()
         return [row.asDict() for row in found]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fakebroker.analysis.pipeline.byte_columns import Flags, Positions
 
-MOST_STRING_BYTES: Final = 32767
+MAX_STRING_BYTES: Final = 32767
 NEWEST_VALUE: Final = 4
 _KEY_BYTES: Final = 10  # all of a key but its two texts
 _UUID_BYTES: Final = 16
@@ -88,7 +88,7 @@ def decode_values(values: Any) -> ValueColumns:
     is_compact = version == NEWEST_VALUE
     text_at = start + np.where(version >= 3, 14, 10)  # behind version, offset and, since v3, the leader epoch
     length_bytes, text_bytes = _text_lengths(column, _inside(text_at, is_plain), is_compact)
-    is_plain &= (text_bytes >= 0) & (text_bytes <= MOST_STRING_BYTES)
+    is_plain &= (text_bytes >= 0) & (text_bytes <= MAX_STRING_BYTES)
     text_bytes = np.where(is_plain, text_bytes, 0)
     commit_at = text_at + length_bytes + text_bytes
     rest = column.ends - commit_at - 8  # behind the commit timestamp

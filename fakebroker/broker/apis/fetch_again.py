@@ -20,12 +20,12 @@ from fakebroker.broker.core.logs.fetching import (
     ReadResult,
     read_all,
 )
-from fakebroker.protocol.schema import Place
+from fakebroker.protocol.schema import FieldSpan
 from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 
-MOST_TEMPLATES = 4  # of a session, whose answers list now these partitions, now those
-MOST_LISTED = 250  # partitions of a template, which takes 0.8 KB for each
+MAX_TEMPLATES = 4  # of a session, whose answers list now these partitions, now those
+MAX_LISTED = 250  # partitions of a template, which takes 0.8 KB for each
 
 Answer = tuple[PartitionFetch, LogReadResult]
 
@@ -55,7 +55,7 @@ class FullFetchAgain(_FetchAgain):
     def __init__(self, call: Call, params: FetchParams, targets: list[FetchTarget]) -> None:
         super().__init__(call, params, [fetch for fetch, _ in targets])
         self._targets = targets
-        self._template = _template(call, self.fetches, params) if len(self.fetches) <= MOST_LISTED else None
+        self._template = _template(call, self.fetches, params) if len(self.fetches) <= MAX_LISTED else None
 
     def __call__(self, call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
         """As `apis.call.Again` says."""
@@ -116,7 +116,7 @@ class IncrementalFetchAgain(_FetchAgain):
         listed = tuple([(fetch.topic, fetch.topic_id, fetch.partition) for fetch, _ in answers])
         template = self._templates.get(listed)
         if template is None:
-            if len(self._templates) >= MOST_TEMPLATES or len(listed) > MOST_LISTED:
+            if len(self._templates) >= MAX_TEMPLATES or len(listed) > MAX_LISTED:
                 return _encoded(call, answers, self._session.id)
             template = _template(call, [fetch for fetch, _ in answers], self.params, self._session.id)
             self._templates[listed] = template
@@ -159,5 +159,5 @@ def _encoder(version: int) -> Callable[[FetchResponse], list[bytes]]:
 
 
 @cache
-def _locator(version: int) -> Callable[[bytes, int], Sequence[Place]]:
+def _locator(version: int) -> Callable[[bytes, int], Sequence[FieldSpan]]:
     return FetchResponse.locator(version)

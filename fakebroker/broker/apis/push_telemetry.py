@@ -15,7 +15,7 @@ from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.protocol.wire.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 
-MOST_UNPACKED_BYTES = 16 * 1024 * 1024
+MAX_UNPACKED_BYTES = 16 * 1024 * 1024
 
 
 def handle(call: Call, request: PushTelemetryRequest) -> PushTelemetryResponse:
@@ -52,7 +52,7 @@ def _keep(call: Call, request: PushTelemetryRequest) -> None:
     if not request.metrics:
         return
     try:
-        payload = decompress(request.compression_type, bytes(request.metrics), MOST_UNPACKED_BYTES)
+        payload = decompress(request.compression_type, bytes(request.metrics), MAX_UNPACKED_BYTES)
     except (BadCompression, TooLarge):
         raise KafkaError(ErrorCode.INVALID_RECORD) from None
     instance_id = bytes(request.client_instance_id)

@@ -11,7 +11,7 @@ from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 
-MOST_MEMBER_ID_CHARACTERS = 36
+MAX_MEMBER_ID_CHARACTERS = 36
 
 
 class _Batch(Protocol):
@@ -29,7 +29,7 @@ AcknowledgeError = tuple[ErrorCode, str | None]
 
 def are_valid_ids(group_id: str | None, member_id: str | None) -> bool:
     """Whether a request names a group and a member; else INVALID_REQUEST (SGF-7)."""
-    return group_id is not None and bool(member_id) and len(member_id or "") <= MOST_MEMBER_ID_CHARACTERS
+    return group_id is not None and bool(member_id) and len(member_id or "") <= MAX_MEMBER_ID_CHARACTERS
 
 
 def acknowledged(batches: Sequence[_Batch]) -> list[AcknowledgedBatch]:

@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 REQUESTS_PER_TURN = 64
-MOST_OUT_BYTES = 1024 * 1024  # of large answers in one turn
+MAX_OUT_BYTES = 1024 * 1024  # of large answers in one turn
 LONG_FRAME_BYTES = 1_100_000  # beyond it a frame is read in steps; the largest of ordinary producers are not
-MOST_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
+MAX_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 
 log = logging.getLogger("fakebroker")
 
@@ -297,7 +297,7 @@ class Connection:
     # Requests
 
     def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
-        """Take up frames until one parks or closes, or `REQUESTS_PER_TURN` or `MOST_OUT_BYTES` of answers are made."""
+        """Take up frames until one parks or closes, or `REQUESTS_PER_TURN` or `MAX_OUT_BYTES` of answers are made."""
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
         lane_of = self._lanes.get
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
@@ -455,10 +455,10 @@ class Connection:
 
     def _large_prefix(self, size: int) -> bytes:
         """The length prefix of a large answer. Much of these ends the turn, so that slow readers cost little."""
-        if size > MOST_FRAME_BYTES:
+        if size > MAX_FRAME_BYTES:
             raise AnswerTooLong(f"an answer of {size} bytes")
         self.out_bytes += size
-        if self.out_bytes > MOST_OUT_BYTES and self.state is SERVING:
+        if self.out_bytes > MAX_OUT_BYTES and self.state is SERVING:
             self._move(BUFFERED)
         return pack_prefix(size)
 

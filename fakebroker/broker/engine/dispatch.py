@@ -14,7 +14,7 @@ from fakebroker.broker.engine.unserved import MISSING
 from fakebroker.broker.release import Release
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.protocol.listeners import Listener
-from fakebroker.protocol.schema import Place
+from fakebroker.protocol.schema import FieldSpan
 from fakebroker.protocol.schema.emit_locate import has_records, has_varying_bytes
 from fakebroker.protocol.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.protocol.wire.frame import has_tagged_request_header, has_tagged_response_header
@@ -75,7 +75,7 @@ class Route:
         # What makes the next requests like one cheap (`Lanes`); None where the API has nothing of the kind.
         self.again: Callable[[Call, Any, Any], Again | None] | None = getattr(module, "again", None)
         self.has_varying_bytes = self.again is not None and has_varying_bytes(request, body_version)
-        self._locate: Callable[[bytes, int], list[Place]] | None = None
+        self._locate: Callable[[bytes, int], list[FieldSpan]] | None = None
         self.is_loaded = not isinstance(module, _Unloadable)
         self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
         self._decode_in_steps: Callable[[bytes, int], DecodeSteps] | None = None
@@ -99,7 +99,7 @@ class Route:
         route.handle, route.again, route._of_long_frames = handle, None, None
         return route
 
-    def locate(self, frame: bytes, offset: int) -> list[Place]:
+    def locate(self, frame: bytes, offset: int) -> list[FieldSpan]:
         """Where the varying fields of a request stand whose body begins at `offset`. It was decoded before."""
         if self._locate is None:
             self._locate = self.request.locator(self.version)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.quotas.throttling import ConnectionQuota, NewConnection, Throttling
     from fakebroker.broker.engine.security.key_sets import Fetched, KeySets
 
-MOST_ERRORS = 100  # kept
-MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
+MAX_ERRORS = 100  # kept
+MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
 
 log = logging.getLogger("fakebroker")
 
@@ -247,8 +247,8 @@ class Engine:
         log.error("internal error", exc_info=error)
         trace = "".join(format_exception(error))
         _drop_frames(error)
-        if len(self.errors) < MOST_ERRORS:
-            error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
+        if len(self.errors) < MAX_ERRORS:
+            error.add_note(f"in the broker:\n{trace[-MAX_TRACE_CHARS:]}")
             self.errors.append(error)
             self._failures[kind] = error, 1
 

@@ -27,7 +27,7 @@ from fakebroker.protocol.wire.registry import APIS
 from fakebroker.protocol.wire.registry import api as find_api
 
 BIG_BYTES = 8 * 1024
-MOST_IN_CHUNK = 256
+MAX_IN_CHUNK = 256
 KEPT_OF_BIG_BYTES = 512
 _NUMBERS = Layout(">hhi")
 _NAME_LENGTH = Layout(">h")
@@ -297,7 +297,7 @@ class Journal:
         self.topic_name: TopicName = no_name  # of the topics that exist, by id; the engine's
         # Entries are added to `_fresh`. A list of `_chunk_entries` is measured as a whole and later dropped as a whole:
         # what is done for each request is one append.
-        self._chunk_entries = max(1, min(MOST_IN_CHUNK, max_entries // 16, max_bytes // 16_384))
+        self._chunk_entries = max(1, min(MAX_IN_CHUNK, max_entries // 16, max_bytes // 16_384))
         self._chunks: deque[_Chunk] = deque()
         self._fresh: list[ExchangeEntry | EventEntry] = []
         self._dropped = 0  # entries, ever

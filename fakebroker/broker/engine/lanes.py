@@ -22,11 +22,11 @@ from fakebroker.protocol.wire.layout import Layout, layout_of
 if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
 
-MOST_MISSES = 4  # in a row; a layout stays while some other request comes between those that it is for
+MAX_MISSES = 4  # in a row; a layout stays while some other request comes between those that it is for
 FIRST_PAUSE = 8  # requests, doubled after each layout that served fewer than these
 LONGEST_PAUSE = 128
-MOST_LANES = 16  # of a connection
-MOST_LAYOUT_BYTES = 1024 * 1024  # of all layouts of a connection; commits of 1,000 partitions take some 300 KiB
+MAX_LANES = 16  # of a connection
+MAX_LAYOUT_BYTES = 1024 * 1024  # of all layouts of a connection; commits of 1,000 partitions take some 300 KiB
 
 
 class Lane:
@@ -98,7 +98,7 @@ class Lane:
 
     def _missed(self) -> None:
         self._misses += 1
-        if self._misses >= MOST_MISSES:
+        if self._misses >= MAX_MISSES:
             self._drop()
 
     def _drop(self) -> None:
@@ -120,7 +120,7 @@ class Lanes(dict[Route, Lane]):
         """A request whose body begins at `offset` of `frame` went the general way and got `response` at once."""
         lane = self.get(route)
         if lane is None:
-            if len(self) >= MOST_LANES:
+            if len(self) >= MAX_LANES:
                 del self[next(iter(self))]
             lane = self[route] = Lane()
         if not lane.is_time(len(frame), of_any_size=route.has_varying_bytes):
@@ -144,7 +144,7 @@ class Lanes(dict[Route, Lane]):
         for each partition that is listed in the answer, but none of more than 250 partitions: so 0.2 MB without a
         session, and at most 4 such templates with one, whose requests may name few partitions and list all.
         """
-        while sum([lane.layout.memory_bytes for lane in self.values() if lane.layout is not None]) > MOST_LAYOUT_BYTES:
+        while sum([lane.layout.memory_bytes for lane in self.values() if lane.layout is not None]) > MAX_LAYOUT_BYTES:
             del self[next(iter(self))]
 
 
@@ -160,4 +160,4 @@ def _made(
         layout = layout_of(frame, route.locate(frame, offset))
     except WireError:
         return None, None
-    return layout if layout.memory_bytes <= MOST_LAYOUT_BYTES else None, again
+    return layout if layout.memory_bytes <= MAX_LAYOUT_BYTES else None, again

@@ -13,12 +13,12 @@ from fakebroker.broker.engine.node_links import NodeLinks
 from fakebroker.protocol.listeners import Listener
 
 
-class Places(Protocol):
+class Endpoints(Protocol):
     """Where clients connect, bound or not."""
 
     listeners: list[Listener]
 
-    def more(self, listeners: Sequence[Listener]) -> "Places":
+    def more(self, listeners: Sequence[Listener]) -> "Endpoints":
         """Listeners for `EngineServer.extend_ports`. Raises OSError if a port cannot be had."""
 
     def close(self) -> None:
@@ -32,7 +32,7 @@ class EngineServer(Protocol):
     links: NodeLinks
 
     @property
-    def ports(self) -> Places:
+    def ports(self) -> Endpoints:
         """Where clients connect."""
 
     @property
@@ -64,7 +64,7 @@ class EngineServer(Protocol):
         """The same for several: all of them, or none."""
 
     def extend_ports(self, more: Any) -> None:
-        """Listen at more places, which the engine knows; `Places.more` has made them."""
+        """Listen at more places, which the engine knows; `Endpoints.more` has made them."""
 
     def drop_listeners(self, node_ids: Sequence[int]) -> None:
         """Links are as new, and there are only the listeners of these brokers, which are the first."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.engine.engine import Engine
 
-MOST_WARNINGS = 100
-MOST_JUDGED = 100
+MAX_WARNINGS = 100
+MAX_JUDGED = 100
 SUSPICIOUS_LOOKUPS = 3  # a librdkafka consumer that does nothing makes two
 SILENCE_MS = 3_000  # a client that wants something of its coordinator asks at once
 
@@ -97,10 +97,10 @@ class Unserved:
     def looked_up(self, client_id: str | None, peer: Peer, group_id: str) -> None:
         """A client was told the coordinator of a group; one that then stays silent is warned of in `SILENCE_MS`.
 
-        Each client id is judged once, and the first `MOST_JUDGED` only: it takes a look at the whole journal.
+        Each client id is judged once, and the first `MAX_JUDGED` only: it takes a look at the whole journal.
         """
         count = self._lookups.get(client_id, 0) + 1
-        if count > SUSPICIOUS_LOOKUPS or (count == 1 and len(self._lookups) >= MOST_JUDGED):
+        if count > SUSPICIOUS_LOOKUPS or (count == 1 and len(self._lookups) >= MAX_JUDGED):
             return
         self._lookups[client_id] = count
         if count == SUSPICIOUS_LOOKUPS:
@@ -108,7 +108,7 @@ class Unserved:
             self._engine.cluster.timers.mono.arm(check, self._engine.now.mono_ms + SILENCE_MS)
 
     def _is_news(self, client_id: str | None, api_key: int) -> bool:
-        if len(self._told) >= MOST_WARNINGS or (client_id, api_key) in self._told:
+        if len(self._told) >= MAX_WARNINGS or (client_id, api_key) in self._told:
             return False
         self._told.add((client_id, api_key))
         return True

@@ -12,7 +12,7 @@ from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, 
 from fakebroker.protocol.durations import UNITS_MS, duration_ms
 
 _MINUTE_MS: Final = UNITS_MS["m"]
-_MOST_SHOWN: Final = 10  # groups in what is printed
+_MAX_SHOWN: Final = 10  # groups in what is printed
 _LONGEST_MS: Final = 2**31 * _MINUTE_MS  # what `offsets.retention.minutes` can hold
 
 
@@ -134,12 +134,12 @@ def _losses_text(folder: Path, retentions_ms: Sequence[int]) -> str:
         return "no group would lose an offset with any of these retentions"
     order = sorted(lost, key=lambda group: (-sum(each.offsets for each in lost[group].values()), group))
     headings = ["group", *map(_span, retentions_ms)]
-    shown = order[:_MOST_SHOWN]
+    shown = order[:_MAX_SHOWN]
     rows = [[printable(group), *(_cell(lost[group].get(each)) for each in retentions_ms)] for group in shown]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [headings, *rows]]
-    if len(order) > _MOST_SHOWN:
-        lines.append(f"... and {len(order) - _MOST_SHOWN} more groups")
+    if len(order) > _MAX_SHOWN:
+        lines.append(f"... and {len(order) - _MAX_SHOWN} more groups")
     return "\n".join(["offsets lost (met by a group that came back):", *lines])
 
 

@@ -14,7 +14,7 @@ from fakebroker.testing.journal.saved import SavedJournal, load
 from fakebroker.testing.journal.schema import KINDS
 
 if TYPE_CHECKING:
-    from fakebroker.cli.http.door import Door
+    from fakebroker.cli.http.control_port import ControlPort
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
 _output = click.option("--out", "out", required=True, metavar="FILE", help="File to write.")
@@ -97,15 +97,15 @@ def view(files: tuple[str, ...], listen: str) -> None:
     """
     import asyncio
 
-    from fakebroker.cli.http.door import Door
+    from fakebroker.cli.http.control_port import ControlPort
 
     rows = _one_run(_load(files))
     with errors_end_the_command():
-        door = Door(listen, None, "listen")
+        door = ControlPort(listen, None, "listen")
     asyncio.run(_view(rows, ", ".join(files), door))
 
 
-async def _view(rows: list[dict[str, Any]], source: str, door: "Door") -> None:
+async def _view(rows: list[dict[str, Any]], source: str, door: "ControlPort") -> None:
     """Serve until a signal."""
     import asyncio
 

@@ -20,7 +20,7 @@ from fakebroker.scenarios.running.run import Outcome, Status, Task, play
 from fakebroker.scenarios.running.side_by_side import outcomes as played
 from fakebroker.scenarios.running.summary import failures_text, line_of, total_text
 
-MOST_PLAYS = 10_000_000
+MAX_PLAYS = 10_000_000
 _RANGE = re.compile(r"(?:(\d+)(?:\.\.|-))?(\d+)")
 
 
@@ -97,8 +97,8 @@ def run(
     drawn: Sequence[int | None] = [seed] if seeds is None else seeds_of(seeds)
     files = _files(paths, pattern)
     tasks = [Task(file, given, each, approves, verbose, settings, strict) for file in files for each in drawn]
-    if len(tasks) > MOST_PLAYS:
-        raise click.UsageError(f"{len(tasks):,} plays are more than {MOST_PLAYS:,}")
+    if len(tasks) > MAX_PLAYS:
+        raise click.UsageError(f"{len(tasks):,} plays are more than {MAX_PLAYS:,}")
     began_s = perf_counter()
     found = list(_shown(played(play, tasks, processes), files, fail_fast, verbose))
     _end(found, perf_counter() - began_s, junit)
@@ -193,8 +193,8 @@ def seeds_of(text: str) -> range:
     first, last = int(found[1] or 1), int(found[2])
     if last < first:
         raise click.UsageError(f"--seeds {text}: there is no seed from {first} to {last}")
-    if last - first >= MOST_PLAYS:
-        raise click.UsageError(f"--seeds {text}: more than {MOST_PLAYS:,} plays")
+    if last - first >= MAX_PLAYS:
+        raise click.UsageError(f"--seeds {text}: more than {MAX_PLAYS:,} plays")
     return range(first, last + 1)
 
 

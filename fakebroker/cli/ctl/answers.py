@@ -22,7 +22,7 @@ def show(media_type: str, text: str, as_json: bool) -> None:
 
 def judge(text: str, as_json: bool) -> None:
     """Print what came of a scenario. Raises SystemExit with status 1 for one that is over and did not pass."""
-    from fakebroker.scenarios.running.told import text_of as transcript_of
+    from fakebroker.scenarios.running.play_text import text_of as transcript_of
 
     told = json.loads(text)
     click.echo(json.dumps(told) if as_json else transcript_of(told).rstrip("\n"))

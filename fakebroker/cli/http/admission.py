@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from fakebroker.cli.http.door import is_loopback
+from fakebroker.cli.http.control_port import is_loopback
 from fakebroker.cli.http.problems import Problem, no_such_path
 
 _HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(?::[0-9]{0,5})?")

@@ -13,8 +13,8 @@ from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.testing.broker import AsyncFakeBroker
 
-MOST_BROKERS = 256
-MOST_NODES = 64
+MAX_BROKERS = 256
+MAX_NODES = 64
 MAX_NODES_TOGETHER = 1_024  # of all brokers; each node has a port
 IDLE_TTL_S = 900.0
 LOOK_EVERY_S = 1.0
@@ -84,14 +84,14 @@ class Brokers:
 
         Raises Problem when there are too many and for a port that is taken, and what AsyncFakeBroker raises.
         """
-        if not 1 <= (nodes := options.get("nodes", 1)) <= MOST_NODES:
-            raise InvalidArgument("nodes", nodes, f"a broker has 1 to {MOST_NODES} nodes, not {nodes}")
+        if not 1 <= (nodes := options.get("nodes", 1)) <= MAX_NODES:
+            raise InvalidArgument("nodes", nodes, f"a broker has 1 to {MAX_NODES} nodes, not {nodes}")
         return await self.start(lambda: AsyncFakeBroker(**options), idle_ttl_s)
 
     async def start(self, make: Callable[[], AsyncFakeBroker], idle_ttl_s: float) -> Isolated:
         """Start the broker that `make` makes. Raises as `add`."""
-        if len(self._brokers) + len(self._starting) >= MOST_BROKERS:
-            raise Problem(409, "refused", f"there are {MOST_BROKERS} brokers already; delete those that are not used")
+        if len(self._brokers) + len(self._starting) >= MAX_BROKERS:
+            raise Problem(409, "refused", f"there are {MAX_BROKERS} brokers already; delete those that are not used")
         broker = make()
         self.check_room(len(broker._engine.cluster.nodes))
         self._starting.add(broker)

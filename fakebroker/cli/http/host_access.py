@@ -7,7 +7,7 @@ for its keys. Without a token every user of this machine may call: then these ne
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fakebroker.cli.http.door import is_loopback
+from fakebroker.cli.http.control_port import is_loopback
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.serve.listener_options import parse_listener
 

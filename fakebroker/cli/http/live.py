@@ -30,14 +30,14 @@ PAUSE_SHARE: Final = 9
 SILENCE_S: Final = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
 CLOCK_EVERY_S: Final = 5.0
 LARGEST_JUMP_MS: Final = 100  # by which the time of day may be another than expected before that is told
-MOST_LINES: Final = 500
-MOST_WAITING: Final = 200
+MAX_LINES: Final = 500
+MAX_WAITING: Final = 200
 PARTS: Final = ("lines", "groups", "clock", "state", "waiting")
 
 Message = tuple[str, Any]  # the event's name and its data
 
 
-class Place(NamedTuple):
+class StreamPosition(NamedTuple):
     """Where a reader is: the next entry of the journal, and the version of the groups that it knows."""
 
     seq: int
@@ -61,7 +61,7 @@ class Clock(NamedTuple):
 class LiveReader:
     """What one reader is told, round by round. `parts` are the kinds of messages that it wants."""
 
-    def __init__(self, broker: AsyncFakeBroker, place: Place, parts: frozenset[str]) -> None:
+    def __init__(self, broker: AsyncFakeBroker, place: StreamPosition, parts: frozenset[str]) -> None:
         self.place = place
         self._broker = broker
         self._parts = parts
@@ -85,7 +85,7 @@ class LiveReader:
 
     def _lines(self) -> Iterator[Message]:
         journal = self._broker._engine.journal
-        found = stretch(journal, self._brief, self.place.seq, None, MOST_LINES, BriefFilter())
+        found = stretch(journal, self._brief, self.place.seq, None, MAX_LINES, BriefFilter())
         if found.first_seq > self.place.seq:
             yield "gap", {"from_seq": self.place.seq, "to_seq": found.first_seq}
         following = found.next_seq if found.next is None else found.next
@@ -160,7 +160,7 @@ class LiveReader:
         who = tuple((each.connection_id, correlation_id_of(each)) for each in waiting)
         if self._told.get("waiting", ()) != who:
             self._told["waiting"] = who
-            shown = [waiting_request(engine, each)._asdict() for each in waiting[:MOST_WAITING]]
+            shown = [waiting_request(engine, each)._asdict() for each in waiting[:MAX_WAITING]]
             yield "waiting", {"waiting": shown, "total": len(waiting)}
 
 
@@ -173,9 +173,9 @@ async def live(served: Served, request: Request) -> Response:
     """
     broker = served.broker_of(request)
     parts = _parts(request.query_params.get("what"))
-    now = Place(broker.journal.next_seq, broker.group_rows(limit=1).version)
+    now = StreamPosition(broker.journal.next_seq, broker.group_rows(limit=1).version)
     known = _known_place(request, served.run)
-    asked = Place(_number(request, "since", now.seq), _number(request, "groups_since", now.version))
+    asked = StreamPosition(_number(request, "since", now.seq), _number(request, "groups_since", now.version))
     place = known or asked
     if place.seq > now.seq:  # a number of another broker's
         place = place._replace(seq=now.seq)
@@ -186,7 +186,7 @@ async def live(served: Served, request: Request) -> Response:
     )
 
 
-def hello(served: Served, broker: AsyncFakeBroker, place: Place, is_resumed: bool) -> dict[str, Any]:
+def hello(served: Served, broker: AsyncFakeBroker, place: StreamPosition, is_resumed: bool) -> dict[str, Any]:
     """The first message: where the stream goes on. Unless it `is_resumed`, what the reader knows is of another run."""
     now = broker._broker_clock.now()
     return {
@@ -219,16 +219,16 @@ async def _events(
         await asyncio.sleep(max(ROUND_S, PAUSE_SHARE * (monotonic() - began_s)))
 
 
-def _message(run: str, place: Place, message: Message) -> bytes:
+def _message(run: str, place: StreamPosition, message: Message) -> bytes:
     name, data = message
     return f"id: {run}.{place.seq}.{place.version}\nevent: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def _known_place(request: Request, run: str) -> Place | None:
+def _known_place(request: Request, run: str) -> StreamPosition | None:
     """The place in Last-Event-ID, None without one, and for one of another run."""
     known, _, numbers = request.headers.get("last-event-id", "").partition(".")
     seq, _, version = numbers.partition(".")
-    return Place(int(seq), int(version)) if known == run and _is_number(seq) and _is_number(version) else None
+    return StreamPosition(int(seq), int(version)) if known == run and _is_number(seq) and _is_number(version) else None
 
 
 def _parts(text: str | None) -> frozenset[str]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.protocol.instant import Instant
 
-MOST_LAGS = 200  # groups in one request: the lag of a group is counted partition by partition
-MOST_CONNECTIONS = 1000
+MAX_LAGS = 200  # groups in one request: the lag of a group is counted partition by partition
+MAX_CONNECTIONS = 1000
 
 
 async def _overview(served: Served, request: Request) -> Response:
@@ -49,7 +49,7 @@ def _holds(cluster: "Cluster") -> list[dict[str, Any]]:
 async def _connections(served: Served, request: Request) -> Response:
     """The connections of clients that are open, the first 1000: who, from where, with which request at last."""
     engine = served.broker_of(request)._engine
-    shown = list(engine.connections.values())[:MOST_CONNECTIONS]
+    shown = list(engine.connections.values())[:MAX_CONNECTIONS]
     return JSONResponse([_connection(each, engine.now.mono_ms) for each in shown])
 
 
@@ -76,8 +76,8 @@ async def _lags(served: Served, request: Request) -> Response:
     Null for a group without a committed offset. At most 200 groups are named.
     """
     group_ids = request.query_params.getlist("group")
-    if len(group_ids) > MOST_LAGS:
-        detail = f"group is given {len(group_ids)} times; at most {MOST_LAGS} groups are asked for at once"
+    if len(group_ids) > MAX_LAGS:
+        detail = f"group is given {len(group_ids)} times; at most {MAX_LAGS} groups are asked for at once"
         raise Problem(422, "invalid-argument", detail, field="group")
     engine = served.broker_of(request)._engine
     return JSONResponse({group_id: lag_of(engine.cluster, group_id, engine.now) for group_id in group_ids})

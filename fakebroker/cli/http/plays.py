@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fakebroker.scenarios.script import Scenario
     from fakebroker.testing.broker import AsyncFakeBroker
 
-MOST_PLAYS = 64  # that are over and can still be asked for
-MOST_AT_ONCE = 16
+MAX_PLAYS = 64  # that are over and can still be asked for
+MAX_AT_ONCE = 16
 
 Json = Any
 
@@ -91,7 +91,7 @@ class Play:
     @property
     def text(self) -> str:
         """The same for people: the transcript, then how it stands."""
-        from fakebroker.scenarios.running.told import text_of
+        from fakebroker.scenarios.running.play_text import text_of
 
         return text_of(self.shown())
 
@@ -130,8 +130,8 @@ class Plays:
         from fakebroker.scenarios.errors import ScenarioError
         from fakebroker.scenarios.language.reading import read_scenario_text
 
-        if sum(not each.is_done for each in self._plays.values()) >= MOST_AT_ONCE:
-            raise Problem(409, "refused", f"{MOST_AT_ONCE} scenarios are being played already; wait, or delete some")
+        if sum(not each.is_done for each in self._plays.values()) >= MAX_AT_ONCE:
+            raise Problem(409, "refused", f"{MAX_AT_ONCE} scenarios are being played already; wait, or delete some")
         try:
             scenario = read_scenario_text(text, name=name, parameters=dict(parameters))
         except ScenarioError as error:
@@ -179,7 +179,7 @@ class Plays:
 
     def _forget_oldest(self) -> None:
         over = [each.scenario_id for each in self.of(None) if each.is_done]
-        for scenario_id in over[: max(0, len(over) - MOST_PLAYS)]:
+        for scenario_id in over[: max(0, len(over) - MAX_PLAYS)]:
             del self._plays[scenario_id]
 
 

@@ -21,7 +21,7 @@ from fakebroker.protocol.errors import (
 )
 
 TYPE = "urn:fakebroker:problem:"
-MOST_VALUE_CHARS = 200  # of a value in a problem
+MAX_VALUE_CHARS = 200  # of a value in a problem
 
 # The first class that an exception is of gives its status and the name of its type.
 STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
@@ -138,7 +138,7 @@ def shown_value(value: Any) -> Any:
     """A value as a problem repeats it: as JSON if it is short, else the beginning of its text."""
     data = _as_json(value)
     text = data if isinstance(data, str) else json.dumps(data)
-    return data if len(text) <= MOST_VALUE_CHARS else text[:MOST_VALUE_CHARS] + "..."
+    return data if len(text) <= MAX_VALUE_CHARS else text[:MAX_VALUE_CHARS] + "..."
 
 
 def quoted(value: Any) -> str:

@@ -15,7 +15,7 @@ from fakebroker.protocol.errors import UnknownThing, nearest
 from fakebroker.testing.reflection.members import Member
 from fakebroker.testing.snapshot.snapshot import Snapshot
 
-MOST_SNAPSHOTS = 256
+MAX_SNAPSHOTS = 256
 FILE = "application/octet-stream"
 
 
@@ -55,8 +55,8 @@ def _find(served: Served, request: Request) -> Snapshot:
 
 
 def _keep(served: Served, snapshot: Snapshot) -> Response:
-    if len(served.snapshots) >= MOST_SNAPSHOTS:
-        raise Problem(409, "refused", f"there are {MOST_SNAPSHOTS} snapshots already; delete those that are not used")
+    if len(served.snapshots) >= MAX_SNAPSHOTS:
+        raise Problem(409, "refused", f"there are {MAX_SNAPSHOTS} snapshots already; delete those that are not used")
     served.snapshot_count += 1
     snapshot_id = f"s{served.snapshot_count}"
     served.snapshots[snapshot_id] = snapshot

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topic
 
 NEWEST: Final = 100
-MOST_LOOKED_AT: Final = 5000  # records of a topic in one request, in equal shares of its partitions
+MAX_LOOKED_AT: Final = 5000  # records of a topic in one request, in equal shares of its partitions
 
 
 async def _newest(served: Served, request: Request) -> Response:
@@ -27,7 +27,7 @@ async def _newest(served: Served, request: Request) -> Response:
     """
     topic = _topic(served, request)
     words = request.query_params.get("search", "").lower().encode()
-    share = max(1, (MOST_LOOKED_AT if words else NEWEST * len(topic.partitions)) // len(topic.partitions))
+    share = max(1, (MAX_LOOKED_AT if words else NEWEST * len(topic.partitions)) // len(topic.partitions))
     found = (
         record
         for partition in topic.partitions

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SWEEP_RESULT, FAULT_RESULT = "fakebroker_sweep", "fakebroker_fault"  # properties of reports
 MARKER_OPTIONS = ("apis", "budget", "faults", "seed")
-MOST_DETAILS = 3  # broken cases whose traceback and story are in the report
+MAX_DETAILS = 3  # broken cases whose traceback and story are in the report
 
 
 # The marker
@@ -196,7 +196,7 @@ def _fail(report: pytest.TestReport, sweep: SweepReport, failures: list[tuple[Ca
     """Make the report one of a failure: the summary, then traceback and story of the first with each message."""
     different = {result.message: (result, failure) for result, failure in reversed(failures)}
     parts, report.sections = [sweep.text], []
-    for result, failure in list(reversed(different.values()))[:MOST_DETAILS]:
+    for result, failure in list(reversed(different.values()))[:MAX_DETAILS]:
         parts += ["", f"{f' {result.name} ':-^80}", failure.longreprtext]
         report.sections += [(f"{title} ({result.name})", text) for title, text in failure.sections]
     report.outcome, report.longrepr = "failed", "\n".join(parts)

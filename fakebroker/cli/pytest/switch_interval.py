@@ -11,7 +11,7 @@ from fakebroker.cli.pytest.options import given
 from fakebroker.protocol.errors import InvalidArgument
 
 OPTION = "fakebroker_switch_interval_ms"
-_MOST_MS = 1000.0
+_MAX_MS = 1000.0
 
 
 def configure(config: pytest.Config) -> None:
@@ -34,6 +34,6 @@ def _interval_ms(value: str, called: str) -> float:
         interval_ms = float(value)
     except ValueError:
         interval_ms = 0.0
-    if not 0.001 <= interval_ms <= _MOST_MS:
-        raise InvalidArgument(called, value, f"{called} is {value!r}, which is not 0.001 to {_MOST_MS:g} milliseconds")
+    if not 0.001 <= interval_ms <= _MAX_MS:
+        raise InvalidArgument(called, value, f"{called} is {value!r}, which is not 0.001 to {_MAX_MS:g} milliseconds")
     return interval_ms

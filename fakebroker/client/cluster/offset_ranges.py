@@ -11,7 +11,7 @@ from fakebroker.protocol.records.markers import ControlRecordType, control_recor
 from fakebroker.protocol.records.record_codec import decode_record
 
 WAIT_MS = 500
-_MOST_WAITS = 20  # empty answers, one after another, before a read gives up
+_MAX_WAITS = 20  # empty answers, one after another, before a read gives up
 
 
 class EndsEarly(ClusterError):
@@ -39,7 +39,7 @@ def read_range(cluster: ClusterClient, first: Fetch, end: int) -> Iterator[Chunk
         next_offset = _after(fetched.records, fetch.offset)
         if next_offset == fetch.offset:
             waits += 1
-            if waits > _MOST_WAITS:
+            if waits > _MAX_WAITS:
                 text = f"{fetch.partition} ends at offset {fetched.high_watermark}, before offset {end}"
                 raise EndsEarly(f"{text} to which it was to be read; reading stopped at offset {fetch.offset}")
         else:

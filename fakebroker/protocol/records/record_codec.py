@@ -38,7 +38,7 @@ def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> b
     return encode_zigzag_varint(len(body)) + body
 
 
-MOST_HEADERS = 100_000
+MAX_HEADERS = 100_000
 """MOCK: of one record. Kafka reads any number; here a few KiB that unpack to millions of them would hold up others."""
 
 
@@ -88,8 +88,8 @@ def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header]
     count, position = decode_zigzag_varint(payload, position)
     if not 0 <= count <= max(end - position, 0):
         raise InvalidRecord(f"{count} headers in {end - position} bytes")
-    if count > MOST_HEADERS:
-        raise InvalidRecord(f"{count} headers are more than {MOST_HEADERS}")
+    if count > MAX_HEADERS:
+        raise InvalidRecord(f"{count} headers are more than {MAX_HEADERS}")
     headers: list[Header] = []
     for _ in range(count):
         name, position = _take_blob(payload, position, end)

@@ -26,7 +26,7 @@ Run = tuple[int, int, int, int, bool]
 FEWEST_IN_RUN = 8
 """Fewer records are scanned as fast one by one."""
 
-_MOST_IN_RUN = 1024  # for a batch that is no run must not pay for long columns
+_MAX_IN_RUN = 1024  # for a batch that is no run must not pay for long columns
 
 # Columns of varints that are even in zigzag, that is not negative; negative ones are left to others.
 _ONE_BYTE = bytes(range(0, 128, 2))  # the varint of n at index n, for n < 64
@@ -35,7 +35,7 @@ _HIGH = bytes(delta >> 6 for delta in range(8192))  # and its second byte
 _ANY_HIGH = bytes(range(128))
 _ALONE = [bytes([byte]) for byte in range(256)]
 _ODD_OR_LONG = int.from_bytes(
-    b"\x81" * _MOST_IN_RUN, "big"
+    b"\x81" * _MAX_IN_RUN, "big"
 )  # the bits that are not set in a column of _ONE_BYTE's bytes
 
 
@@ -54,8 +54,8 @@ def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
         return None
     # As many as there is room for, and of these as many as begin with the same byte of their length.
     most = (len(data) - at) // step
-    if most > count - index or most > _MOST_IN_RUN:
-        most = min(count - index, _MOST_IN_RUN)
+    if most > count - index or most > _MAX_IN_RUN:
+        most = min(count - index, _MAX_IN_RUN)
     lengths = data[at : at + step * most : step]
     if lengths != _ALONE[length] * most:
         most -= len(lengths.lstrip(_ALONE[length]))

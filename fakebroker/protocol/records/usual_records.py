@@ -20,7 +20,7 @@ NO_DELTAS = 1 << 65, -1 << 65
 """Lowest and highest timestamp delta of no records: neither is the lowest or highest of anything."""
 
 _PAGE = 64  # records whose offset deltas differ in one byte only
-_MOST_RECORDS = 8192  # whose offset deltas have two bytes at most
+_MAX_RECORDS = 8192  # whose offset deltas have two bytes at most
 _WRONG = 1 << 40  # bytes
 
 # By the value of a byte: of a length of one byte (-1, which is 1 in zigzag, is null and counts nothing), then the first
@@ -72,7 +72,7 @@ def scan_usual(data: bytes, at: int, index: int, count: int) -> tuple[int, int, 
 
     Long because it is flat: calls would double the cost of Produce.
     """
-    if index >= _MOST_RECORDS:
+    if index >= _MAX_RECORDS:
         return at, index, *NO_DELTAS, False
     begin, last_delta, low, high, has_null_key = index, -1, 1 << 16, -1, False
     page = index & -_PAGE

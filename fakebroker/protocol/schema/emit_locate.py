@@ -4,7 +4,7 @@ In the generated code `data` is the input, `p` the position and `found` the plac
 without the values: what is not asked for is not read but passed over, so that of fixed-size fields only an offset is
 left. The locator of OffsetCommitRequest v2 has in its inner loop
 
-    found.append(Place(p + 4, 'q'))                 # CommittedOffset, behind the four bytes of PartitionIndex
+    found.append(FieldSpan(p + 4, 'q'))                 # CommittedOffset, behind the four bytes of PartitionIndex
     n7, = unpack_h(data, p + 12)                    # the length of CommittedMetadata
     ...
 
@@ -20,8 +20,8 @@ from fakebroker.protocol.schema.types import (
     RECORDS,
     STRING,
     ArrayOf,
+    FieldSpan,
     FieldSpec,
-    Place,
     Primitive,
 )
 
@@ -29,9 +29,9 @@ _NOWHERE = "_"  # the target of values that nobody asks for
 
 
 def write_locator(message: type[Message], version: int) -> FunctionSource:
-    """The source of `locate(data, p) -> [Place, ...]`, in wire order."""
+    """The source of `locate(data, p) -> [FieldSpan, ...]`, in wire order."""
     source = FunctionSource(f"{message.__name__} v{version} locate")
-    source.use("Place", Place)
+    source.use("FieldSpan", FieldSpan)
     _Locator(source, version, message.flexible.includes(version), in_steps=False).function(message)
     return source
 
@@ -96,7 +96,7 @@ class _Locator(Decoder):
             self.sized(kind, nullable, target, path)
             return
         if self.varies:
-            self.source.add(f"found.append(Place({self.at(self.ahead)}, {kind.char!r}))", path)
+            self.source.add(f"found.append(FieldSpan({self.at(self.ahead)}, {kind.char!r}))", path)
         self.ahead += kind.size
 
     def sized(self, kind: Primitive, nullable: bool, target: str, path: str) -> None:  # noqa: ARG002
@@ -110,7 +110,7 @@ class _Locator(Decoder):
             self.source.add(f"{n} -= 1")
         if self.varies:
             length = COMPACT_LENGTH if self.flexible else FIXED_LENGTH
-            self.source.add(f"found.append(Place({self.p}, f'{{{n}}}s', {length!r}))", path)
+            self.source.add(f"found.append(FieldSpan({self.p}, f'{{{n}}}s', {length!r}))", path)
         self.source.add(f"{self.p} += {n}")
         if nullable:
             self.source.depth -= 1

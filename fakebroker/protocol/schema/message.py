@@ -20,8 +20,8 @@ from fakebroker.protocol.schema.types import (
     NO_VERSIONS,
     STRING,
     ArrayOf,
+    FieldSpan,
     FieldSpec,
-    Place,
     Primitive,
     Versions,
     parse_versions,
@@ -294,7 +294,7 @@ class Message(Struct):
         return make_stepwise_encoder(cls, version)  # type: ignore[no-any-return]
 
     @classmethod
-    def locator(cls, version: int) -> Callable[[bytes, int], list[Place]]:
+    def locator(cls, version: int) -> Callable[[bytes, int], list[FieldSpan]]:
         """A function (data, position) that finds the fields declared with `varies` in the bytes of one message.
 
         It returns their places in wire order; fields that are null have none. The bytes must be good: `decode` has

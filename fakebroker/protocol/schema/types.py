@@ -91,7 +91,7 @@ def parse_versions(text: str) -> Versions:
     return Versions(int(first), int(last or first))
 
 
-class Place(NamedTuple):
+class FieldSpan(NamedTuple):
     """Where in the bytes of a message the value of a varying field stands.
 
     `char` is its struct format, with the size for bytes: "q", "100s". `length` says how the length of bytes is written,

@@ -21,10 +21,10 @@ from typing import Any
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema.runtime import LENGTHS, long_length, read_unsigned_varint
-from fakebroker.protocol.schema.types import COMPACT_LENGTH, Place
+from fakebroker.protocol.schema.types import COMPACT_LENGTH, FieldSpan
 
 _Unpack = Callable[[bytes], tuple[Any, ...]]
-_CORRELATION_ID = Place(4, "i")
+_CORRELATION_ID = FieldSpan(4, "i")
 _FIXED_LENGTH_BYTES = 4
 _OWN_BYTES, _PLACE_BYTES = 600, 150  # about what a layout takes on 64 bits, beside the bytes of the frame
 _SHORT_LENGTHS = len(LENGTHS) - 1
@@ -35,7 +35,7 @@ class Layout:
 
     __slots__ = ("_pick", "_same", "_same_of", "_size_bytes", "memory_bytes")
 
-    def __init__(self, frame: bytes, places: Sequence[Place]) -> None:
+    def __init__(self, frame: bytes, places: Sequence[FieldSpan]) -> None:
         """`frame` was decoded without an error; `places` are those of its varying fields, in wire order."""
         self._size_bytes = len(frame)
         self._compile([_CORRELATION_ID, *places], frame, len(frame))
@@ -46,7 +46,7 @@ class Layout:
             return None
         return self._pick(frame)
 
-    def _compile(self, places: Sequence[Place], frame: bytes, end: int) -> None:
+    def _compile(self, places: Sequence[FieldSpan], frame: bytes, end: int) -> None:
         """Make the structs for a frame up to `end`: `_same_of` gives what is between the places, `_pick` what is in
         them but for the first, the correlation id.
         """
@@ -68,7 +68,7 @@ class ChangingLayout(Layout):
 
     __slots__ = ("_head_bytes", "_is_compact", "_least_bytes", "_tail")
 
-    def __init__(self, frame: bytes, places: Sequence[Place]) -> None:
+    def __init__(self, frame: bytes, places: Sequence[FieldSpan]) -> None:
         """As of `Layout`; the last place is that of bytes. Raises WireError if their length is written oddly."""
         *others, last = places
         size = calcsize(last.char)
@@ -78,7 +78,7 @@ class ChangingLayout(Layout):
             raise WireError("a compact length of more bytes than it needs")
         self._tail = frame[last.position + size :]
         if not self._is_compact:  # the length is one of the values
-            others.append(Place(self._head_bytes, "i"))
+            others.append(FieldSpan(self._head_bytes, "i"))
             self._head_bytes = last.position
         self._least_bytes = self._head_bytes + self._is_compact + len(self._tail)
         self._compile([_CORRELATION_ID, *others], frame, self._head_bytes)
@@ -102,7 +102,7 @@ class ChangingLayout(Layout):
         return *values, frame[start : start + size]
 
 
-def layout_of(frame: bytes, places: Sequence[Place]) -> Layout:
+def layout_of(frame: bytes, places: Sequence[FieldSpan]) -> Layout:
     """The layout of a frame that was decoded. Raises WireError if it can have none."""
     return ChangingLayout(frame, places) if places and places[-1].length else Layout(frame, places)
 
@@ -112,11 +112,11 @@ class AnswerTemplate:
 
     __slots__ = ("_constant_rest", "_rest", "_segments")
 
-    def __init__(self, body: bytes, places: Sequence[Place]) -> None:
+    def __init__(self, body: bytes, places: Sequence[FieldSpan]) -> None:
         """`body` was encoded; `places` are those of its varying fields, in wire order."""
         # Each segment ends where bytes begin that are a piece of their own; what is behind the last is `_rest`.
         self._segments: list[_Filling] = []
-        numbers: list[Place] = []
+        numbers: list[FieldSpan] = []
         position = 0
         for place in places:
             if not place.length:
@@ -126,7 +126,7 @@ class AnswerTemplate:
             if place.length == COMPACT_LENGTH:
                 end -= len(_compact_length(size))
             else:
-                numbers.append(Place(end - _FIXED_LENGTH_BYTES, "i"))
+                numbers.append(FieldSpan(end - _FIXED_LENGTH_BYTES, "i"))
             self._segments.append(_Filling(body, position, end, numbers, place.length == COMPACT_LENGTH))
             numbers, position = [], place.position + size
         self._rest = _Filling(body, position, len(body), numbers)
@@ -161,7 +161,9 @@ class _Filling:
 
     __slots__ = ("_pack", "_parts", "count", "is_compact", "size_bytes")
 
-    def __init__(self, body: bytes, start: int, end: int, places: Sequence[Place], is_compact: bool = False) -> None:
+    def __init__(
+        self, body: bytes, start: int, end: int, places: Sequence[FieldSpan], is_compact: bool = False
+    ) -> None:
         chars: list[str] = []
         self._parts: list[Any] = []  # what is between the numbers, and room for them
         position = start

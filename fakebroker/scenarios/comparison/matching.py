@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.scenarios.comparison import fields
 from fakebroker.scenarios.comparison.pairs import Pairs
-from fakebroker.scenarios.comparison.places import Places
+from fakebroker.scenarios.comparison.topic_scopes import TopicScopes
 
 Json = Any
 
 TOLERANCE_MS = 5_000  # how far a time of day may be from the recorded one
-MOST_TRIED = 64  # members that look alike: each is tried against each
+MAX_TRIED = 64  # members that look alike: each is tried against each
 _BY = (
     "TopicId",
     "Topic",
@@ -50,7 +50,7 @@ class Matching:
 
     def __init__(self, tolerance_ms: int = TOLERANCE_MS) -> None:
         self.pairs = Pairs()
-        self._places = Places()
+        self._places = TopicScopes()
         self._tolerance_ms = tolerance_ms
 
     def differences(self, recorded: Json, ours: Json, around: Around) -> list[Difference]:
@@ -97,7 +97,7 @@ class Matching:
 class _Comparison:
     """The comparison of one answer."""
 
-    def __init__(self, pairs: Pairs, places: Places, around: Around, tolerance_ms: int) -> None:
+    def __init__(self, pairs: Pairs, places: TopicScopes, around: Around, tolerance_ms: int) -> None:
         self._pairs = pairs
         self._places = places
         self._around = around
@@ -198,7 +198,7 @@ class _Comparison:
         """Pair entries whose ids were not seen before: with the first that is alike in everything, else in order."""
         alone = []
         for each in unknown:
-            found = next((other for other in left[:MOST_TRIED] if self._would_match(key, each, other, where)), None)
+            found = next((other for other in left[:MAX_TRIED] if self._would_match(key, each, other, where)), None)
             if found is None:
                 alone.append(each)
             else:

@@ -6,7 +6,7 @@ from typing import Any
 from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.protocol.schema.jsonable import bytes_to_json
 from fakebroker.scenarios.comparison import fields
-from fakebroker.scenarios.comparison.places import Places
+from fakebroker.scenarios.comparison.topic_scopes import TopicScopes
 
 Json = Any
 
@@ -23,7 +23,7 @@ class Meaning:
 
     def __init__(self, start_ms: int | None = None) -> None:
         self._start_ms = start_ms
-        self._places = Places()
+        self._places = TopicScopes()
         self._names: dict[tuple[str, Json], str] = {}
         self._counts: dict[str, int] = {}
         self._first_epochs: dict[tuple[Json, ...], int] = {}

@@ -33,6 +33,7 @@ from fakebroker.scenarios.language.setting_tables import BROKER_SETTINGS, TOPIC_
 from fakebroker.scenarios.language.signatures import Argument, arguments_of, kind_of
 from fakebroker.testing.acl_option import AclDeclaration
 from fakebroker.testing.handles.acls import AclsHandle
+from fakebroker.testing.handles.broker_control import BrokerControl
 from fakebroker.testing.handles.clock import ClockHandle
 from fakebroker.testing.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
 from fakebroker.testing.handles.fault import FaultHandle
@@ -41,7 +42,6 @@ from fakebroker.testing.handles.hold import HoldHandle
 from fakebroker.testing.handles.journal import JournalHandle
 from fakebroker.testing.handles.node import NodeHandle
 from fakebroker.testing.handles.partition import PartitionHandle
-from fakebroker.testing.handles.powers import Powers
 from fakebroker.testing.handles.quotas import QuotasHandle
 from fakebroker.testing.handles.telemetry import TelemetryHandle
 from fakebroker.testing.handles.topic import TopicHandle
@@ -51,31 +51,31 @@ from fakebroker.testing.reflection.members import Member, handles_in, members_of
 
 DEFAULT_RELEASE = "4.3"
 DEFAULT_JITTER_MS = (0, 5)
-MOST_TIMES = 10_000  # of a repeat
-MOST_STEPS = 100_000  # that a scenario takes, repeats counted
+MAX_TIMES = 10_000  # of a repeat
+MAX_STEPS = 100_000  # that a scenario takes, repeats counted
 
 # What has no word of its own in a scenario, and why; tests/scenarios/language/test_declaration.py fails for a power
 # that is in neither.
 NOT_IN_SCENARIOS: dict[str, str] = {
-    "Powers.wait": "takes Python functions; `wait` waits for what can be expected",
-    "Powers.clock": "the word `clock`",
-    "Powers.topic": "the word `topic`",
-    "Powers.group": "the word `group`",
-    "Powers.coordinator": "the word `coordinator`",
-    "Powers.transaction": "the word `transaction`",
-    "Powers.transaction_coordinator": "the word `transaction_coordinator`",
-    "Powers.node": "the word `node`",
-    "Powers.journal": "the word `journal`",
-    "Powers.fault": "the word `fault`",
-    "Powers.quotas": "the word `quotas`",
-    "Powers.users": "the word `users`",
+    "BrokerControl.wait": "takes Python functions; `wait` waits for what can be expected",
+    "BrokerControl.clock": "the word `clock`",
+    "BrokerControl.topic": "the word `topic`",
+    "BrokerControl.group": "the word `group`",
+    "BrokerControl.coordinator": "the word `coordinator`",
+    "BrokerControl.transaction": "the word `transaction`",
+    "BrokerControl.transaction_coordinator": "the word `transaction_coordinator`",
+    "BrokerControl.node": "the word `node`",
+    "BrokerControl.journal": "the word `journal`",
+    "BrokerControl.fault": "the word `fault`",
+    "BrokerControl.quotas": "the word `quotas`",
+    "BrokerControl.users": "the word `users`",
     "UsersHandle.token": "`request: DescribeDelegationToken` tells of tokens",
     "UsersHandle.tokens": "`request: DescribeDelegationToken` tells of tokens",
     "UsersHandle.create_token": "an actor makes one: `request: CreateDelegationToken`",
     "DelegationTokenHandle.expire": "an actor ends one: `request: ExpireDelegationToken`",
-    "Powers.acls": "the word `acls`",
-    "Powers.telemetry": "the word `telemetry`",
-    "Powers.fault_by_id": "the word `fault`, with the name that a fault was given",
+    "BrokerControl.acls": "the word `acls`",
+    "BrokerControl.telemetry": "the word `telemetry`",
+    "BrokerControl.fault_by_id": "the word `fault`, with the name that a fault was given",
     "TopicHandle.partition": "the word `partition`",
     "AsyncFakeBroker.reset": "a scenario begins with a broker of its own",
     "AsyncFakeBroker.bootstrap": "an address is another in each run",
@@ -147,7 +147,7 @@ _WORDS = (
     Word("users", "who can log in", UsersHandle, "users"),
     Word("acls", "who may do what", AclsHandle, "acls"),
     Word("telemetry", "the metrics that clients push", TelemetryHandle, "telemetry"),
-    Word("broker", "the broker as a whole", Powers, ""),
+    Word("broker", "the broker as a whole", BrokerControl, ""),
     Word("journal", "what happened", JournalHandle, "journal"),
 )
 WORDS: Mapping[str, Word] = {word.name: word for word in _WORDS}
@@ -276,14 +276,14 @@ def _is_identity(word: Word, member: Member) -> bool:
 
 def fault_fields() -> Verb:
     """The power that sets a fault: its arguments are the keys of the mapping after `fault`."""
-    member = members_of(Powers)["fault"]
+    member = members_of(BrokerControl)["fault"]
     return _verb("fault", member)._replace(power="fault", gives="fault", subject=None)
 
 
 @cache
 def topic_arguments() -> Sequence[Argument]:
     """What may be said of a topic under `topics`."""
-    arguments = arguments_of(members_of(Powers)["create_topic"].parameters, leave_out=["name"])
+    arguments = arguments_of(members_of(BrokerControl)["create_topic"].parameters, leave_out=["name"])
     return [each._replace(kind=OneOf([TOPIC_SETTINGS, NULL])) if each.key == "config" else each for each in arguments]
 
 

@@ -14,7 +14,7 @@ from fakebroker.scenarios.language.declaration import (
     ACTOR_KEYS,
     ALL_WORDS,
     FILE_KEYS,
-    MOST_TIMES,
+    MAX_TIMES,
     OTHER_WORDS,
     RANGE_MS,
     STEP_KEYS,
@@ -115,7 +115,7 @@ def _other_step(name: str, about: str) -> Schema:
         "wait": {"$ref": "#/$defs/expectation"},
         "pass": with_saved(RANGE_MS.schema()),
         "any_order": _STEPS,
-        "repeat": with_saved(whole(1, MOST_TIMES).schema()),
+        "repeat": with_saved(whole(1, MAX_TIMES).schema()),
         "include": {"type": "string"},
     }
     beside = {"expect": ("within",), "wait": ("within",), "repeat": ("steps",), "include": ("with",)}.get(name, ())

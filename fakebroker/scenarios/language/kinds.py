@@ -16,7 +16,7 @@ from fakebroker.protocol.durations import DURATION, duration_ms
 from fakebroker.protocol.errors import nearest
 from fakebroker.scenarios.errors import Problems
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table
-from fakebroker.scenarios.script import Json, Place
+from fakebroker.scenarios.script import Json, SourceLine
 
 Schema = dict[str, Any]
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
@@ -132,7 +132,7 @@ def check_saved(node: Scalar, reading: Reading) -> None:
 
 def takes_text(kind: Kind) -> bool:
     """Whether a value of this kind can be a part of a text: "move billing 2"."""
-    return any(kind.fits(Scalar(Place("", 0), value, str(value))) for value in ("x", 1, 1.5, True))
+    return any(kind.fits(Scalar(SourceLine("", 0), value, str(value))) for value in ("x", 1, 1.5, True))
 
 
 class ScalarKind(Kind):

@@ -7,11 +7,11 @@ from typing import Any
 from fakebroker.protocol.errors import nearest
 from fakebroker.scenarios.language.kinds import Reading, Wrong
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table, resolved
-from fakebroker.scenarios.script import Json, Place
+from fakebroker.scenarios.script import Json, SourceLine
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _USE = re.compile(r"\$\{([^}]*)\}")
-MOST_VALUES = 50_000  # that parameters may put into a file
+MAX_VALUES = 50_000  # that parameters may put into a file
 
 
 class Filling:
@@ -20,7 +20,7 @@ class Filling:
     def __init__(self, values: Mapping[str, Node], reading: Reading) -> None:
         self._values = values
         self._reading = reading
-        self._room = MOST_VALUES
+        self._room = MAX_VALUES
 
     def filled(self, node: Node) -> Node:
         """The node with everything in it filled in. What is wrong is kept as a problem, and stays."""
@@ -52,7 +52,7 @@ class Filling:
                 found = self._value(whole[1], node)
                 self._room -= _size(found)
                 if self._room < 0:
-                    raise Wrong(node, f"parameters put more than {MOST_VALUES} values into this file")
+                    raise Wrong(node, f"parameters put more than {MAX_VALUES} values into this file")
                 return _moved(found, node.place) if isinstance(found, Scalar) else found
             text = _USE.sub(lambda use: self._text(use[1], node), node.value)
         except Wrong as wrong:
@@ -72,7 +72,7 @@ class Filling:
         return self._values[name]
 
 
-def node_of(value: Json, place: Place, like: Node | None = None) -> Node:
+def node_of(value: Json, place: SourceLine, like: Node | None = None) -> Node:
     """Data as a node. A text means what it would mean in the file, unless the value that it replaces is a text."""
     if isinstance(value, Mapping):
         keys = {str(name): Scalar(place, str(name), str(name)) for name in value}
@@ -96,7 +96,7 @@ def _meant(text: str) -> Any:
         return text
 
 
-def _moved(scalar: Scalar, place: Place) -> Scalar:
+def _moved(scalar: Scalar, place: SourceLine) -> Scalar:
     return Scalar(place, scalar.value, scalar.text, scalar.is_plain)
 
 

@@ -10,8 +10,8 @@ from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.language.answer_fields import ANSWERED_BY, answer_fields, version_problem
 from fakebroker.scenarios.language.declaration import (
     ALL_WORDS,
-    MOST_STEPS,
-    MOST_TIMES,
+    MAX_STEPS,
+    MAX_TIMES,
     RANGE_MS,
     STEP_KEYS,
     WORDS,
@@ -305,13 +305,13 @@ class StepReader:
             self._check_keys(entry, ("note",))
             return AnyOrder(**entry.base, steps=self.steps(entry.value, word))
         self._check_keys(entry, ("note", "steps"))
-        times = self._read_value(entry, whole(1, MOST_TIMES))
+        times = self._read_value(entry, whole(1, MAX_TIMES))
         if "steps" not in entry.rest:
             raise Wrong(entry.value, "which steps? (repeat: 3, steps: [...])", word)
         before = self._times
         self._times = before * times
-        if self._times > MOST_STEPS:
-            raise Wrong(entry.value, f"with those around it, this repeats more than {MOST_STEPS} times", word)
+        if self._times > MAX_STEPS:
+            raise Wrong(entry.value, f"with those around it, this repeats more than {MAX_STEPS} times", word)
         steps = self.steps(entry.rest["steps"], "steps")
         self._times = before
         return Repeat(**entry.base, times=times, steps=steps)

@@ -29,13 +29,13 @@ from fakebroker.scenarios.language.declaration import (
 from fakebroker.scenarios.language.kinds import TEXT, FieldsOf, Reading, Wrong, plain, shown
 from fakebroker.scenarios.language.parameters import NAME, Filling, node_of
 from fakebroker.scenarios.language.read_steps import StepReader
-from fakebroker.scenarios.language.yaml_file import MOST_BYTES, Items, Node, Scalar, Table, parse_yaml
-from fakebroker.scenarios.script import Actor, Json, Place, Scenario, Step
+from fakebroker.scenarios.language.yaml_file import MAX_BYTES, Items, Node, Scalar, Table, parse_yaml
+from fakebroker.scenarios.script import Actor, Json, Scenario, SourceLine, Step
 from fakebroker.testing.releases import release as release_of
 
 COMMON = "common"  # folders of files that are only included
-MOST_INCLUDES = 200
-MOST_INCLUDE_DEPTH = 16
+MAX_INCLUDES = 200
+MAX_INCLUDE_DEPTH = 16
 
 
 def read_scenario(path: str | PathLike[str], parameters: Mapping[str, Json] | None = None) -> Scenario:
@@ -74,7 +74,7 @@ def find_scenarios(paths: Iterable[str | PathLike[str]]) -> list[Path]:
 def _read(path: Path) -> bytes:
     """The bytes of a file, one more than are allowed at most."""
     with path.open("rb") as file:
-        return file.read(MOST_BYTES + 1)
+        return file.read(MAX_BYTES + 1)
 
 
 class _Parts(NamedTuple):
@@ -186,7 +186,7 @@ class _FileReader:
                 self._reading.wrong(node, key, f"a file has no such key; {nearest(key, known)}")
         for key, each in FILE_KEYS.items():
             if each.is_required and key not in table.entries and not (key == "about" and known is INCLUDED_KEYS):
-                self._reading.problems.add(Place(name, 1), key, "this key is missing")
+                self._reading.problems.add(SourceLine(name, 1), key, "this key is missing")
         topics = self._topics(table.entries.get("topics"))
         actors = self._actors(table.entries.get("actors"))
         timeline = self._timeline(table, path, topics, actors)
@@ -204,7 +204,7 @@ class _FileReader:
                     self._reading.wrong(each, key, "nothing is filled in here: a parameter is no part of another")
         elif node is not None and not (isinstance(node, Scalar) and node.value is None):
             self._reading.wrong(node, "parameters", f"should be a mapping of names to values, not {shown(node)}")
-        place = Place(name, 1) if node is None else node.place
+        place = SourceLine(name, 1) if node is None else node.place
         for key in given:
             if key not in own:
                 self._reading.problems.add(place, key, f"there is no such parameter; {nearest(key, own)}")
@@ -330,8 +330,8 @@ class _FileReader:
         if resolved in here:
             chain = " -> ".join(each.name for each in [*here[here.index(resolved) :], resolved])
             raise Wrong(value, f"files include each other: {chain}", "include")
-        if len(here) > MOST_INCLUDE_DEPTH or self._count > MOST_INCLUDES:
-            text = f"there are more than {MOST_INCLUDES} includes, or {MOST_INCLUDE_DEPTH} within each other"
+        if len(here) > MAX_INCLUDE_DEPTH or self._count > MAX_INCLUDES:
+            text = f"there are more than {MAX_INCLUDES} includes, or {MAX_INCLUDE_DEPTH} within each other"
             raise Wrong(value, text, "include")
         try:
             data = _read(target)

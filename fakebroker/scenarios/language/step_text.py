@@ -7,7 +7,7 @@ from fakebroker.testing.journal.redaction import REDACTED, SECRET_FIELDS
 
 SECRET_KEYS = frozenset({"password", "token", *SECRET_FIELDS})
 NOT_SHOWN = ("note", "expect", "save", "steps")
-MOST_CHARS = 200
+MAX_CHARS = 200
 _SPECIAL = frozenset(",[]{}#&*!|>'\"%@`:\n\t\\")
 
 
@@ -20,7 +20,7 @@ def text_of(word: str, value: Node, rest: Mapping[str, Node]) -> str:
     shown = {name: REDACTED if name in SECRET_KEYS else _text(each) for name, each in rest.items()}
     parts += [f"{name}: {each}" for name, each in shown.items() if name not in NOT_SHOWN]
     text = ", ".join(parts)
-    return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "..."
+    return text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "..."
 
 
 def _text(node: Node, is_bare: bool = False) -> str:

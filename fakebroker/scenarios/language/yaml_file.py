@@ -11,12 +11,12 @@ from typing import Any
 
 from fakebroker.protocol.extras import missing_extra
 from fakebroker.scenarios.errors import Problem, ScenarioError
-from fakebroker.scenarios.script import Json, Place
+from fakebroker.scenarios.script import Json, SourceLine
 
-MOST_BYTES = 1 << 20
-MOST_NODES = 50_000  # with those that aliases repeat
-MOST_DEPTH = 64
-MOST_DIGITS = 40
+MAX_BYTES = 1 << 20
+MAX_NODES = 50_000  # with those that aliases repeat
+MAX_DEPTH = 64
+MAX_DIGITS = 40
 
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}": name for name in ("null", "bool", "int", "float", "str", "seq", "map")}
 _WORDS: dict[str, Json] = {
@@ -37,7 +37,7 @@ _NUMBERS = (
 class Node:
     """A value of a file, and where it stands."""
 
-    place: Place
+    place: SourceLine
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ class Table(Node):
 
 def parse_yaml(data: str | bytes, name: str) -> Node:
     """The document in `data`; `name` is what places call the file. Raises ScenarioError."""
-    start = Place(name, 1)
-    if len(data) > MOST_BYTES:
-        raise _error(start, f"the file has more than {MOST_BYTES} bytes, the most that are read")
+    start = SourceLine(name, 1)
+    if len(data) > MAX_BYTES:
+        raise _error(start, f"the file has more than {MAX_BYTES} bytes, the most that are read")
     if isinstance(data, bytes):
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise _error(Place(name, line), "this is not UTF-8 text") from None
+            raise _error(SourceLine(name, line), "this is not UTF-8 text") from None
     else:
         text = data
     if not text.strip():
@@ -109,7 +109,7 @@ def resolved(text: str) -> Json:
         return text
     for pattern, make in _NUMBERS:
         if pattern.fullmatch(text):
-            if len(text) > MOST_DIGITS:
+            if len(text) > MAX_DIGITS:
                 raise ValueError(f"a number of {len(text)} digits")
             return make(text)
     return text
@@ -156,14 +156,14 @@ class _Builder:
             else:
                 root = node
         if root is None:
-            raise _error(Place(self._file, 1), "the file is empty")
+            raise _error(SourceLine(self._file, 1), "the file is empty")
         return root
 
     def _begin(self, event: Any, open_ones: "list[_Open]") -> None:
         place = self._place(event)
         self._charge(1, event)
-        if len(open_ones) >= MOST_DEPTH:
-            raise _error(place, f"values are nested more than {MOST_DEPTH} deep")
+        if len(open_ones) >= MAX_DEPTH:
+            raise _error(place, f"values are nested more than {MAX_DEPTH} deep")
         is_table = type(event).__name__ == "MappingStartEvent"
         _check_tag(event.tag, "map" if is_table else "seq", place)
         if event.anchor is not None:
@@ -181,8 +181,8 @@ class _Builder:
 
     def _charge(self, count: int, event: Any) -> None:
         self._count += count
-        if self._count > MOST_NODES:
-            text = f"the file has more than {MOST_NODES} values, with those that aliases repeat"
+        if self._count > MAX_NODES:
+            text = f"the file has more than {MAX_NODES} values, with those that aliases repeat"
             raise _error(self._place(event), text)
 
     def _scalar(self, event: Any) -> Scalar:
@@ -199,20 +199,20 @@ class _Builder:
             return Scalar(place, value, text, is_plain=False)
         return Scalar(place, self._resolved(text, place) if is_plain else text, text, is_plain)
 
-    def _resolved(self, text: str, place: Place) -> Json:
+    def _resolved(self, text: str, place: SourceLine) -> Json:
         try:
             return resolved(text)
         except ValueError as error:
             raise _error(place, f"{error} is no number that anything here can have") from None
 
-    def _place(self, event: Any) -> Place:
-        return Place(self._file, event.start_mark.line + 1)
+    def _place(self, event: Any) -> SourceLine:
+        return SourceLine(self._file, event.start_mark.line + 1)
 
 
 class _Open:
     """A list or mapping whose end has not come."""
 
-    def __init__(self, place: Place, is_table: bool, anchor: str | None, count_before: int) -> None:
+    def __init__(self, place: SourceLine, is_table: bool, anchor: str | None, count_before: int) -> None:
         self.anchor = anchor
         self.count_before = count_before
         self._place = place
@@ -242,7 +242,7 @@ class _Open:
         return Items(self._place, tuple(self._items))
 
 
-def _check_tag(tag: str | None, kind: str, place: Place) -> None:
+def _check_tag(tag: str | None, kind: str, place: SourceLine) -> None:
     if tag not in (None, "!") and _CORE_TAGS.get(str(tag)) != kind:
         raise _error(place, f"the tag {tag} is not of YAML's core schema, or of something else")
 
@@ -257,7 +257,7 @@ def _syntax_error(error: Any, text: str, name: str) -> ScenarioError:
     if mark is None:  # a character that YAML does not allow
         position = getattr(error, "position", 0)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
-        return _error(Place(name, line), "there is a character that YAML does not allow")
+        return _error(SourceLine(name, line), "there is a character that YAML does not allow")
     problem = getattr(error, "problem", None) or "this is no YAML"
     lines = text.splitlines() or [""]
     row = min(mark.line, len(lines) - 1)
@@ -269,8 +269,8 @@ def _syntax_error(error: Any, text: str, name: str) -> ScenarioError:
         hint = "; indent with spaces, not with tabs"
     elif "mapping values are not allowed" in problem:
         hint = "; put { } around a step of several keys in one line, and quotes around a text with a colon"
-    return _error(Place(name, row + 1), f"this is no YAML: {problem}{hint}")
+    return _error(SourceLine(name, row + 1), f"this is no YAML: {problem}{hint}")
 
 
-def _error(place: Place, message: str) -> ScenarioError:
+def _error(place: SourceLine, message: str) -> ScenarioError:
     return ScenarioError([Problem(place, "", message)])

@@ -16,7 +16,7 @@ from fakebroker.scenarios.script import ClientStep, Scenario, Step, steps_in
 from fakebroker.testing.releases import RELEASES, Settings, release
 
 if TYPE_CHECKING:
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 # A request that has no answer after this time waits at the coordinator; the next step may rely on it.
 PARKED_MS = 250
@@ -50,7 +50,7 @@ class KafkaWorld:
     def __init__(self, host: str, port: int, longest_pass_ms: int = LONGEST_PASS_MS) -> None:
         self.name = f"Kafka at {host}:{port}"
         self.driver: Driver = KafkaDriver(host, port)
-        self.broker: Powers | None = None
+        self.broker: BrokerControl | None = None
         self.powers: Any = KafkaPowers(self.driver)
         self.poll_ms: int | None = POLL_MS
         self.errors: list[Exception] = []  # bugs of ours; there are none in a Kafka

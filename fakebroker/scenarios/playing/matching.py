@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 Json = Any
-MOST_SHOWN_CHARS = 200
+MAX_SHOWN_CHARS = 200
 _NAMES = ("name", "client_id", "member_id", "group_id", "topic", "value", "offset")  # what mappings are called by
 
 
@@ -28,7 +28,7 @@ def is_matcher(expected: Json) -> bool:
 def shown(value: Json) -> str:
     """A value in a sentence, on one line, cut when it is long."""
     text = _text(value)
-    return text if len(text) <= MOST_SHOWN_CHARS else f"{text[:MOST_SHOWN_CHARS]}..."
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
 
 
 def counted(seen: Sequence[Json]) -> str:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Json = Any
 ANSWER_WITHIN_MS = 30_000  # of a step that is not `later`
-MOST_HAPPENINGS = 200_000  # in virtual time: most of a minute, and a third of a gigabyte
+MAX_HAPPENINGS = 200_000  # in virtual time: most of a minute, and a third of a gigabyte
 _WRONG = (FakebrokerError, OSError, LookupError, ValueError, TypeError)  # what a step can raise without a bug of ours
 _NAMES_MEMBERS = ("order", "leader", "member")  # arguments of powers that name members, which actors are
 
@@ -344,8 +344,8 @@ class Player:
 
     def _check_amount(self) -> None:
         """Virtual time can be too much of it: a member that polls for a month would keep us for days."""
-        if self._world.poll_ms is None and len(self._log.happenings) > MOST_HAPPENINGS:
-            what = f"more than {MOST_HAPPENINGS} requests, answers and events of the broker: too much for one play"
+        if self._world.poll_ms is None and len(self._log.happenings) > MAX_HAPPENINGS:
+            what = f"more than {MAX_HAPPENINGS} requests, answers and events of the broker: too much for one play"
             raise StepFailed(f"{what}; `clock: advance` lets days pass without what clients do meanwhile")
 
     def _compare(self, expected: Mapping[str, Json] | None, view: Mapping[str, Json]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Powers of the object model by their names: "coordinator.move", with the arguments of each call on the way."""
+"""BrokerControl of the object model by their names: "coordinator.move", with the arguments of each call on the way."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -7,12 +7,14 @@ from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
 from fakebroker.scenarios.playing.arguments import as_taken, signature_of
 
 if TYPE_CHECKING:
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 Json = Any
 
 
-def exert(target: "Powers | Any", power: str, identity: Mapping[str, Json], arguments: Mapping[str, Json]) -> Any:
+def exert(
+    target: "BrokerControl | Any", power: str, identity: Mapping[str, Json], arguments: Mapping[str, Json]
+) -> Any:
     """Do what a power does, from `target` on; give what it gives.
 
     Arguments go to the calls by their names, those of `identity` to those on the way and, if none takes them, to the

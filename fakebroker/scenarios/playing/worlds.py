@@ -17,8 +17,8 @@ from fakebroker.scenarios.script import Scenario, Step
 from fakebroker.testing.virtual_broker import VirtualBroker
 
 if TYPE_CHECKING:
+    from fakebroker.testing.handles.broker_control import BrokerControl
     from fakebroker.testing.handles.literals import Profile, ReleaseName
-    from fakebroker.testing.handles.powers import Powers
 
 POLL_MS = 5
 TAKEN_WITHIN_S = 0.1
@@ -46,7 +46,7 @@ class World(Protocol):
     )  # how often is looked for what no client is told; None in virtual time: at each thing that happens
 
     @property
-    def broker(self) -> "Powers | None":
+    def broker(self) -> "BrokerControl | None":
         """The broker, where it is one of ours."""
 
     @property
@@ -80,10 +80,10 @@ class World(Protocol):
 class WorldWithBroker:
     """What worlds with a broker of ours share."""
 
-    broker: "Powers"
+    broker: "BrokerControl"
 
     @property
-    def powers(self) -> "Powers":
+    def powers(self) -> "BrokerControl":
         """All of them."""
         return self.broker
 
@@ -123,7 +123,7 @@ class VirtualWorld(WorldWithBroker):
             profile=cast("Profile", scenario.profile),  # both are checked there
             as_release=cast("ReleaseName", scenario.release),
         )
-        self.broker: Powers = self._virtual
+        self.broker: BrokerControl = self._virtual
         self.driver: Driver = self._virtual.driver
 
     @property
@@ -148,7 +148,7 @@ class BrokerDriver(TcpDriver):
     followed by its answer, or until it waits at the broker, or by TAKEN_WITHIN_S where its node stands still.
     """
 
-    def __init__(self, host: str, port: int, broker: "Powers") -> None:
+    def __init__(self, host: str, port: int, broker: "BrokerControl") -> None:
         super().__init__(host, port)
         self._broker = broker
 
@@ -178,7 +178,7 @@ class BrokerWorld(WorldWithBroker):
     def __init__(self, broker: "RunningBroker") -> None:
         """`broker` is a FakeBroker that runs, or the like."""
         host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
-        self.broker: Powers = broker  # type: ignore[assignment]
+        self.broker: BrokerControl = broker  # type: ignore[assignment]
         self.driver: Driver = BrokerDriver(host.strip("[]"), int(port), self.broker)
 
     @property

@@ -19,7 +19,7 @@ from fakebroker.scenarios.recording.transactions import is_of_transaction
 
 Json = Any
 
-MOST_PRODUCED_BYTES = 4 << 20  # more than that is no scenario, whatever is in it
+MAX_PRODUCED_BYTES = 4 << 20  # more than that is no scenario, whatever is in it
 PARKED_MS = 50  # an answer that took longer was held up
 _LIBRARY = frozenset({"ApiVersions", "FindCoordinator", "ConsumerGroupDescribe", "PushTelemetry"})
 _HELD_UP = frozenset({"JoinGroup", "SyncGroup"})
@@ -88,7 +88,7 @@ def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
             case "request":
                 one = _exchange(number, line, brokers.get(line["connection"]))
                 produced_bytes += line["bytes"] if line["api"] == "Produce" else 0
-                if produced_bytes > MOST_PRODUCED_BYTES:
+                if produced_bytes > MAX_PRODUCED_BYTES:
                     raise too_long(os.path.basename(os.fspath(path)))
                 if one is not None and number not in survey.starting:
                     open_ones[line["connection"], line["correlation_id"]] = one

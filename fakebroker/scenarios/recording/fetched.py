@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.scenarios.comparison.matching import Around, Difference, Matching, content_of, short
-from fakebroker.scenarios.recording.survey import Place
+from fakebroker.testing.recorded_cluster.state import TopicPartition
 
 Json = Any
 
-MOST_WAITING = 200_000  # records, of both sides together; the oldest are forgotten
+MAX_WAITING = 200_000  # records, of both sides together; the oldest are forgotten
 CUT = "an answer carries what is there when the broker looks; the same records come in other answers"
 NAMED = "an incremental answer names a partition only when something changed since the one before"
 TRANSACTIONS = "transactions are not played: which of them are open or aborted is not known here"
@@ -40,18 +40,20 @@ class Streams:
         self,
         matching: Matching,
         name_of_topic: Callable[[Mapping[str, Json]], str | None],
-        transactional: Container[Place] = (),
+        transactional: Container[TopicPartition] = (),
     ) -> None:
         self._matching = matching
         self._name_of_topic = name_of_topic
         self._transactional = transactional  # partitions with records of transactions
         self.going: dict[str, None] = {}  # topics that somebody has deleted
-        self._recorded: dict[tuple[Place, int], int] = {}  # records that only one side delivered: digests by offset
-        self._ours: dict[tuple[Place, int], int] = {}
+        self._recorded: dict[
+            tuple[TopicPartition, int], int
+        ] = {}  # records that only one side delivered: digests by offset
+        self._ours: dict[tuple[TopicPartition, int], int] = {}
         self._our_names: dict[str, str] = {}
 
     def compare(
-        self, recorded: Json, ours: Json, around: Around, is_moving: Callable[[Place], bool]
+        self, recorded: Json, ours: Json, around: Around, is_moving: Callable[[TopicPartition], bool]
     ) -> list[Explained]:
         """What differs between two Fetch answers. `is_moving` says whether somebody was writing to a partition."""
         heads = [{name: value for name, value in answer.items() if name != "Responses"} for answer in (recorded, ours)]
@@ -62,16 +64,16 @@ class Streams:
             found += self._compare_partition(place, theirs.get(place), mine.get(place), around, is_moving(place))
         return found
 
-    def left(self) -> Iterator[tuple[Place, int]]:
+    def left(self) -> Iterator[tuple[TopicPartition, int]]:
         """Records that the recorded broker delivered and ours did not: where they are. Ask our log about them."""
         yield from list(self._recorded)
 
-    def meet(self, place: Place, record: ReadRecord) -> None:
+    def meet(self, place: TopicPartition, record: ReadRecord) -> None:
         """A record of our log is what the recorded broker delivered, if it is the same."""
         if self._recorded.get((place, record.offset)) == hash(content_of(record)):
             del self._recorded[place, record.offset]
 
-    def partitions_of(self, answer: Json, *, are_ours: bool = False) -> Iterator[tuple[Place, Json]]:
+    def partitions_of(self, answer: Json, *, are_ours: bool = False) -> Iterator[tuple[TopicPartition, Json]]:
         """The partitions of a Fetch answer and where they belong."""
         for topic in answer["Responses"]:
             name = topic.get("Topic")
@@ -84,7 +86,7 @@ class Streams:
                 yield (name, partition["PartitionIndex"]), partition
 
     def _compare_partition(
-        self, place: Place, recorded: Json, ours: Json, around: Around, is_moving: bool
+        self, place: TopicPartition, recorded: Json, ours: Json, around: Around, is_moving: bool
     ) -> Iterator[Explained]:
         path = f".Responses[{place[0]}].Partitions[{place[1]}]"
         if recorded is None or ours is None:
@@ -101,7 +103,7 @@ class Streams:
                 reason = TRANSACTIONS
             yield Explained(each._replace(path=path + each.path), reason)
 
-    def _alone(self, path: str, place: Place, recorded: Json, ours: Json) -> Iterator[Explained]:
+    def _alone(self, path: str, place: TopicPartition, recorded: Json, ours: Json) -> Iterator[Explained]:
         """Only one of the answers names the partition."""
         there = recorded if ours is None else ours
         for mine, theirs in self._meet(place, _records(recorded), _records(ours)):
@@ -110,7 +112,9 @@ class Streams:
         reason = GOING if place[0] in self.going else NAMED if there["ErrorCode"] == 0 else None
         yield Explained(Difference(path, *texts), reason)
 
-    def _compare_records(self, path: str, place: Place, recorded: Json, ours: Json) -> Generator[Explained, None, bool]:
+    def _compare_records(
+        self, path: str, place: TopicPartition, recorded: Json, ours: Json
+    ) -> Generator[Explained, None, bool]:
         theirs, mine = _records(recorded), _records(ours)
         wrong = list(self._meet(place, theirs, mine))
         yield from (Explained(Difference(f"{path}.Records", *texts), None) for texts in wrong)
@@ -119,7 +123,9 @@ class Streams:
             yield Explained(Difference(f"{path}.Records", _span(mine), _span(theirs)), CUT)
         return is_cut
 
-    def _meet(self, place: Place, recorded: list[ReadRecord], ours: list[ReadRecord]) -> Iterator[tuple[str, str]]:
+    def _meet(
+        self, place: TopicPartition, recorded: list[ReadRecord], ours: list[ReadRecord]
+    ) -> Iterator[tuple[str, str]]:
         """Bring together what both sides delivered at the same offsets: (ours, recorded) where that differs."""
         for record in recorded:
             yield from self._met(self._recorded, self._ours, (place, record.offset), record)
@@ -127,14 +133,14 @@ class Streams:
             for other, mine in self._met(self._ours, self._recorded, (place, record.offset), record):
                 yield mine, other
         for waiting in (self._recorded, self._ours):
-            while len(waiting) > MOST_WAITING:
+            while len(waiting) > MAX_WAITING:
                 del waiting[next(iter(waiting))]
 
     def _met(
         self,
-        own: dict[tuple[Place, int], int],
-        others: dict[tuple[Place, int], int],
-        key: tuple[Place, int],
+        own: dict[tuple[TopicPartition, int], int],
+        others: dict[tuple[TopicPartition, int], int],
+        key: tuple[TopicPartition, int],
         record: ReadRecord,
     ) -> Iterator[tuple[str, str]]:
         digest = hash(content_of(record))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 Json = Any
-MOST_STEPS_AT_ONCE = 8
+MAX_STEPS_AT_ONCE = 8
 FEWEST_TIMES = 3
 
 
@@ -26,7 +26,7 @@ def folded(steps: Sequence[Json]) -> list[Json]:
 def _longest_run(steps: Sequence[Json], at: int) -> tuple[int, int]:
     """(steps, times) of what repeats from `at` on and covers most; (1, 1) for nothing."""
     best = (1, 1)
-    for size in range(1, MOST_STEPS_AT_ONCE + 1):
+    for size in range(1, MAX_STEPS_AT_ONCE + 1):
         window = steps[at : at + size]
         if len(window) < size or any("save" in step for step in window):
             break

@@ -29,7 +29,7 @@ from fakebroker.scenarios.recording.upstream import reason_of
 if TYPE_CHECKING:
     from fakebroker.scenarios.recording.proxy import Proxy
 
-MOST_FRAME_BYTES = 256 << 20
+MAX_FRAME_BYTES = 256 << 20
 CONNECT_TIMEOUT_S = 10
 RECORDING_ENDS = "the recording ends"
 LAST_ANSWERS_S = 2  # how long answers are awaited for a client that has closed
@@ -238,9 +238,9 @@ async def _read_frame(stream: asyncio.StreamReader, whose: str) -> bytes | None:
     try:
         prefix = await stream.readexactly(4)
         (size,) = _SIZE.unpack(prefix)
-        if not 0 <= size <= MOST_FRAME_BYTES:
+        if not 0 <= size <= MAX_FRAME_BYTES:
             start = prefix + await stream.read(12)
-            raise Broken(f"a frame of {size} bytes cannot be (at most {MOST_FRAME_BYTES}){guess_protocol(start)}")
+            raise Broken(f"a frame of {size} bytes cannot be (at most {MAX_FRAME_BYTES}){guess_protocol(start)}")
         return await stream.readexactly(size)
     except asyncio.IncompleteReadError:
         return None

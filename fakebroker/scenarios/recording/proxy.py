@@ -26,7 +26,7 @@ from fakebroker.scenarios.recording.upstream import Upstream
 SECRETS, PAYLOADS = "secrets", "payloads"
 _READ_AHEAD_BYTES = 64 << 10
 
-_MOST_WARNINGS = 20  # of closed connections; all are in the session
+_MAX_WARNINGS = 20  # of closed connections; all are in the session
 log = logging.getLogger("fakebroker")
 
 
@@ -180,7 +180,7 @@ class Proxy:
         """Write that a connection is closed, by whom and why."""
         line = {"kind": "close", "at_ms": self._now_ms(), "connection": link.number}
         self._write({**line, "by": by, "reason": reason})
-        if by == "proxy" and reason not in {RECORDING_ENDS, *self._warned} and len(self._warned) < _MOST_WARNINGS:
+        if by == "proxy" and reason not in {RECORDING_ENDS, *self._warned} and len(self._warned) < _MAX_WARNINGS:
             self._warned[reason] = None
             self.warn(f"connection {link.number} closed: {reason}")
 

@@ -23,8 +23,9 @@ from fakebroker.scenarios.recording.explained import reason_for, reason_for_wait
 from fakebroker.scenarios.recording.fetched import Explained, Streams
 from fakebroker.scenarios.recording.producers import with_our_producers
 from fakebroker.scenarios.recording.session import Line, message_in, naming_line, read_session
-from fakebroker.scenarios.recording.survey import Place, Survey
+from fakebroker.scenarios.recording.survey import Survey
 from fakebroker.scenarios.recording.transactions import ADD_PARTITIONS, is_of_transaction
+from fakebroker.testing.recorded_cluster.state import TopicPartition
 
 Json = Any
 
@@ -87,7 +88,7 @@ class Target(NamedTuple):
     addresses: dict[int, Address]
     is_served: Callable[[int, int], bool]
     catch_up: Callable[..., None] = lambda *_args, **_options: None
-    read: Callable[[Place, int], list[ReadRecord]] | None = None
+    read: Callable[[TopicPartition, int], list[ReadRecord]] | None = None
     settle: Callable[[], None] = lambda: None
     stop: Callable[[int], None] = lambda _node: None
     start: Callable[[int], None] = lambda _node: None
@@ -108,7 +109,7 @@ class Replay:
         self._clients: dict[int, ClientConnection] = {}
         self._sent: dict[tuple[int, int | None], _Sent] = {}
         self._skipped: dict[tuple[int, int | None], str | None] = {}  # requests that are not sent, and why not
-        self._written_ms: dict[Place, float] = {}
+        self._written_ms: dict[TopicPartition, float] = {}
         for recorded, ours in target.nodes.items():
             self.matching.pairs.pair("node", recorded, ours)
         self._started_ms: int | None = None  # when a broker was last back
@@ -325,7 +326,7 @@ class Replay:
                 if name is not None:
                     self._written_ms[name, each["Index"]] = at_ms
 
-    def _is_moving(self, place: Place, sent: _Sent) -> bool:
+    def _is_moving(self, place: TopicPartition, sent: _Sent) -> bool:
         return self._written_ms.get(place, -1) >= sent.at_ms
 
     def _catch_up(self, recorded: Json) -> None:

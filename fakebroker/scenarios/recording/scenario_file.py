@@ -7,7 +7,7 @@ from fakebroker.scenarios.recording.scenario_text import Made, failures_of, text
 
 Json = Any
 
-MOST_ROUNDS = 5
+MAX_ROUNDS = 5
 
 
 class Written(NamedTuple):
@@ -27,7 +27,7 @@ def written(made: Made, session: str) -> Written:
     if found.is_too_long:
         raise too_long(session)
     problems: list[str] = []
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         failed = failures_of(found.text, "session.yaml")
         problems = [problem for line in failed for problem in failed[line]]
         changed = [_without_expectation(found.steps[line], failed[line]) for line in failed if line in found.steps]

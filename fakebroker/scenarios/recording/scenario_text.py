@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 Json = Any
 
-MOST_BYTES = 1 << 20  # of a scenario that can be read
+MAX_BYTES = 1 << 20  # of a scenario that can be read
 
 
 class Made(NamedTuple):
@@ -25,7 +25,7 @@ class ScenarioText(NamedTuple):
     @property
     def is_too_long(self) -> bool:
         """Whether scenarios of this size are not read."""
-        return len(self.text.encode()) > MOST_BYTES
+        return len(self.text.encode()) > MAX_BYTES
 
 
 def failures_of(text: str, name: str) -> dict[int, list[str]]:

@@ -27,8 +27,8 @@ M = TypeVar("M", bound=Message)
 Line = dict[str, Any]
 
 SCHEMA_VERSION = 1
-MOST_LINE_BYTES = 1 << 30  # a frame of 256 MiB as hexadecimal, with room
-_MOST_HEAD_BYTES = 1 << 20
+MAX_LINE_BYTES = 1 << 30  # a frame of 256 MiB as hexadecimal, with room
+_MAX_HEAD_BYTES = 1 << 20
 YEAR_MS = 366 * 86_400_000
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -71,7 +71,7 @@ class SessionError(FakebrokerError, ValueError):
 def read_session(
     path: str | os.PathLike[str],
     on_cut: Callable[[str], None] | None = None,
-    most_line_bytes: int = MOST_LINE_BYTES,
+    most_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Line]:
     """The lines of a session file, one at a time: no more than one is held.
 
@@ -89,7 +89,7 @@ def read_session(
 
 def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_bytes: int) -> Iterator[Line]:
     number = 0
-    limit = min(_MOST_HEAD_BYTES, most_line_bytes)
+    limit = min(_MAX_HEAD_BYTES, most_line_bytes)
     last_ms = 0.0
     while raw := file.readline(limit + 1):
         number += 1

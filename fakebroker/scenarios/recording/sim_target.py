@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fakebroker.scenarios.recording.before import commit_before
+from fakebroker.scenarios.recording.earlier_commits import commit_before
 from fakebroker.scenarios.recording.replay import Target
 from fakebroker.scenarios.recording.survey import Survey
 from fakebroker.testing.recorded_cluster.broker import RecordedBroker

@@ -15,7 +15,7 @@ from fakebroker.scenarios.recording.survey import Survey
 Json = Any
 Step = dict[str, Json]
 
-MOST_EXPECTED_RECORDS = 10
+MAX_EXPECTED_RECORDS = 10
 _NEWEST_BY_NAME = {"OffsetCommit": 9, "OffsetFetch": 9, "DeleteTopics": 5, "Metadata": 9, "Fetch": 12}
 _POSITIONS = (-1, -2)  # of ListOffsets: the end and the beginning
 
@@ -178,7 +178,7 @@ class StepMaker:
             return {**step, "expect": {"error": error_in(each)}}
         self._fetched[key] = records[-1].offset + 1
         shown = [{"offset": record.offset, "value": text_of(record.value)} for record in records]
-        is_whole = records[-1].offset + 1 == each["HighWatermark"] and len(records) <= MOST_EXPECTED_RECORDS
+        is_whole = records[-1].offset + 1 == each["HighWatermark"] and len(records) <= MAX_EXPECTED_RECORDS
         step["expect"] = {"error": "NONE", "records": shown if is_whole else {"contains": shown[-1]}}
         return step
 

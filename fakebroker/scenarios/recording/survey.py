@@ -20,7 +20,6 @@ from fakebroker.testing.recorded_cluster.state import LogBefore, TopicBefore, To
 from fakebroker.testing.releases import nearest_release
 
 Json = Any
-Place = TopicPartition
 
 _EARLIEST, _LATEST = -2, -1
 _TOPIC_CONFIG_SOURCE = 1
@@ -67,7 +66,7 @@ class Survey:
         self.upstream = ""
         self.nodes: dict[int, str | None] = {}  # id -> rack
         self.topics: dict[str, TopicBefore] = {}
-        self.logs: dict[Place, LogBefore] = {}
+        self.logs: dict[TopicPartition, LogBefore] = {}
         self.placements: dict[str, dict[int, tuple[int, list[int]]]] = {}  # topic -> partition -> leader, replicas
         self.coordinators: dict[str, int] = {}  # group -> node
         self.commits: dict[tuple[str, str, int], CommitBefore] = {}
@@ -78,9 +77,9 @@ class Survey:
         self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
         self.groups_before: dict[str, None] = {}  # groups that were there before the first client came
         self.outages = Outages()
-        self.transactional: dict[Place, None] = {}  # partitions with records of transactions
+        self.transactional: dict[TopicPartition, None] = {}  # partitions with records of transactions
         self.lacks_transactions = False  # requests of transactions are there without what they said
-        self.bases: dict[int, dict[Place, int]] = {}  # line of a Produce -> where its records went
+        self.bases: dict[int, dict[TopicPartition, int]] = {}  # line of a Produce -> where its records went
         self._answered = 0  # the line of the request whose answer is taken in
         self.lines = 0
         self.requests = 0
@@ -92,7 +91,7 @@ class Survey:
         self._at_ms = 0.0
         self._serving: dict[tuple[bool, str], None] = {}  # groups whose coordinator is there; (asked for it, group)
         # batches with acks 0, and the Produce that had them
-        self._without_answer: dict[tuple[Place, bytes], int] = {}  # checksum -> line
+        self._without_answer: dict[tuple[TopicPartition, bytes], int] = {}  # checksum -> line
         self._names: dict[str, str] = {}  # topic id -> name
         self._settled: dict[str, None] = {}  # topics of which it is known whether they were there
         self.made: dict[str, None] = {}  # topics that CreateTopics made
@@ -288,7 +287,7 @@ class Survey:
                 for batch in split_batches(data):
                     self._without_answer[place, _checksum(batch)] = asked.line
 
-    def _find_without_answer(self, place: Place, data: bytes) -> None:
+    def _find_without_answer(self, place: TopicPartition, data: bytes) -> None:
         """No answer tells where a batch with acks 0 went, but somebody may read it later."""
         for batch in split_batches(data) if self._without_answer else ():
             line = self._without_answer.pop((place, _checksum(batch)), None)
@@ -375,7 +374,7 @@ class Survey:
             if name is not None:
                 yield from ((name, each) for each in topic[key])
 
-    def _log(self, place: Place) -> LogBefore:
+    def _log(self, place: TopicPartition) -> LogBefore:
         return self.logs.setdefault(place, LogBefore())
 
 

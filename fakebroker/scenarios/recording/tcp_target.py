@@ -15,12 +15,12 @@ from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdReq
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from fakebroker.scenarios.recording.before import commit_before
+from fakebroker.scenarios.recording.earlier_commits import commit_before
 from fakebroker.scenarios.recording.replay import Target
 from fakebroker.scenarios.recording.survey import Survey
 
 ANSWER_WITHIN_MS = 30_000
-MOST_RECORDS = 100_000  # of a partition that are made
+MAX_RECORDS = 100_000  # of a partition that are made
 _AT_ONCE = 1_000
 _TRIES, _PAUSE_MS = 50, 200
 _LEADERLESS = (
@@ -115,7 +115,7 @@ def _fill(name: str, survey: Survey, driver: TcpDriver, client: ClientConnection
     """Produce what was there: records that somebody read as they were, and others in the place of the rest."""
     for index in range(survey.topics[name].partitions):
         before = survey.logs.get((name, index))
-        end = min(before.end or 0, MOST_RECORDS) if before is not None else 0
+        end = min(before.end or 0, MAX_RECORDS) if before is not None else 0
         known = {} if before is None else {r.offset: r for _, data in before.batches.items() for r in records_of(data)}
         for start in range(0, end, _AT_ONCE):
             records = [

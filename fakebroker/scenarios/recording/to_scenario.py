@@ -13,8 +13,9 @@ from fakebroker.scenarios.recording.membership import Members, members_of
 from fakebroker.scenarios.recording.scenario_text import Made
 from fakebroker.scenarios.recording.step_fields import duration_text, record_step
 from fakebroker.scenarios.recording.steps import Step, StepMaker
-from fakebroker.scenarios.recording.survey import Place, Survey, survey
+from fakebroker.scenarios.recording.survey import Survey, survey
 from fakebroker.testing.recorded_cluster.first_state import accepted_by, settings_of
+from fakebroker.testing.recorded_cluster.state import TopicPartition
 
 Json = Any
 
@@ -22,7 +23,7 @@ LEAST_PAUSE_MS = 20
 _COARSE_FROM_MS = 1_000  # pauses from here on are rounded to a tenth of a second
 _COARSE_MS, _FINE_MS = 100, 10
 _FILLERS_AT_ONCE = 100
-MOST_FILLERS = 100_000
+MAX_FILLERS = 100_000
 OTHERS = "others"  # the actor that makes what was there, and what others produced meanwhile
 _PINNED_AT_MOST = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
 _OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
@@ -63,7 +64,7 @@ class _Writer:
         self._remarks: list[str] = []
         self._brokers: dict[str, int | None] = {}  # actor -> the broker that it is connected to
         self._closed: dict[str, None] = {}  # actors whose broker stopped
-        self._ends: dict[Place, int] = {}  # where the logs end
+        self._ends: dict[TopicPartition, int] = {}  # where the logs end
         self._placed_already: dict[str, None] = {}
         self._topics_used, self._groups_used = self._used()
 
@@ -258,18 +259,18 @@ class _Writer:
         for group_id, offsets in commits.items():
             yield {OTHERS: "commit", "offsets": offsets, "group_id": group_id, "expect": {"error": "NONE"}}
 
-    def _log_before(self, place: Place) -> Iterator[Step]:
+    def _log_before(self, place: TopicPartition) -> Iterator[Step]:
         """Records up to where the log ended; those that somebody read as they were."""
         log = self._survey.logs[place]
         end = log.end or 0
-        if end > MOST_FILLERS:
+        if end > MAX_FILLERS:
             self._remarks.append(f"{place[0]}-{place[1]} had {end} records before the session, which are left out")
             return
         yield from self._by_others(place, 0, end, with_fillers=True)
         if log.start:
             yield {"topic": f"advance_log_start {place[0]}", "offset": log.start, "partition": place[1]}
 
-    def _by_others(self, place: Place, start: int, end: int, *, with_fillers: bool) -> Iterator[Step]:
+    def _by_others(self, place: TopicPartition, start: int, end: int, *, with_fillers: bool) -> Iterator[Step]:
         """Records of others from `start` to `end`: as they were where somebody read them, others in between."""
         name = f"{place[0]}-{place[1]}"
         batches = self._survey.logs[place].batches
@@ -297,9 +298,9 @@ class _Writer:
             for each in topic["Partitions"]:
                 self._others_until((name or "", each["PartitionIndex"]), each["HighWatermark"], with_fillers=False)
 
-    def _others_until(self, place: Place, end: int, *, with_fillers: bool) -> None:
+    def _others_until(self, place: TopicPartition, end: int, *, with_fillers: bool) -> None:
         at = self._ends.get(place, 0)
-        if at < end and place in self._survey.logs and not (with_fillers and end - at > MOST_FILLERS):
+        if at < end and place in self._survey.logs and not (with_fillers and end - at > MAX_FILLERS):
             self._steps += self._by_others(place, at, end, with_fillers=with_fillers)
 
     def _note_produced(self, one: Exchange) -> None:

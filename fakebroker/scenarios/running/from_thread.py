@@ -10,7 +10,7 @@ from fakebroker.broker.engine.engine import Engine
 from fakebroker.protocol.errors import BrokerStopped
 from fakebroker.protocol.listeners import Listener
 from fakebroker.testing.broker import AsyncFakeBroker
-from fakebroker.testing.handles.powers import Powers
+from fakebroker.testing.handles.broker_control import BrokerControl
 
 if TYPE_CHECKING:
     from fakebroker.testing.snapshot.snapshot import Snapshot
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class FromThread(Powers):
+class FromThread(BrokerControl):
     """A broker that runs in `loop`, as other threads reach it. `close` ends their calls, and lets no more begin."""
 
     def __init__(self, broker: AsyncFakeBroker, loop: asyncio.AbstractEventLoop) -> None:

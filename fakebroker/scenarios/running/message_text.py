@@ -21,10 +21,10 @@ from fakebroker.protocol.wire.registry import api as find_api
 Json = Any
 
 NO_ID = uuid_to_text(ZERO_UUID)
-MOST_ENTRIES = 12  # of one list
-MOST_PARTITIONS = 6  # of one topic
-MOST_BYTES_CHARS = 80
-MOST_TEXT_CHARS = 400
+MAX_ENTRIES = 12  # of one list
+MAX_PARTITIONS = 6  # of one topic
+MAX_BYTES_CHARS = 80
+MAX_TEXT_CHARS = 400
 
 _TOPIC_NAMES = ("name", "topic", "topic_name", "topic_id")
 _INDEXES = ("partition_index", "partition", "index")
@@ -109,8 +109,8 @@ def value_text(value: Json) -> str:
         case Mapping():
             return f"{{{flow(value)}}}"
         case list() | tuple():
-            more = f", ... {len(value) - MOST_ENTRIES} more" if len(value) > MOST_ENTRIES else ""
-            return f"[{', '.join(_item_text(each) for each in value[:MOST_ENTRIES])}{more}]"
+            more = f", ... {len(value) - MAX_ENTRIES} more" if len(value) > MAX_ENTRIES else ""
+            return f"[{', '.join(_item_text(each) for each in value[:MAX_ENTRIES])}{more}]"
         case _:
             return str(value)
 
@@ -136,8 +136,8 @@ def _item_text(value: Json) -> str:
 
 def _quoted(text: str) -> str:
     """A text; in quotes where it would be read as something else."""
-    if len(text) > MOST_TEXT_CHARS:
-        text = f"{text[:MOST_TEXT_CHARS]}... ({len(text):,} characters)"
+    if len(text) > MAX_TEXT_CHARS:
+        text = f"{text[:MAX_TEXT_CHARS]}... ({len(text):,} characters)"
     if _PLAIN_TEXT.fullmatch(text):
         return text
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text).replace('"', '\\"')
@@ -277,7 +277,7 @@ def _octets(data: bytes | None) -> Json:
     if text.isprintable() and text:
         return text
     shown = data.hex()
-    return shown if len(shown) <= MOST_BYTES_CHARS else f"{shown[:MOST_BYTES_CHARS]}... ({len(data):,} bytes)"
+    return shown if len(shown) <= MAX_BYTES_CHARS else f"{shown[:MAX_BYTES_CHARS]}... ({len(data):,} bytes)"
 
 
 def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
@@ -303,12 +303,12 @@ def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
         partitions = entry.get(lists[0].kafka_name) or []
         if rest or not partitions:
             found[name] = rest or _ALONE
-        for key, shown in (_partition(name, lists[0], each) for each in partitions[:MOST_PARTITIONS]):
+        for key, shown in (_partition(name, lists[0], each) for each in partitions[:MAX_PARTITIONS]):
             if key in found:  # named twice: that is told
                 return None
             found[key] = shown
-        if len(partitions) > MOST_PARTITIONS:
-            found[f"{name}-..."] = f"{len(partitions) - MOST_PARTITIONS} more partitions"
+        if len(partitions) > MAX_PARTITIONS:
+            found[f"{name}-..."] = f"{len(partitions) - MAX_PARTITIONS} more partitions"
     return found
 
 

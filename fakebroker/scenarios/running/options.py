@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
     from fakebroker.broker.engine.engine import Engine
     from fakebroker.scenarios.script import Scenario
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 
 def broker_options(
@@ -74,7 +74,7 @@ def check_engine(scenario: "Scenario", engine: "Engine") -> None:
             raise _running(scenario, f"config {setting}", wanted.value(setting), there)
 
 
-def create_topics(scenario: "Scenario", broker: "Powers") -> None:
+def create_topics(scenario: "Scenario", broker: "BrokerControl") -> None:
     """Create the topics that are not there yet. Raises InvalidArgument for one that is there with other partitions."""
     there = {topic.name: topic.partitions for topic in broker.topics}
     for name, arguments in scenario.topics.items():

@@ -17,7 +17,7 @@ R = TypeVar("R")
 # What it costs until the first outcome of other processes is here; less work than that is done here and now.
 FORKED_S, SPAWNED_S = 0.15, 1.5
 _CHUNK_S = 0.1  # about how long a process works on what it is handed at once
-_MOST_IN_CHUNK = 64
+_MAX_IN_CHUNK = 64
 
 
 def outcomes(work: Callable[[T], R], tasks: Sequence[T], processes: int | None = None) -> Iterator[R]:
@@ -41,7 +41,7 @@ def outcomes(work: Callable[[T], R], tasks: Sequence[T], processes: int | None =
 
 
 def _in_processes(work: Callable[[T], R], tasks: Sequence[T], processes: int, each_s: float) -> Iterator[R]:
-    size = max(1, min(_MOST_IN_CHUNK, int(_CHUNK_S / max(each_s, 1e-6)), len(tasks) // (processes * 2)))
+    size = max(1, min(_MAX_IN_CHUNK, int(_CHUNK_S / max(each_s, 1e-6)), len(tasks) // (processes * 2)))
     with _pool(processes) as pool:
         yield from islice(pool.map(work, tasks, chunksize=size), len(tasks))
 

@@ -8,7 +8,7 @@ from fakebroker.scenarios.running.run import Outcome, Status
 from fakebroker.scenarios.running.transcript import time_text
 
 KEEP = "keep the transcript with --approve"
-MOST_SEEDS = 10  # failed seeds of one file that are listed
+MAX_SEEDS = 10  # failed seeds of one file that are listed
 _COLOURS = {Status.PASSED: "\033[32m", Status.APPROVED: "\033[33m", Status.NEW: "\033[33m"}
 _RED, _PLAIN = "\033[31m", "\033[0m"
 _WIDTH = max(len(status.value) for status in Status)
@@ -69,9 +69,9 @@ def failures_text(outcomes: Sequence[Outcome], is_coloured: bool = False) -> str
     parts = [failure_text(each, is_coloured) for each in bad[:1]]
     if len(bad) > 1:
         parts.append(f"  {len(bad) - 1} more seeds failed:")
-        parts += [f"    {each.task.repeat}" for each in bad[1:MOST_SEEDS]]
-    if len(bad) > MOST_SEEDS:
-        parts.append(f"    ... and {len(bad) - MOST_SEEDS} more")
+        parts += [f"    {each.task.repeat}" for each in bad[1:MAX_SEEDS]]
+    if len(bad) > MAX_SEEDS:
+        parts.append(f"    ... and {len(bad) - MAX_SEEDS} more")
     return "\n".join(parts)
 
 

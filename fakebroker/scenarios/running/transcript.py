@@ -43,14 +43,14 @@ from fakebroker.scenarios.happenings import (
     StepBegan,
 )
 from fakebroker.scenarios.running.message_text import answer_text, flow, request_text, value_text
-from fakebroker.scenarios.script import Place, Scenario
+from fakebroker.scenarios.script import Scenario, SourceLine
 from fakebroker.testing.explanations.event_wording import event_text
 from fakebroker.testing.journal.redaction import REDACTED, is_secret_setting
 from fakebroker.testing.virtual_broker import START_WALL_MS
 
 WIDTH = 120
 DAY_MS, HOUR_MS, MINUTE_MS = 86_400_000, 3_600_000, 60_000
-_MOST_LINES = 12  # of one happening: what is longer is no reading for people
+_MAX_LINES = 12  # of one happening: what is longer is no reading for people
 
 
 def transcript_of(
@@ -292,12 +292,12 @@ def _wrapped(text: str, first: str, other: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"{other}... {len(lines) - _MOST_LINES} more lines"]
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[:_MAX_LINES], f"{other}... {len(lines) - _MAX_LINES} more lines"]
     return [line.rstrip() for line in lines]
 
 
-def _place_text(place: Place, file: str) -> str:
+def _place_text(place: SourceLine, file: str) -> str:
     """The line of a step; of one that was included with the name of its file."""
     return str(place.line) if place.file == file else f"{Path(place.file).stem}:{place.line}"
 

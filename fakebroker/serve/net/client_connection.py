@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fakebroker.serve.net.server import Server
 
 READ_BYTES = 256 * 1024  # at once; the others are read before more is
-MOST_WAITING_BYTES = 256 * 1024  # after a parked request or a long turn, before we stop reading
+MAX_WAITING_BYTES = 256 * 1024  # after a parked request or a long turn, before we stop reading
 JOINED_BYTES = 64 * 1024  # more than this is not joined
 PIECES_AT_ONCE = 256  # in a system call; Linux allows 1,024
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
@@ -293,7 +293,7 @@ class ClientConnection(WithheldLink):
         if self._state in ENDED:
             return
         if self._withheld is not None:
-            self._pause(self._withheld.size_bytes >= MOST_WAITING_BYTES)
+            self._pause(self._withheld.size_bytes >= MAX_WAITING_BYTES)
             return
         if self._is_done():
             if connection.is_to_reset:  # what is sent arrives, then the client's reads fail
@@ -303,7 +303,7 @@ class ClientConnection(WithheldLink):
         if connection.wants_turn and not self._is_turn_scheduled and not self._unsent:
             self._is_turn_scheduled = True
             self._server.call_soon(self._take_turn)
-        self._pause(bool(self._unsent) or connection.waiting_bytes >= MOST_WAITING_BYTES or connection.is_stalled)
+        self._pause(bool(self._unsent) or connection.waiting_bytes >= MAX_WAITING_BYTES or connection.is_stalled)
 
     def _pause(self, is_paused: bool) -> None:
         """Read nothing, or go on with it."""

@@ -9,7 +9,7 @@ from urllib.request import ProxyHandler, build_opener
 
 SCHEMES = ("file", "http", "https")
 TIMEOUT_S = 10.0
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 
 def read(url: str) -> bytes | Exception:
@@ -18,9 +18,9 @@ def read(url: str) -> bytes | Exception:
         if urlsplit(url).scheme not in SCHEMES:
             raise ValueError(f"{url} is not the URL of a file or a web server (file:, http:, https:)")
         with build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT_S) as answer:
-            data: bytes = answer.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise ValueError(f"{url} gives more than {MOST_BYTES} bytes")
+            data: bytes = answer.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"{url} gives more than {MAX_BYTES} bytes")
     except (OSError, ValueError) as error:
         return error
     except HTTPException as error:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
     from fakebroker.protocol.instant import Instant
 
-MOST_GROUPS: Final = 3  # whose offsets a cleanup may expire, by their names
+MAX_GROUPS: Final = 3  # whose offsets a cleanup may expire, by their names
 
 
 class DueEvent(NamedTuple):
@@ -142,6 +142,6 @@ def _of_job(job: Job, cluster: "Cluster") -> str:
 
 def _of_cleanup(cleanup: Cleanup, pass_ms: int) -> str:
     names = [printable(group_id) for group_id in cleanup.due_groups(pass_ms)]
-    more = f" and {len(names) - MOST_GROUPS} more" if len(names) > MOST_GROUPS else ""
-    of = f" of {', '.join(names[:MOST_GROUPS])}{more}" if names else ""
+    more = f" and {len(names) - MAX_GROUPS} more" if len(names) > MAX_GROUPS else ""
+    of = f" of {', '.join(names[:MAX_GROUPS])}{more}" if names else ""
     return f"expired offsets{of} are cleaned up"

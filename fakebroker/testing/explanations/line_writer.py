@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 
-MOST_WAITING_BYTES = 1 << 20
+MAX_WAITING_BYTES = 1 << 20
 FLUSH_TIMEOUT_S = 0.5  # how long the end of the process waits for a slow reader
 PAUSE_S = 0.02
 _CHUNK_BYTES = 1 << 18
@@ -34,10 +34,10 @@ class LineWriter:
         threading.Thread(target=self._write_for_ever, name="fakebroker-lines", daemon=True).start()
 
     def put(self, line: str) -> None:
-        """Queue a line; if MOST_WAITING_BYTES are queued already, drop it and count it as lost."""
+        """Queue a line; if MAX_WAITING_BYTES are queued already, drop it and count it as lost."""
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         with self._changed:
-            if self._waiting_bytes + len(data) > MOST_WAITING_BYTES:
+            if self._waiting_bytes + len(data) > MAX_WAITING_BYTES:
                 self._lost += 1
                 return
             if self._lost:

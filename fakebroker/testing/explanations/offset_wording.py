@@ -12,7 +12,7 @@ from fakebroker.broker.engine.printable import printable
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.batch import parse_header, split_batches
 
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 NOTHING_NEW = "nothing new"
 LATEST, EARLIEST = -1, -2
 _WHENS = {
@@ -60,8 +60,8 @@ def answered_of_partitions(exchange: Exchange, response: Any) -> str:
 
 def shortened(items: Sequence[str]) -> str:
     """The first few of a list, and how many more there are."""
-    more = f" and {len(items) - MOST_SHOWN} more" if len(items) > MOST_SHOWN else ""
-    return ", ".join(items[:MOST_SHOWN]) + more
+    more = f" and {len(items) - MAX_SHOWN} more" if len(items) > MAX_SHOWN else ""
+    return ", ".join(items[:MAX_SHOWN]) + more
 
 
 def offsets_committed(exchange: Exchange, request: Any) -> Iterator[Said]:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-MOST_RULES = 8  # of one error
+MAX_RULES = 8  # of one error
 
 # The chapters that say how an API is answered. What is true of any API comes after these.
 CHAPTERS: Mapping[str, tuple[str, ...]] = {
@@ -108,7 +108,7 @@ def rule_text(rule_id: str) -> str:
 
 
 def rules_of_error(api: str, error: str) -> list[RuleText]:
-    """The rules that name an error among those of an API, at most MOST_RULES; none of its own: those of any API."""
+    """The rules that name an error among those of an API, at most MAX_RULES; none of its own: those of any API."""
     return list(_rules_of_error(api, error))
 
 
@@ -123,7 +123,7 @@ def _rules_of_error(api: str, error: str) -> tuple[RuleText, ...]:
             if named.search(text)
         ]
         if found:
-            return tuple(found[:MOST_RULES])
+            return tuple(found[:MAX_RULES])
     return ()
 
 

@@ -14,10 +14,10 @@ from fakebroker.protocol.wire.messages.end_txn import EndTxnRequest
 from fakebroker.testing.explanations.group_wording import NOTHING_ACQUIRED, fine_text, member_text
 from fakebroker.testing.explanations.offset_wording import NOTHING_NEW, answered_of_partitions, asked_of_partitions
 
-MOST_TOPICS = 3
-MOST_PARTITIONS = 6
-MOST_ERRORS = 3
-MOST_GROUPS = 3
+MAX_TOPICS = 3
+MAX_PARTITIONS = 6
+MAX_ERRORS = 3
+MAX_GROUPS = 3
 
 POLLS = frozenset({"Fetch", "ShareFetch"})
 _NOTHING = (NOTHING_NEW, NOTHING_ACQUIRED)
@@ -91,8 +91,8 @@ def asked_text(exchange: Exchange) -> str:
 def _groups(group_ids: tuple[str, ...]) -> str:
     if not group_ids:
         return ""
-    names = ", ".join(printable(group_id) for group_id in group_ids[:MOST_GROUPS])
-    more = f" and {len(group_ids) - MOST_GROUPS} more" if len(group_ids) > MOST_GROUPS else ""
+    names = ", ".join(printable(group_id) for group_id in group_ids[:MAX_GROUPS])
+    more = f" and {len(group_ids) - MAX_GROUPS} more" if len(group_ids) > MAX_GROUPS else ""
     return f"of group{'s' if len(group_ids) > 1 else ''} {names}{more}"
 
 
@@ -100,8 +100,8 @@ def _transactions(request: object) -> str:
     ids = transactional_ids_of(request)
     if not ids:
         return ""
-    names = ", ".join(printable(each) for each in ids[:MOST_GROUPS])
-    more = f" and {len(ids) - MOST_GROUPS} more" if len(ids) > MOST_GROUPS else ""
+    names = ", ".join(printable(each) for each in ids[:MAX_GROUPS])
+    more = f" and {len(ids) - MAX_GROUPS} more" if len(ids) > MAX_GROUPS else ""
     end = ""
     if isinstance(request, EndTxnRequest):
         end = " (commit)" if request.committed else " (abort)"
@@ -110,17 +110,17 @@ def _transactions(request: object) -> str:
 
 def topics_text(topics: Mapping[str, list[int]]) -> str:
     """Topics with their partitions, the first few: "orders-0,1,2 audit-0 and 4 more topics"."""
-    shown = [_topic(name, topics[name]) for name in list(topics)[:MOST_TOPICS]]
-    if len(topics) > MOST_TOPICS:
-        shown.append(f"and {len(topics) - MOST_TOPICS} more topics")
+    shown = [_topic(name, topics[name]) for name in list(topics)[:MAX_TOPICS]]
+    if len(topics) > MAX_TOPICS:
+        shown.append(f"and {len(topics) - MAX_TOPICS} more topics")
     return " ".join(shown)
 
 
 def _topic(name: str, partitions: list[int]) -> str:
     if not partitions:
         return printable(name)
-    numbers = ",".join(map(str, partitions[:MOST_PARTITIONS]))
-    more = f",... ({len(partitions)} partitions)" if len(partitions) > MOST_PARTITIONS else ""
+    numbers = ",".join(map(str, partitions[:MAX_PARTITIONS]))
+    more = f",... ({len(partitions)} partitions)" if len(partitions) > MAX_PARTITIONS else ""
     return f"{printable(name)}-{numbers}{more}"
 
 
@@ -152,8 +152,8 @@ def is_idle_poll(exchange: Exchange) -> bool:
 def _error(api: str, name: str, found: list[FoundError]) -> str:
     """An error with the partitions it stands at, if these are not all that was asked for."""
     places = [f"{printable(e.topic)}-{e.partition}" for e in found if e.topic is not None and e.partition is not None]
-    where = f" for {' '.join(places[:MOST_ERRORS])}" if places else ""
-    if len(places) > MOST_ERRORS:
-        where += f" and {len(places) - MOST_ERRORS} more"
+    where = f" for {' '.join(places[:MAX_ERRORS])}" if places else ""
+    if len(places) > MAX_ERRORS:
+        where += f" and {len(places) - MAX_ERRORS} more"
     step = step_of(api, name)
     return f"told {step} ({name}{where})" if step else f"{name}{where}"

@@ -11,7 +11,7 @@ from fakebroker.testing.handles.handle import Handle
 if TYPE_CHECKING:
     from fakebroker.testing.explanations.due_events import ClockAndDue
 
-MOST_DUE = 100
+MAX_DUE = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}
 
@@ -104,8 +104,8 @@ class ClockHandle(Handle):
         Raises InvalidArgument for a `limit` outside of 1 to 100.
         """
         check_whole("limit", limit, 1)
-        if limit > MOST_DUE:
-            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_DUE}")
+        if limit > MAX_DUE:
+            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_DUE}")
         return self._access._call(lambda: self._due(limit))
 
     # On the engine's thread

@@ -13,10 +13,10 @@ from fakebroker.testing.explanations.wording import request_text, step_of
 from fakebroker.testing.journal.rows import rows_of
 from fakebroker.testing.journal.schema import KIND_OF_EVENT
 
-MOST_LINES: Final = 500
-MOST_PLACES: Final = 20
-MOST_EVENTS: Final = 50
-MOST_SCANNED: Final = 5000  # entries before a request, for what happened while it waited
+MAX_LINES: Final = 500
+MAX_PLACES: Final = 20
+MAX_EVENTS: Final = 50
+MAX_SCANNED: Final = 5000  # entries before a request, for what happened while it waited
 _OF_ALL = (ClockMoved, CoordinatorMoved, NodeChanged)
 
 
@@ -75,14 +75,14 @@ def entry_view(journal: Journal, seq: int, run: str) -> EntryView:
     if not journal.forgotten <= seq < journal.next_seq:
         known = f"those from {journal.forgotten} to {journal.next_seq - 1} are" if len(journal) else "none is"
         raise UnknownThing("seq", seq, f"there is no entry {seq} in memory: {known}")
-    kept = journal.kept(max(journal.forgotten, seq - MOST_SCANNED))
+    kept = journal.kept(max(journal.forgotten, seq - MAX_SCANNED))
     (entry,) = kept.of([seq])
-    lines = list(islice(rows_of(entry, run), MOST_LINES))
+    lines = list(islice(rows_of(entry, run), MAX_LINES))
     if isinstance(entry, Recorded):
         return EntryView(seq, lines, event_text(entry.event), [], [], [])
     faults = [FaultView(each.seq, each.event.fault_id, each.event.description) for each in _hits(kept, entry)]
     events = [_event(each) for each in _meanwhile(kept, entry)]
-    return EntryView(seq, lines, request_text(entry), list(_errors(entry)), faults, events[-MOST_EVENTS:])
+    return EntryView(seq, lines, request_text(entry), list(_errors(entry)), faults, events[-MAX_EVENTS:])
 
 
 def _errors(exchange: Exchange) -> Iterator[ErrorView]:
@@ -92,7 +92,7 @@ def _errors(exchange: Exchange) -> Iterator[ErrorView]:
     for error in exchange.found_errors:
         found = places.setdefault(error.name, [])
         codes[error.name] = error.code
-        if error.topic is not None and len(found) < MOST_PLACES:
+        if error.topic is not None and len(found) < MAX_PLACES:
             found.append(error.topic if error.partition is None else f"{error.topic}-{error.partition}")
     for name, found in places.items():
         yield ErrorView(name, codes[name], found, step_of(exchange.api, name), rules_of_error(exchange.api, name))

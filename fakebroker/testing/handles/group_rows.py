@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.engine import Engine
     from fakebroker.testing.handles.access import EngineAccess
 
-MOST_ROWS: Final = 1000
-MOST_GONE: Final = 10_000  # ids of groups that are gone, kept for those who ask what has changed
+MAX_ROWS: Final = 1000
+MAX_GONE: Final = 10_000  # ids of groups that are gone, kept for those who ask what has changed
 
 
 class GroupRow(NamedTuple):
@@ -138,7 +138,7 @@ class GroupChanges:
         return dict(sorted(Counter(row.state for _, row in self._rows.values()).items()))
 
     def _forget_gone(self) -> None:
-        while len(self._gone) > MOST_GONE:
+        while len(self._gone) > MAX_GONE:
             oldest = next(iter(self._gone))
             self._oldest = self._gone.pop(oldest)
 
@@ -156,10 +156,10 @@ def row_of(group: "Group") -> GroupRow:
 
 
 def checked_limit(limit: int) -> int:
-    """Raises InvalidArgument for a number of rows outside of 1 to MOST_ROWS."""
+    """Raises InvalidArgument for a number of rows outside of 1 to MAX_ROWS."""
     check_whole("limit", limit, 1)
-    if limit > MOST_ROWS:
-        raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_ROWS}")
+    if limit > MAX_ROWS:
+        raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_ROWS}")
     return limit
 
 

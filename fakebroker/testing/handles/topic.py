@@ -83,12 +83,12 @@ class TopicHandle(Handle):
         A negative `offset` counts from the end: -20 begins with the last 20. Raises InvalidArgument for a `limit`
         outside of 1 to 500.
         """
-        from fakebroker.testing.handles.topic_view import MOST_RECORDS, browse
+        from fakebroker.testing.handles.topic_view import MAX_RECORDS, browse
 
         check_whole("offset", offset)
         check_whole("limit", limit, 1)
-        if limit > MOST_RECORDS:
-            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_RECORDS}")
+        if limit > MAX_RECORDS:
+            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_RECORDS}")
         return self._with_cluster(lambda cluster, _: browse(self._partition(cluster, partition), offset, limit))
 
     def find_time(self, when: int | str | datetime, partition: int | None = None) -> "list[FoundByTime]":

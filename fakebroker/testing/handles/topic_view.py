@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.topics import Partition, Topic, Topics
 
-MOST_RECORDS: Final = 500
-MOST_BYTES: Final = 4096  # of a key, a value and the value of a header
+MAX_RECORDS: Final = 500
+MAX_BYTES: Final = 4096  # of a key, a value and the value of a header
 READ_BYTES: Final = 1024 * 1024  # at a time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -278,15 +278,15 @@ def _outcome(log: "PartitionLog", header: BatchHeader) -> str | None:
 
 def _cut(data: bytes | None) -> bytes | None:
     """The first bytes of what is long; text is not cut within a character."""
-    if data is None or len(data) <= MOST_BYTES:
+    if data is None or len(data) <= MAX_BYTES:
         return data
-    for size_bytes in range(MOST_BYTES, MOST_BYTES - _UTF8_TAIL - 1, -1):
+    for size_bytes in range(MAX_BYTES, MAX_BYTES - _UTF8_TAIL - 1, -1):
         try:
             data[:size_bytes].decode()
         except UnicodeDecodeError:
             continue
         return data[:size_bytes]
-    return data[:MOST_BYTES]
+    return data[:MAX_BYTES]
 
 
 # -- search by time ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 A brief line is a line of docs/journal-schema.md without `run`, `schema_version`, `request` and `response`, with `text`,
 which tells it in words. One of an event also has `parts`, how many lines the entry has; of many only the first
-MOST_PARTS are made. What requests have stored (`offset_committed`, `records_appended`) is left out.
+MAX_PARTS are made. What requests have stored (`offset_committed`, `records_appended`) is left out.
 
 Most requests are like one before but for their correlation id: what they name, and which errors an answer has, is
 remembered by the rest of their bytes, and decoded once.
@@ -25,11 +25,11 @@ from fakebroker.testing.journal.lines import row_text
 from fakebroker.testing.journal.rows import Row, rows_of, size_bytes
 from fakebroker.testing.journal.schema import KINDS
 
-MOST_PARTS: Final = 20
-MOST_LINES: Final = 1000
-MOST_SCANNED: Final = 4000  # entries
-MOST_REMEMBERED: Final = 4096
-MOST_REMEMBERED_BYTES: Final = 512  # of a frame; longer ones are rarely like another
+MAX_PARTS: Final = 20
+MAX_LINES: Final = 1000
+MAX_SCANNED: Final = 4000  # entries
+MAX_REMEMBERED: Final = 4096
+MAX_REMEMBERED_BYTES: Final = 512  # of a frame; longer ones are rarely like another
 _LEFT_OUT: Final = ("run", "schema_version", "request", "response")
 _CORRELATION_ID: Final = slice(4, 8)  # of a request; of an answer it is what comes first
 
@@ -86,7 +86,7 @@ class BriefFilter(NamedTuple):
 
 
 class BriefLines:
-    """Makes brief lines. It remembers at most MOST_REMEMBERED requests and as many answers."""
+    """Makes brief lines. It remembers at most MAX_REMEMBERED requests and as many answers."""
 
     def __init__(self) -> None:
         self._subjects: dict[tuple[bytes, ...], tuple[list[str], list[str]]] = {}
@@ -136,7 +136,7 @@ class BriefLines:
         request, response = exchange.request_frame, exchange.response_frame
         if isinstance(request, Frame) or isinstance(response, Frame) or exchange.peer.overlays:
             return printable(said_text(exchange), LINE_CHARACTERS)
-        if len(request) + len(response or b"") > MOST_REMEMBERED_BYTES:
+        if len(request) + len(response or b"") > MAX_REMEMBERED_BYTES:
             return printable(said_text(exchange), LINE_CHARACTERS)
         key = request[: _CORRELATION_ID.start], request[_CORRELATION_ID.stop :], response and response[4:]
         found = self._texts.get(key)
@@ -148,7 +148,7 @@ class BriefLines:
     def _subjects_of(self, exchange: Exchange) -> tuple[list[str], list[str]]:
         """The groups and topics that a request names."""
         frame = exchange.request_frame
-        if isinstance(frame, Frame) or len(frame) > MOST_REMEMBERED_BYTES or exchange.peer.overlays:
+        if isinstance(frame, Frame) or len(frame) > MAX_REMEMBERED_BYTES or exchange.peer.overlays:
             return list(exchange.group_ids), list(exchange.topics)
         key = (frame[: _CORRELATION_ID.start], frame[_CORRELATION_ID.stop :])
         found = self._subjects.get(key)
@@ -162,7 +162,7 @@ class BriefLines:
         frame = exchange.response_frame
         if frame is None or isinstance(frame, Frame):
             return []
-        if len(frame) > MOST_REMEMBERED_BYTES or exchange.peer.overlays:
+        if len(frame) > MAX_REMEMBERED_BYTES or exchange.peer.overlays:
             return list(exchange.error_names)
         key = exchange.header.api_key, exchange.version, frame[_CORRELATION_ID.stop - _CORRELATION_ID.start :]
         found = self._errors.get(key)
@@ -177,17 +177,17 @@ def stretch(
 ) -> BriefJournal:
     """The brief lines of a stretch, from `since` on or in front of `before`; see `JournalHandle.brief`.
 
-    It ends with the entry by which there are `limit` lines, and after MOST_SCANNED entries however few were found:
+    It ends with the entry by which there are `limit` lines, and after MAX_SCANNED entries however few were found:
     nobody else is served meanwhile. Call it on the thread that owns the engine.
     """
     first, end = journal.forgotten, journal.next_seq
     forwards = before is None
     if before is None:
         begin = min(max(since, first), end)
-        seqs = range(begin, min(begin + MOST_SCANNED, end))
+        seqs = range(begin, min(begin + MAX_SCANNED, end))
     else:
         begin = min(max(before, first), end)
-        seqs = range(begin - 1, max(begin - MOST_SCANNED, first) - 1, -1)
+        seqs = range(begin - 1, max(begin - MAX_SCANNED, first) - 1, -1)
     kept = journal.kept(min(seqs, default=end))
     found: list[list[Row]] = []
     count, last = 0, seqs[-1] if seqs else begin - forwards
@@ -210,8 +210,8 @@ def check_stretch(since: int, before: int | None, limit: int) -> None:
     """Raises InvalidArgument for what is no stretch of the journal."""
     check_whole("since", since, 0)
     check_whole("limit", limit, 1)
-    if limit > MOST_LINES:
-        raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_LINES}")
+    if limit > MAX_LINES:
+        raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_LINES}")
     if before is not None:
         check_whole("before", before, 0)
         if since:
@@ -227,7 +227,7 @@ def brief_rows(rows: Iterable[Row]) -> list[Row]:
             lines.append(_without_bodies(parts[0]) | {"text": _saved_text(parts[0])})
         else:
             added = {"text": row_text(parts[0]), "parts": len(parts)}
-            lines += [_without_bodies(row) | added for row in parts[:MOST_PARTS]]
+            lines += [_without_bodies(row) | added for row in parts[:MAX_PARTS]]
     return lines
 
 
@@ -244,7 +244,7 @@ def _event(recorded: Recorded[Event]) -> list[Row]:
     event: Any = recorded.event
     parts = sum(1 for _ in event.each()) if hasattr(event, "each") else 1
     added = {"text": event_text(event), "parts": parts}
-    return [_without_bodies(row) | added for row in islice(rows_of(recorded, ""), MOST_PARTS)]
+    return [_without_bodies(row) | added for row in islice(rows_of(recorded, ""), MAX_PARTS)]
 
 
 def _without_bodies(row: Row) -> Row:
@@ -253,6 +253,6 @@ def _without_bodies(row: Row) -> Row:
 
 def _remember(known: dict[Any, Any], key: object, found: object) -> None:
     """What is remembered is forgotten all at once when it is too much: it comes back as fast as it is needed."""
-    if len(known) >= MOST_REMEMBERED:
+    if len(known) >= MAX_REMEMBERED:
         known.clear()
     known[key] = found

@@ -14,7 +14,7 @@ from fakebroker.testing.journal.saved import SavedJournal
 
 POLLS = frozenset({"Heartbeat", "Fetch"})
 CONTEXT_LINES = 2
-MOST_CHARACTERS = 120
+MAX_CHARACTERS = 120
 
 # Fields of messages that differ between two runs of the same.
 _IGNORED = frozenset(
@@ -139,4 +139,4 @@ def _changes(mine: Any, other: Any, path: str) -> Iterator[str]:
 
 def _short(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}..."

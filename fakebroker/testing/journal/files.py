@@ -18,8 +18,8 @@ from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.journal.observed import Observer
 from fakebroker.testing.journal.rows import Row, rows_of
 
-MOST_BYTES = 64 * 1024 * 1024
-MOST_AGE_S = 300.0
+MAX_BYTES = 64 * 1024 * 1024
+MAX_AGE_S = 300.0
 OPEN_SUFFIX = ".open"
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -41,7 +41,7 @@ class JournalFile(Observer):
     """Writes the journal to files in a directory."""
 
     def __init__(
-        self, directory: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES, most_age_s: float = MOST_AGE_S
+        self, directory: str | os.PathLike[str], *, most_bytes: int = MAX_BYTES, most_age_s: float = MAX_AGE_S
     ) -> None:
         """A file is renamed and the next one begun when it has `most_bytes`, or is `most_age_s` seconds old.
 

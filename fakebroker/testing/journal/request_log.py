@@ -12,7 +12,7 @@ from fakebroker.testing.journal.observed import Observer
 log = logging.getLogger("fakebroker")
 
 
-MOST_REMEMBERED = 10_000  # connections
+MAX_REMEMBERED = 10_000  # connections
 
 
 class RequestLog(Observer):
@@ -42,7 +42,7 @@ class RequestLog(Observer):
         if not is_idle_poll(exchange):
             self._idle.pop(connection, None)
             return True
-        if len(self._idle) >= MOST_REMEMBERED:
+        if len(self._idle) >= MAX_REMEMBERED:
             self._idle.clear()
         asked = asked_text(exchange)
         is_new = self._idle.get(connection) != asked

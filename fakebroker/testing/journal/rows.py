@@ -21,7 +21,7 @@ from fakebroker.testing.journal.schema import (
     Request,
 )
 
-MOST_HEX_CHARACTERS = 1024
+MAX_HEX_CHARACTERS = 1024
 Row = dict[str, Any]
 
 _COUNT = HEADER_BYTES - 4  # where a batch says how many records it has
@@ -204,7 +204,7 @@ def _cut(value: Any) -> Any:
     """Bytes beyond some length are cut, and their length is told."""
     if isinstance(value, dict):
         text = value.get("hex")
-        if isinstance(text, str) and len(text) > MOST_HEX_CHARACTERS and len(value) == 1:
-            return {"hex": text[:MOST_HEX_CHARACTERS], "bytes": len(text) // 2}
+        if isinstance(text, str) and len(text) > MAX_HEX_CHARACTERS and len(value) == 1:
+            return {"hex": text[:MAX_HEX_CHARACTERS], "bytes": len(text) // 2}
         return {key: _cut(inner) if isinstance(inner, dict | list) else inner for key, inner in value.items()}
     return [_cut(inner) if isinstance(inner, dict | list) else inner for inner in value]

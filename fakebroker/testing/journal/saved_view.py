@@ -10,8 +10,8 @@ from fakebroker.testing.journal.brief import BriefFilter, BriefJournal, brief_ro
 from fakebroker.testing.journal.lines import row_text
 from fakebroker.testing.journal.rows import Row
 
-MOST_LINES = 500  # of one entry
-MOST_EVENTS = 50
+MAX_LINES = 500  # of one entry
+MAX_EVENTS = 50
 _OF_ALL = ("clock_moved", "coordinator_moved", "node_changed")
 
 
@@ -71,11 +71,11 @@ class SavedView:
         is_request = first["kind"] == "request"
         return {
             "seq": seq,
-            "lines": lines[:MOST_LINES],
+            "lines": lines[:MAX_LINES],
             "text": row_text(first),
             "errors": [_error(first["api"], name) for name in first["errors"]] if is_request else [],
             "faults": [_fault(row) for row in self._meanwhile(first) if _is_hit(row, first)] if is_request else [],
-            "events": [_event(row) for row in self._meanwhile(first) if _concerns(row, first)][-MOST_EVENTS:]
+            "events": [_event(row) for row in self._meanwhile(first) if _concerns(row, first)][-MAX_EVENTS:]
             if is_request
             else [],
         }

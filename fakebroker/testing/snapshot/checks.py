@@ -10,7 +10,7 @@ from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch_format import HEADER_BYTES
-from fakebroker.serve.listener_options import HIGHEST_FIRST_ID, MOST_NODES
+from fakebroker.serve.listener_options import HIGHEST_FIRST_ID, MAX_NODES
 from fakebroker.testing.snapshot.state import BrokerState
 
 
@@ -37,7 +37,7 @@ def _problems(state: BrokerState) -> Iterator[str]:
     are_ids = all(0 <= node_id < 2 * HIGHEST_FIRST_ID for node_id in node_ids)
     if not 0 < len(node_ids) == len(set(node_ids)) or not are_ids:
         yield f"its nodes are {node_ids}"
-    if not first or first != tuple(range(first[0], first[0] + len(first))) or len(first) > MOST_NODES:
+    if not first or first != tuple(range(first[0], first[0] + len(first))) or len(first) > MAX_NODES:
         yield f"it began with the nodes {list(first)}"
     for what, each in (("name", [x.name for x in cluster.topics]), ("id", [x.id for x in cluster.topics])):
         if len(set(each)) < len(each):

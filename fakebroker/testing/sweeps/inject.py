@@ -9,7 +9,7 @@ from fakebroker.testing.sweeps.plausible import PAUSE, REBALANCE
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.faults.fault import IncomingRequest
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 _WILDCARDS = "*?["
 _DISTURBANCES = {REBALANCE: start_rebalance, PAUSE: expire_sessions}
@@ -18,7 +18,7 @@ _DISTURBANCES = {REBALANCE: start_rebalance, PAUSE: expire_sessions}
 class Injection:
     """A case that is set in a broker, before its clients come."""
 
-    def __init__(self, broker: "Powers", case: Case) -> None:
+    def __init__(self, broker: "BrokerControl", case: Case) -> None:
         self.case = case
         fields: dict[str, Any] = dict(case.fault.fields)
         if case.client_id is not None:
@@ -37,7 +37,7 @@ class Injection:
         return (request.client_id or "") == self.case.client_id
 
 
-def _disturbance(broker: "Powers", name: str) -> "Callable[[IncomingRequest], None]":
+def _disturbance(broker: "BrokerControl", name: str) -> "Callable[[IncomingRequest], None]":
     """What a fault runs at the request; the broker's story calls it by its name."""
 
     def disturb(request: "IncomingRequest") -> None:

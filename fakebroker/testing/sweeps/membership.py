@@ -8,10 +8,10 @@ from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.classic.members import Member
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 
-def members_of(broker: "Powers", client_id: str) -> "Iterator[tuple[ClassicGroup, Member]]":
+def members_of(broker: "BrokerControl", client_id: str) -> "Iterator[tuple[ClassicGroup, Member]]":
     """The memberships of a client, by its client id, in all groups that coordinators have loaded."""
     for node in broker._engine.cluster.nodes.values():
         for shard in node.coordinator.shards.values():
@@ -23,13 +23,13 @@ def members_of(broker: "Powers", client_id: str) -> "Iterator[tuple[ClassicGroup
                         yield group, member
 
 
-def start_rebalance(broker: "Powers", client_id: str) -> None:
+def start_rebalance(broker: "BrokerControl", client_id: str) -> None:
     """Start a rebalance of each group that the client is a member of, unless one is under way."""
     for group_id in dict.fromkeys(group.group_id for group, _ in members_of(broker, client_id)):
         broker.group(group_id).rebalance("the sweep wants one here")
 
 
-def expire_sessions(broker: "Powers", client_id: str) -> None:
+def expire_sessions(broker: "BrokerControl", client_id: str) -> None:
     """Remove the client's members as their session timers would: it has not been heard of for that long.
 
     Time does not pass for the others: with the clock all members of the group would expire.

@@ -8,13 +8,13 @@ from fakebroker.testing.sweeps.membership import members_of
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.faults.fault import IncomingRequest
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 
 class Recorder:
     """Listens to one broker. The journal would not do: its ring forgets, and it has requests as they are answered."""
 
-    def __init__(self, broker: "Powers", apis: Sequence[str]) -> None:
+    def __init__(self, broker: "BrokerControl", apis: Sequence[str]) -> None:
         """Record the requests of these APIs from now on."""
         self.seen: list[RequestSeen] = []
         self._broker = broker

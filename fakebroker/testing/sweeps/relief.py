@@ -14,14 +14,14 @@ from fakebroker.protocol.errors import KafkaError
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
     from fakebroker.protocol.instant import Instant
-    from fakebroker.testing.handles.powers import Powers
+    from fakebroker.testing.handles.broker_control import BrokerControl
 
 
 class RunTooLong(BaseException):
     """A run of a sweep was given up: it took much longer than the test without a fault."""
 
 
-def relieve(broker: "Powers") -> None:
+def relieve(broker: "BrokerControl") -> None:
     """Remove every fault and every hold, and end the sessions of all members: what their clients wait for is answered.
 
     May be called on any thread, as often as one likes.
@@ -30,7 +30,7 @@ def relieve(broker: "Powers") -> None:
     broker._call(lambda: _let_go(broker))
 
 
-def disconnect_clients(broker: "Powers") -> None:
+def disconnect_clients(broker: "BrokerControl") -> None:
     """Close all connections: clients that wait for an answer which was dropped connect again, and ask again."""
     broker._call(broker._server.drop_clients)
 
@@ -40,7 +40,7 @@ def raise_in(thread_id: int, error: type[BaseException] | None) -> None:
     pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread_id), None if error is None else py_object(error))
 
 
-def _let_go(broker: "Powers") -> None:
+def _let_go(broker: "BrokerControl") -> None:
     cluster, now = broker._engine.cluster, broker._engine.now
     _end_holds(cluster, now)
     _end_sessions(cluster, now)

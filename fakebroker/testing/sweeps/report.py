@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from fakebroker.testing.sweeps.cases import Case
 
-MOST_SHOWN = 20  # breaks of one kind in the text
-MOST_NAMES = 5
+MAX_SHOWN = 20  # breaks of one kind in the text
+MAX_NAMES = 5
 HELD, BROKEN, HUNG, NOT_REACHED = "held", "broken", "hung", "not reached"
 
 
@@ -100,13 +100,13 @@ class SweepReport:
         elif self.runs < self.cases:
             yield f"  {self.runs} of {self.cases} cases, chosen by seed {self.seed}; a larger budget runs more"
         for outcome, results in (("broken", self.broken), ("hung", self.hung)):
-            for result in results[:MOST_SHOWN]:
+            for result in results[:MAX_SHOWN]:
                 early = "" if result.was_reached else f" (it was {outcome} before that: perhaps it is not the fault's)"
                 yield f"  {outcome} by: {result.case.sentence}{early}"
                 yield from (f"    {line}" for line in result.message.splitlines()[:1])
                 yield f"    repeat: {self.repeat(result.name)}"
-            if len(results) > MOST_SHOWN:
-                yield f"  and {len(results) - MOST_SHOWN} more {outcome}: {_names(results[MOST_SHOWN:])}"
+            if len(results) > MAX_SHOWN:
+                yield f"  and {len(results) - MAX_SHOWN} more {outcome}: {_names(results[MAX_SHOWN:])}"
         if self.not_reached:
             yield f"  not reached, the request did not come in that run: {_names(self.not_reached)}"
 
@@ -121,7 +121,7 @@ class SweepReport:
 
 
 def _names(results: Sequence[CaseResult]) -> str:
-    names = [result.name for result in results[:MOST_NAMES]]
+    names = [result.name for result in results[:MAX_NAMES]]
     more = len(results) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
 

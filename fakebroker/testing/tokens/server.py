@@ -14,7 +14,7 @@ from fakebroker.testing.tokens import authority as authorities
 if TYPE_CHECKING:
     from fakebroker.testing.tokens.authority import TokenAuthority
 
-MOST_BODY_BYTES = 65_536
+MAX_BODY_BYTES = 65_536
 
 
 class AuthorityServer:
@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _form(self) -> dict[str, str] | None:
         length = self.headers.get("Content-Length", "0")
-        if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
+        if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
             self.close_connection = True
             return None
         text = self.rfile.read(int(length)).decode("utf-8", "replace")

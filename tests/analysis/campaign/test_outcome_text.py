@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fakebroker.analysis.campaign.outcome_text import MOST_SHOWN, Count, outcome_text
+from fakebroker.analysis.campaign.outcome_text import MAX_SHOWN, Count, outcome_text
 
 
 def failure(rank: int, **more: Any) -> dict[str, Any]:
@@ -50,12 +50,12 @@ def test_settings_are_compared_by_how_often_runs_failed_with_them() -> None:
 
 def test_long_lists_are_cut_and_say_so() -> None:
     """Failures and combinations of settings beyond the first are counted."""
-    many = MOST_SHOWN + 2
+    many = MAX_SHOWN + 2
     counts = [Count("a.yaml", f'{{"n": "{number}"}}', "failed", 1) for number in range(many)]
     text = outcome_text(counts, [failure(rank) for rank in range(1, many + 1)])
 
-    assert f"{MOST_SHOWN}. 1 of 4 runs" in text
-    assert f"{MOST_SHOWN + 1}. 1 of 4 runs" not in text
+    assert f"{MAX_SHOWN}. 1 of 4 runs" in text
+    assert f"{MAX_SHOWN + 1}. 1 of 4 runs" not in text
     assert "... and 2 more ways to fail, in the table campaign_failures" in text
     assert "   ... and 2 more combinations of settings" in text
     assert text.endswith(f"{many} runs of 1 scenario: {many} failed in {many} different ways")

@@ -202,7 +202,7 @@ def test_spark_says_the_same(
     With the longer retention Spark puts commits together in runs, of which some have to be taken apart. Partitions with
     more deletions than are looked through at each commit are sorted.
     """
-    monkeypatch.setattr("fakebroker.analysis.pipeline.spark.retention_runs._MOST_LISTED", most_listed)
+    monkeypatch.setattr("fakebroker.analysis.pipeline.spark.retention_runs._MAX_LISTED", most_listed)
     from fakebroker.analysis.pipeline.engines import SparkEngine, make
     from fakebroker.analysis.pipeline.rows import from_arrow
     from fakebroker.analysis.pipeline.tables import table

@@ -8,7 +8,7 @@ import pytest
 from fakebroker.broker.apis import fetch, fetch_again
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.topics import Topic
-from fakebroker.broker.engine.lanes import MOST_MISSES
+from fakebroker.broker.engine.lanes import MAX_MISSES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
@@ -302,8 +302,8 @@ def test_older_versions_are_decoded(monkeypatch: pytest.MonkeyPatch, version: in
 def test_a_first_request_is_always_decoded(twins: Twins) -> None:
     """Epoch 0 makes a session each time; a layout made without a session does not take it for one without."""
     warm(twins, At(0))
-    made = {twins.ask(At(0), epoch=0).session_id for _ in range(MOST_MISSES - 1)}
-    assert len(made) == MOST_MISSES - 1
+    made = {twins.ask(At(0), epoch=0).session_id for _ in range(MAX_MISSES - 1)}
+    assert len(made) == MAX_MISSES - 1
     assert 0 not in made
     assert not twins.is_general(At(0))
 
@@ -374,7 +374,7 @@ def test_a_session_used_in_order_of_its_last_use(twins: Twins) -> None:
 
 def test_templates_of_a_session_are_bounded(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that list ever other partitions are made without a template once there are enough."""
-    monkeypatch.setattr(fetch_again, "MOST_TEMPLATES", 2)
+    monkeypatch.setattr(fetch_again, "MAX_TEMPLATES", 2)
     made = []
     template = fetch_again._template
     twins.open(*(At(partition, offset=3) for partition in range(4)))
@@ -391,7 +391,7 @@ def test_templates_of_a_session_are_bounded(twins: Twins, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("has_session", [False, True])
 def test_no_template_of_too_many_partitions(twins: Twins, monkeypatch: pytest.MonkeyPatch, has_session: bool) -> None:
     """It would take too much memory; requests are answered all the same without being decoded."""
-    monkeypatch.setattr(fetch_again, "MOST_LISTED", 1)
+    monkeypatch.setattr(fetch_again, "MAX_LISTED", 1)
     made = []
     template = fetch_again._template
     monkeypatch.setattr(fetch_again, "_template", lambda *args: made.append(args) or template(*args))
@@ -459,7 +459,7 @@ def test_a_partition_that_was_read_to_its_end_is_read_from_an_earlier_offset(twi
 
 def test_an_answer_without_a_template(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the same byte by byte, and of the same session."""
-    monkeypatch.setattr(fetch_again, "MOST_TEMPLATES", 0)
+    monkeypatch.setattr(fetch_again, "MAX_TEMPLATES", 0)
     twins.open(At(0), At(1))
     warm(twins, At(0))
     assert twins.ask(At(0)).session_id == twins.session

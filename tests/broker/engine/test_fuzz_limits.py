@@ -26,9 +26,9 @@ from tests.support.fuzzing import BATCH, TRANSACTIONAL_BATCH, broker_to_fuzz
 
 ROUNDS = 40 if IS_FUZZING else 2
 FRAMES_PER_BROKER = 100
-MOST_BYTES = 32 << 20  # a topic of 9,999 partitions takes 3 MiB
+MAX_BYTES = 32 << 20  # a topic of 9,999 partitions takes 3 MiB
 BYTES_PER_SENT = 100
-MOST_CPU_S = 3  # a frame takes some 0.2 ms; a broker that believes a number takes minutes, or all memory
+MAX_CPU_S = 3  # a frame takes some 0.2 ms; a broker that believes a number takes minutes, or all memory
 ADDRESS_SPACE_BYTES = 2 << 30
 WIDTHS = {"b": 8, "h": 16, "i": 32, "q": 64}
 CANCELLING = (20_000, 300_000, 2**31 - 1)
@@ -142,8 +142,8 @@ class Judge:
         cpu_s = time.process_time() - begin_s
         peak_bytes = tracemalloc.get_traced_memory()[1] - before_bytes
         assert not self.lab.engine.errors, f"{frame.hex()}: {self.lab.engine.errors[0]!r}"
-        assert peak_bytes < MOST_BYTES + BYTES_PER_SENT * len(frame), f"{frame.hex()}: {peak_bytes} bytes"
-        assert cpu_s < MOST_CPU_S, f"{frame.hex()}: {cpu_s} s"
+        assert peak_bytes < MAX_BYTES + BYTES_PER_SENT * len(frame), f"{frame.hex()}: {peak_bytes} bytes"
+        assert cpu_s < MAX_CPU_S, f"{frame.hex()}: {cpu_s} s"
 
     def renew(self) -> None:
         """Let what was asked for fall due, then begin with another broker."""

@@ -13,7 +13,7 @@ from fakebroker.broker.apis import heartbeat, offset_commit
 from fakebroker.broker.apis.call import Again, Call
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.engine.faults.spec import FaultSpec
-from fakebroker.broker.engine.lanes import FIRST_PAUSE, LONGEST_PAUSE, MOST_LANES, MOST_LAYOUT_BYTES, MOST_MISSES
+from fakebroker.broker.engine.lanes import FIRST_PAUSE, LONGEST_PAUSE, MAX_LANES, MAX_LAYOUT_BYTES, MAX_MISSES
 from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -101,11 +101,11 @@ def test_correlation_ids_in_one_read(lab: Lab) -> None:
 
 
 def test_something_else_now_and_then(lab: Lab) -> None:
-    """A request of another kind in between does not end the row: fewer than `MOST_MISSES` of them are passed over."""
+    """A request of another kind in between does not end the row: fewer than `MAX_MISSES` of them are passed over."""
     _, beat = lab.member()
     beat(5)
     for _ in range(10):
-        assert lab.general_of(beat, MOST_MISSES - 1, generation_id=-7) == MOST_MISSES - 1
+        assert lab.general_of(beat, MAX_MISSES - 1, generation_id=-7) == MAX_MISSES - 1
         assert lab.general_of(beat, 1) == 0
 
 
@@ -118,7 +118,7 @@ def test_a_new_generation(lab: Lab) -> None:
     client.ask("SyncGroup", 2, group_id="g", assignments=[], **changes)
 
     assert joined.generation_id == 2
-    assert lab.general_of(beat, 50, **changes) == MOST_MISSES + 1
+    assert lab.general_of(beat, 50, **changes) == MAX_MISSES + 1
 
 
 def test_the_group_is_asked_each_time(lab: Lab) -> None:
@@ -219,7 +219,7 @@ def test_a_layout_that_does_not_serve_is_made_less_and_less(monkeypatch: pytest.
 
     assert len(lab.general) == 300
     gaps = [late - early for early, late in pairwise(found)]
-    assert gaps[:4] == [each + MOST_MISSES for each in (8, 16, 32, 64)]
+    assert gaps[:4] == [each + MAX_MISSES for each in (8, 16, 32, 64)]
 
 
 def test_requests_of_changing_size_make_no_layouts(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
@@ -299,7 +299,7 @@ def layouts_of(client: Client) -> list[Any]:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many kinds of large requests a client sends, its layouts take no more than `MOST_LAYOUT_BYTES`."""
+    """However many kinds of large requests a client sends, its layouts take no more than `MAX_LAYOUT_BYTES`."""
     monkeypatch.setattr(offset_commit, "again", lambda *_: lambda _call, _values: None, raising=False)
     sim = SimEngine(as_release="3.9")
     sim.cluster.topics.create("t", 1000, 1)
@@ -309,12 +309,12 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(MADE_OF):
             commit(client, 1000, version)
         most = max(most, len(layouts_of(client)))
-        assert sum(layout.memory_bytes for layout in layouts_of(client)) <= MOST_LAYOUT_BYTES
+        assert sum(layout.memory_bytes for layout in layouts_of(client)) <= MAX_LAYOUT_BYTES
     assert 2 <= most < 8
-    assert len(client.socket.connection._lanes) <= MOST_LANES
+    assert len(client.socket.connection._lanes) <= MAX_LANES
     for _ in range(MADE_OF):
         commit(client, 1000, 3, "m" * 4000)
-    assert sum(layout.memory_bytes for layout in layouts_of(client)) <= MOST_LAYOUT_BYTES
+    assert sum(layout.memory_bytes for layout in layouts_of(client)) <= MAX_LAYOUT_BYTES
 
 
 @pytest.mark.skipif(sys.implementation.name != "cpython", reason="counts what CPython allocates")

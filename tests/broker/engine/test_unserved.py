@@ -58,9 +58,9 @@ def test_a_client_is_told_once_per_api(caplog: pytest.LogCaptureFixture) -> None
 def test_the_warnings_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
     """A thousand client ids do not fill the log."""
     lab = SimEngine()
-    for number in range(unserved.MOST_WARNINGS + 50):
+    for number in range(unserved.MAX_WARNINGS + 50):
         lab.engine.unserved.warn(f"svc-{number}", PEER, 68, "this: no")
-    assert len(caplog.messages) == len(lab.engine.unserved.lines) == unserved.MOST_WARNINGS
+    assert len(caplog.messages) == len(lab.engine.unserved.lines) == unserved.MAX_WARNINGS
 
 
 def test_producers_and_consumers_are_not_warned(caplog: pytest.LogCaptureFixture) -> None:
@@ -129,11 +129,11 @@ def test_each_client_is_judged_once_and_not_all(monkeypatch: pytest.MonkeyPatch)
     judged: list[str | None] = []
     monkeypatch.setattr(lab.engine.unserved, "_judge", lambda client_id, *_: judged.append(client_id))
     client = lab.client()
-    for number in range(unserved.MOST_JUDGED + 10):
+    for number in range(unserved.MAX_JUDGED + 10):
         for group in ("g-1", "g-2", "g-2", "g-3", "g-4", "g-5", "g-6"):
             look_up(client, group, f"svc-{number}")
     lab.network.advance(unserved.SILENCE_MS)
-    assert judged == [f"svc-{number}" for number in range(unserved.MOST_JUDGED)]
+    assert judged == [f"svc-{number}" for number in range(unserved.MAX_JUDGED)]
 
 
 def test_every_api_of_kafka_has_messages_or_a_reason() -> None:

@@ -81,7 +81,7 @@ def test_one_with_a_request_under_way_is_not_idle(
 
 def test_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite that never deletes its brokers is told."""
-    monkeypatch.setattr(brokers_module, "MOST_BROKERS", 1)
+    monkeypatch.setattr(brokers_module, "MAX_BROKERS", 1)
 
     async def test(door: Client) -> None:
         await door.do("POST", "/brokers")

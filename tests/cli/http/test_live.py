@@ -9,7 +9,7 @@ import pytest
 
 from fakebroker import AsyncFakeBroker
 from fakebroker.cli.http import live
-from fakebroker.cli.http.live import PARTS, LiveReader, Place
+from fakebroker.cli.http.live import PARTS, LiveReader, StreamPosition
 from tests.support.control import Client, with_door
 
 Heard = list[tuple[str, str, Any]]  # of each message its id, its name and its data
@@ -24,7 +24,7 @@ async def heartbeat(broker: AsyncFakeBroker, times: int = 1) -> None:
 
 def reader_of(broker: AsyncFakeBroker, *parts: str) -> LiveReader:
     """A reader of these parts that begins now."""
-    place = Place(broker.journal.next_seq, broker.group_rows(limit=1).version)
+    place = StreamPosition(broker.journal.next_seq, broker.group_rows(limit=1).version)
     return LiveReader(broker, place, frozenset(parts))
 
 
@@ -64,7 +64,7 @@ def test_lines_as_they_come() -> None:
 
 def test_a_slow_reader_gets_everything_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """What waited comes in messages of a bounded length, round by round, and nothing is left out."""
-    monkeypatch.setattr(live, "MOST_LINES", 10)
+    monkeypatch.setattr(live, "MAX_LINES", 10)
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "lines")
@@ -175,7 +175,7 @@ def test_what_is_to_be_asked_again() -> None:
 
 def test_requests_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are told when others wait than before, so many of them; and when nobody does."""
-    monkeypatch.setattr(live, "MOST_WAITING", 1)
+    monkeypatch.setattr(live, "MAX_WAITING", 1)
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "waiting")

@@ -15,14 +15,14 @@ BLOBS = st.none() | SIZES.map(bytes)
 DELTAS = st.sampled_from([0, 1, 63, 64, 65, 8191])
 
 # A length of two bytes counts up to 8191, nine of them at most for what is neither key nor value.
-MOST_OF_BOTH = 8191 - 9
+MAX_OF_BOTH = 8191 - 9
 Row = tuple[bytes | None, bytes | None, int]
 
 
 def is_of_usual_length(row: Row) -> bool:
     """Whether the length of the whole record, too, takes two bytes."""
     key, value, _ = row
-    return len(key or b"") + len(value or b"") <= MOST_OF_BOTH
+    return len(key or b"") + len(value or b"") <= MAX_OF_BOTH
 
 
 ROWS = st.tuples(BLOBS, BLOBS, DELTAS).filter(is_of_usual_length)
@@ -48,7 +48,7 @@ def scan_all(data: bytes, count: int) -> tuple[int, int, int, bool]:
 
 @given(st.lists(ROWS, min_size=1, max_size=12))
 @example([(None, None, 0)])
-@example([(b"", b"", 0), (bytes(8100), bytes(MOST_OF_BOTH - 8100), 8191)])
+@example([(b"", b"", 0), (bytes(8100), bytes(MAX_OF_BOTH - 8100), 8191)])
 @example([(b"k", bytes(n), n) for n in range(140)])
 @example([(bytes(n), None, 3) for n in range(140)])
 def test_right_records_are_usual(rows: list[Row]) -> None:
@@ -73,7 +73,7 @@ def test_right_records_are_usual(rows: list[Row]) -> None:
         Record(1, 0, bytes(8192), b"v"),
         Record(1, 0, b"k", bytes(8192)),
         Record(1, 0, bytes(8100), bytes(127)),
-        Record(1, 8191, bytes(8100), bytes(MOST_OF_BOTH - 8100 + 1)),
+        Record(1, 8191, bytes(8100), bytes(MAX_OF_BOTH - 8100 + 1)),
     ],
 )
 def test_unusual_records_end_the_scan(record: Record) -> None:

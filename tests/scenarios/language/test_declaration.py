@@ -19,7 +19,7 @@ from fakebroker.scenarios.language.declaration import (
 )
 from fakebroker.scenarios.language.signatures import kind_of
 from fakebroker.testing.broker import AsyncFakeBroker
-from fakebroker.testing.handles.powers import Powers
+from fakebroker.testing.handles.broker_control import BrokerControl
 from fakebroker.testing.reflection.members import Member, find, members_of, parameters_of, reachable_handles
 
 
@@ -30,8 +30,8 @@ def reached() -> set[str]:
 
 def named(member: Member) -> str:
     """A member as its word has it: brokers of all kinds have the powers of one class."""
-    is_power = issubclass(member.owner, Powers) and member.name in members_of(Powers)
-    return f"Powers.{member.name}" if is_power else str(member)
+    is_power = issubclass(member.owner, BrokerControl) and member.name in members_of(BrokerControl)
+    return f"BrokerControl.{member.name}" if is_power else str(member)
 
 
 def test_every_power_is_reachable() -> None:
@@ -90,7 +90,7 @@ def all_verbs() -> Iterator[tuple[str, Verb, Member]]:
     for word in WORDS.values():
         for verb in word.verbs.values():
             yield word.name, verb, members_of(word.owner)[verb.name]
-    yield "fault", fault_fields(), members_of(Powers)["fault"]
+    yield "fault", fault_fields(), members_of(BrokerControl)["fault"]
 
 
 def test_every_argument_can_be_said() -> None:
@@ -124,4 +124,9 @@ def test_types_that_no_text_can_say_have_no_kind() -> None:
     """Functions, classes and objects of Python."""
     from collections.abc import Callable
 
-    assert [kind_of(hint) for hint in (Callable[[int], str], type[int], object(), Powers)] == [None, None, None, None]
+    assert [kind_of(hint) for hint in (Callable[[int], str], type[int], object(), BrokerControl)] == [
+        None,
+        None,
+        None,
+        None,
+    ]

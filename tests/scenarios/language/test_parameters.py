@@ -8,9 +8,9 @@ from fakebroker.scenarios.errors import ScenarioError
 from fakebroker.scenarios.language.kinds import Reading, plain
 from fakebroker.scenarios.language.parameters import Filling, node_of
 from fakebroker.scenarios.language.yaml_file import Scalar, parse_yaml
-from fakebroker.scenarios.script import Place
+from fakebroker.scenarios.script import SourceLine
 
-PLACE = Place("f", 1)
+PLACE = SourceLine("f", 1)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

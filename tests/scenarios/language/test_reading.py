@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.scenarios.errors import MOST_PROBLEMS, ScenarioError
+from fakebroker.scenarios.errors import MAX_PROBLEMS, ScenarioError
 from fakebroker.scenarios.language.declaration import ALL_WORDS
 from fakebroker.scenarios.language.reading import find_scenarios, read_scenario, read_scenario_text
 from fakebroker.scenarios.script import ClientStep
@@ -131,7 +131,7 @@ def test_all_problems_are_told_at_once_up_to_a_number() -> None:
     problems = problems_of(with_steps(*["{a: jion billing}"] * 3, "{b: heartbeat, expct: {}}"))
     assert [problem.split(": ")[0] for problem in problems] == [f"f.yaml:{line}" for line in (5, 6, 7, 8)]
 
-    assert len(problems_of(with_steps(*["{a: jion billing}"] * 100))) == MOST_PROBLEMS
+    assert len(problems_of(with_steps(*["{a: jion billing}"] * 100))) == MAX_PROBLEMS
 
 
 # Parameters

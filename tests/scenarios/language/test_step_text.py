@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from fakebroker.scenarios.language.kinds import plain
 from fakebroker.scenarios.language.parameters import node_of
 from fakebroker.scenarios.language.reading import read_scenario
-from fakebroker.scenarios.language.step_text import MOST_CHARS, text_of
+from fakebroker.scenarios.language.step_text import MAX_CHARS, text_of
 from fakebroker.scenarios.language.yaml_file import parse_yaml
-from fakebroker.scenarios.script import AnyOrder, Place, Repeat
+from fakebroker.scenarios.script import AnyOrder, Repeat, SourceLine
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = [path for path in sorted((ROOT / "scenarios").rglob("*.yaml")) if "common" not in path.parts]
@@ -21,7 +21,7 @@ FILES = [path for path in sorted((ROOT / "scenarios").rglob("*.yaml")) if "commo
 def test_steps_of_our_scenarios_are_shown_as_yaml(path: Path) -> None:
     """What a transcript shows of a step is a step again."""
     for step in read_scenario(path).timeline:
-        if not isinstance(step, AnyOrder | Repeat) and len(step.text) <= MOST_CHARS:
+        if not isinstance(step, AnyOrder | Repeat) and len(step.text) <= MAX_CHARS:
             assert plain(parse_yaml(f"{{{step.text}}}", "f"))
 
 
@@ -32,7 +32,7 @@ SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), TEXT
 @given(st.one_of(SCALARS, st.lists(SCALARS, max_size=3)))
 def test_values_are_shown_as_yaml(value: object) -> None:
     """Texts that look like something else stand in quotes."""
-    place = Place("f", 1)
+    place = SourceLine("f", 1)
     shown = text_of("a", node_of("heartbeat", place), {"key": node_of(value, place)})
 
     assert plain(parse_yaml(f"{{{shown}}}", "f")) == {"a": "heartbeat", "key": value}
@@ -40,8 +40,8 @@ def test_values_are_shown_as_yaml(value: object) -> None:
 
 def test_a_long_step_is_cut() -> None:
     """A transcript keeps lines that can be read."""
-    place = Place("f", 1)
+    place = SourceLine("f", 1)
     shown = text_of("a", node_of("produce orders-0", place), {"records": node_of(["x" * 50] * 10, place)})
 
     assert shown.endswith("...")
-    assert len(shown) == MOST_CHARS + 3
+    assert len(shown) == MAX_CHARS + 3

@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.scenarios.errors import ScenarioError
 from fakebroker.scenarios.language.kinds import plain
-from fakebroker.scenarios.language.yaml_file import MOST_BYTES, MOST_DEPTH, MOST_NODES, Scalar, Table, parse_yaml
+from fakebroker.scenarios.language.yaml_file import MAX_BYTES, MAX_DEPTH, MAX_NODES, Scalar, Table, parse_yaml
 
 
 def value_of(text: str) -> object:
@@ -108,8 +108,7 @@ def test_a_mark_of_the_byte_order_is_no_key() -> None:
 def test_a_huge_file_is_refused_unread() -> None:
     """The limit is on its bytes."""
     assert (
-        error_of("a" * (MOST_BYTES + 1))
-        == f"f.yaml:1: the file has more than {MOST_BYTES} bytes, the most that are read"
+        error_of("a" * (MAX_BYTES + 1)) == f"f.yaml:1: the file has more than {MAX_BYTES} bytes, the most that are read"
     )
 
 
@@ -119,15 +118,15 @@ def test_a_bomb_of_aliases_is_refused_at_once() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 20)]
     began = time.perf_counter()
 
-    assert f"more than {MOST_NODES} values, with those that aliases repeat" in error_of("\n".join(lines))
+    assert f"more than {MAX_NODES} values, with those that aliases repeat" in error_of("\n".join(lines))
     assert time.perf_counter() - began < 1
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_deep_nesting_is_refused(opening: str) -> None:
     """However deep, it ends with an error that says so."""
-    assert "nested" in error_of(opening * (MOST_DEPTH + 1) + "1") or "no YAML" in error_of(opening * 50_000)
-    assert "nested more than" in error_of("[" * (MOST_DEPTH + 1) + "]" * (MOST_DEPTH + 1))
+    assert "nested" in error_of(opening * (MAX_DEPTH + 1) + "1") or "no YAML" in error_of(opening * 50_000)
+    assert "nested more than" in error_of("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
 
 
 def test_quotes_are_remembered() -> None:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fakebroker.scenarios.script import ClientStep, Expect, Pass, Place, PowerStep, Scenario, Step
+from fakebroker.scenarios.script import ClientStep, Expect, Pass, PowerStep, Scenario, SourceLine, Step
 from tests.support import scenarios
 
 FILE = "story.yaml"
 
 
-def at(line: int) -> Place:
+def at(line: int) -> SourceLine:
     """A line of the file."""
-    return Place(FILE, line)
+    return SourceLine(FILE, line)
 
 
 def client_step(line: int, actor: str, verb: str, **more: Any) -> ClientStep:

@@ -279,7 +279,7 @@ def test_a_step_after_a_lost_connection_says_how_to_get_another(s: Steps) -> Non
 
 def test_a_play_in_which_too_much_happens_is_ended(s: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     """Virtual time can last for years, which nobody waits for."""
-    monkeypatch.setattr("fakebroker.scenarios.playing.player.MOST_HAPPENINGS", 1000)
+    monkeypatch.setattr("fakebroker.scenarios.playing.player.MAX_HAPPENINGS", 1000)
     consume = s.do("a", "consume", group_id="billing", topics=["orders"], poll_interval_ms=10)
     played = play(consume, s.passes(365 * DAY_MS), s.group(members=7))
 

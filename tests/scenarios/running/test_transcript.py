@@ -7,7 +7,7 @@ import pytest
 from fakebroker.broker.core.events import FaultHit
 from fakebroker.scenarios.happenings import BrokerEvent, Failed, Gave, Happening, Received, Sent, Skipped, StepBegan
 from fakebroker.scenarios.running.transcript import WIDTH, tail_of, time_text, transcript_of
-from fakebroker.scenarios.script import Place, Scenario, Step
+from fakebroker.scenarios.script import Scenario, SourceLine, Step
 from tests.support.scenarios import scenario
 
 FILE = "scenarios/two-members.yaml"
@@ -21,7 +21,7 @@ def two_members(**changes: Any) -> Scenario:
 
 def step(text: str = "a: heartbeat", line: int = 8, file: str = FILE) -> Step:
     """A step of a file."""
-    return Step(Place(file, line), text)
+    return Step(SourceLine(file, line), text)
 
 
 def text_of(*happenings: Happening) -> str:

@@ -12,7 +12,7 @@ from fakebroker.broker.engine.journal import Disconnected
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
-from fakebroker.serve.net.client_connection import CLOSED, MOST_WAITING_BYTES, READ_BYTES, ClientConnection
+from fakebroker.serve.net.client_connection import CLOSED, MAX_WAITING_BYTES, READ_BYTES, ClientConnection
 from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.server import Server
 from tests.support.cluster import partition
@@ -273,7 +273,7 @@ def test_a_parked_client_that_goes_on_sending_is_not_read(slow_desk: Desk) -> No
     _, wire = slow_desk.client()
     slow_desk.arrive(wire, request("JoinGroup", 3, 900, **JOIN))
     chunk = heartbeats(1000)
-    for _ in range(MOST_WAITING_BYTES // len(chunk)):
+    for _ in range(MAX_WAITING_BYTES // len(chunk)):
         slow_desk.arrive(wire, chunk)
         assert slow_desk.is_read(wire)
     slow_desk.arrive(wire, chunk)
@@ -284,7 +284,7 @@ def test_a_parked_client_that_goes_on_sending_is_not_read(slow_desk: Desk) -> No
         slow_desk.turn_loop()
     assert slow_desk.is_read(wire)
     assert wire.answers[:3] == [900, 0, 1]
-    assert len(wire.answers) == 1 + 1000 * (MOST_WAITING_BYTES // len(chunk) + 1)
+    assert len(wire.answers) == 1 + 1000 * (MAX_WAITING_BYTES // len(chunk) + 1)
 
 
 BATCHES = [build_batch([Record(0, 1_700_000_000_000, None, b"v" * size)]) for size in (300_000, 90_000, 200_000, 100)]
@@ -433,7 +433,7 @@ def test_what_waits_is_bounded_and_arrives_in_order(desk: Desk) -> None:
     """While nothing gets through, what comes is kept, up to a bound; then it is served in order."""
     client, wire = desk.client()
     client.withhold()
-    data = heartbeats(MOST_WAITING_BYTES // len(heartbeats(1)) + 1)
+    data = heartbeats(MAX_WAITING_BYTES // len(heartbeats(1)) + 1)
     desk.arrive(wire, data, heartbeats(1, 900_000))
     assert not desk.is_read(wire)
     assert wire.writes == []

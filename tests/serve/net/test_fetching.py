@@ -24,7 +24,7 @@ def test_what_cannot_be_read_is_told(url: str) -> None:
 
 def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker reads no more than a megabyte."""
-    monkeypatch.setattr(fetching, "MOST_BYTES", 10)
+    monkeypatch.setattr(fetching, "MAX_BYTES", 10)
     (tmp_path / "large").write_bytes(b"x" * 11)
 
     assert "more than 10 bytes" in str(read((tmp_path / "large").as_uri()))

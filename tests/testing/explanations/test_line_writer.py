@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakebroker.testing.explanations.line_writer import MOST_WAITING_BYTES, LineHandler, LineWriter
+from fakebroker.testing.explanations.line_writer import MAX_WAITING_BYTES, LineHandler, LineWriter
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_lines_come_in_order(pipe: tuple[int, LineWriter]) -> None:
 def test_what_nobody_reads_is_bounded_and_counted(pipe: tuple[int, LineWriter]) -> None:
     """The line that finds room again tells how many did not."""
     reader, lines = pipe
-    count = 4 * MOST_WAITING_BYTES // 1001
+    count = 4 * MAX_WAITING_BYTES // 1001
     for number in range(count):
         lines.put(f"{number:06}".ljust(1000))
     lines.flush(0)  # does not wait for a reader

@@ -1,7 +1,7 @@
 """The sentences of the rules in the package are those of the pages, and lead from an error to what says why."""
 
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.testing.explanations.rule_texts import CHAPTERS, MOST_RULES, rule_text, rules_of_error
+from fakebroker.testing.explanations.rule_texts import CHAPTERS, MAX_RULES, rule_text, rules_of_error
 from tools.rule_texts_file import PATH, plain, rule_texts_file
 from tools.rules_pages import chapters
 
@@ -50,5 +50,5 @@ def test_an_error_that_any_api_may_have() -> None:
 
 def test_there_are_never_too_many() -> None:
     """An error that half of a chapter names leads to the first rules only; one that nothing names to none."""
-    assert max(len(rules_of_error(api, "INVALID_REQUEST")) for api in CHAPTERS) <= MOST_RULES
+    assert max(len(rules_of_error(api, "INVALID_REQUEST")) for api in CHAPTERS) <= MAX_RULES
     assert rules_of_error("JoinGroup", "NO_SUCH_ERROR") == []

@@ -12,7 +12,7 @@ import pytest
 from fakebroker.broker.engine.faults.spec import ACTIONS, FaultSpec
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing, WaitTimeout
 from fakebroker.testing.broker import AsyncFakeBroker, FakeBroker
-from fakebroker.testing.handles.powers import Powers
+from fakebroker.testing.handles.broker_control import BrokerControl
 from fakebroker.types import FaultAction
 from tests.support.frames import frames, request
 
@@ -40,7 +40,7 @@ HEARTBEAT = request("Heartbeat", 3, group_id="g")
 
 def test_the_method_takes_the_fields_of_the_declaration() -> None:
     """`broker.fault` and `FaultSpec` are one: names, types, defaults, order."""
-    method = inspect.signature(Powers.fault)
+    method = inspect.signature(BrokerControl.fault)
     taken = {name: each.annotation for name, each in method.parameters.items() if name not in ("self", "unknown")}
     declared = {name: each.annotation for name, each in inspect.signature(FaultSpec).parameters.items()}
 

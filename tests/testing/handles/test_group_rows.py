@@ -122,7 +122,7 @@ def test_a_reader_of_changes_knows_what_one_of_all_knows(history: list[dict[str,
 
 def test_of_groups_that_are_gone_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks with a version before those that were forgotten is given everything."""
-    monkeypatch.setattr(group_rows, "MOST_GONE", 3)
+    monkeypatch.setattr(group_rows, "MAX_GONE", 3)
     changes = GroupChanges()
     first = changes.look(groups(dict.fromkeys("abcdefgh", "Empty")))
     second = changes.look(groups(dict.fromkeys("efgh", "Empty")))

@@ -10,7 +10,7 @@ from fakebroker.protocol.errors import InvalidArgument, KafkaError
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.compression import LZ4
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.testing.handles.topic_view import MOST_BYTES, BrowsedRecord
+from fakebroker.testing.handles.topic_view import MAX_BYTES, BrowsedRecord
 from fakebroker.testing.virtual_broker import VirtualBroker
 
 
@@ -86,11 +86,11 @@ def test_a_page_goes_on_where_the_one_before_ended(broker: VirtualBroker) -> Non
 
 def test_what_is_long_is_cut(broker: VirtualBroker) -> None:
     """A value keeps its first bytes and its size; text is not cut within a character."""
-    broker.topic("orders").produce("x" + "ä" * MOST_BYTES, b"\xff" * (MOST_BYTES + 1))
+    broker.topic("orders").produce("x" + "ä" * MAX_BYTES, b"\xff" * (MAX_BYTES + 1))
     text, data = browse(broker)
 
-    assert (text.value, text.value_bytes) == (("x" + "ä" * (MOST_BYTES // 2 - 1)).encode(), 1 + 2 * MOST_BYTES)
-    assert (data.value, data.value_bytes) == (b"\xff" * MOST_BYTES, MOST_BYTES + 1)
+    assert (text.value, text.value_bytes) == (("x" + "ä" * (MAX_BYTES // 2 - 1)).encode(), 1 + 2 * MAX_BYTES)
+    assert (data.value, data.value_bytes) == (b"\xff" * MAX_BYTES, MAX_BYTES + 1)
 
 
 def test_a_corrupt_batch_hides_nothing_else(broker: VirtualBroker) -> None:

@@ -71,7 +71,7 @@ def test_a_line_of_a_request_is_its_line_in_files_without_bodies() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests that are never alike do not make it grow; what it says stays right."""
-    monkeypatch.setattr(brief, "MOST_REMEMBERED", 10)
+    monkeypatch.setattr(brief, "MAX_REMEMBERED", 10)
     lines = BriefLines()
     for number in range(50):
         (line,) = lines.of(heartbeats(1, f"group-{number}").entries())
@@ -88,7 +88,7 @@ def test_an_event_has_words_and_counts_its_parts() -> None:
         broker.clock.advance(days=9)
         lines = broker.journal.brief(kind="offset_expired").lines
 
-    assert len(lines) == brief.MOST_PARTS
+    assert len(lines) == brief.MAX_PARTS
     assert {line["parts"] for line in lines} == {30}
     assert "billing: offsets expired: orders-0 at 1" in lines[0]["text"]
     assert not BODIES & lines[0].keys()
@@ -123,7 +123,7 @@ def test_nothing_is_lost_between_stretches(count: int, limit: int, backwards: bo
 @pytest.mark.parametrize("backwards", [False, True])
 def test_an_answer_looks_at_so_many_entries(monkeypatch: pytest.MonkeyPatch, backwards: bool) -> None:
     """With a filter that matches hardly anything an answer ends early, and says where to go on."""
-    monkeypatch.setattr(brief, "MOST_SCANNED", 7)
+    monkeypatch.setattr(brief, "MAX_SCANNED", 7)
     journal = heartbeats(30)
 
     first = stretch(journal, BriefLines(), 0, 30 if backwards else None, 5, BriefFilter(group="other"))

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from fakebroker.analysis.history.compile.happened import Commit, Place
+from fakebroker.analysis.history.compile.happened import Commit, TopicPartition
 
-MOST_UNFOLDED = 4  # requests of one committer between two other things that happen
+MAX_UNFOLDED = 4  # requests of one committer between two other things that happen
 
 Committer = str | None  # a member's identity; None for somebody who is no member
 
@@ -40,9 +40,9 @@ def batches_of(commits: Sequence[Commit], committer_of: Callable[[Commit], Commi
 def folded(batches: Sequence[Batch]) -> list[Batch]:
     """Without the requests that change nothing in the end: each of their offsets is committed again afterwards.
 
-    Of each committer the first and the last stay; one with at most MOST_UNFOLDED requests keeps all.
+    Of each committer the first and the last stay; one with at most MAX_UNFOLDED requests keeps all.
     """
-    last_of: dict[Place, int] = {}
+    last_of: dict[TopicPartition, int] = {}
     by_committer: dict[Committer, list[int]] = {}
     for index, batch in enumerate(batches):
         by_committer.setdefault(batch.committer, []).append(index)
@@ -50,7 +50,7 @@ def folded(batches: Sequence[Batch]) -> list[Batch]:
     left_out = {
         index
         for indexes in by_committer.values()
-        if len(indexes) > MOST_UNFOLDED
+        if len(indexes) > MAX_UNFOLDED
         for index in indexes[1:-1]
         if all(last_of[commit.place] != index for commit in batches[index].commits)
     }

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 Row = dict[str, Any]
 Position = tuple[int, int]  # (log offset, 0), or (seq, part) of a journal
-Place = tuple[str, int]  # topic and partition
+TopicPartition = tuple[str, int]  # topic and partition
 
 
 class Member(NamedTuple):
@@ -61,7 +61,7 @@ class Commit(NamedTuple):
     member_id: str | None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TopicPartition:
         """Its topic and partition."""
         return self.topic, self.partition
 
@@ -76,7 +76,7 @@ class Gone(NamedTuple):
     how: str = ""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TopicPartition:
         """Its topic and partition."""
         return self.topic, self.partition
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
 
-from fakebroker.analysis.history.compile.happened import Commit, Gone, Place, Settled, Window
+from fakebroker.analysis.history.compile.happened import Commit, Gone, Settled, TopicPartition, Window
 
 DEFAULT_RETENTION_MS = 7 * 86_400_000
 DEFAULT_INTERVAL_MS = 600_000
@@ -72,7 +72,7 @@ def is_expiry(gone: Gone, commit: Commit | None, settled: Settled | None, retent
 
 def _oldest_ms(window: Window) -> int:
     """The greatest age of an offset that the history keeps until the end of the window; 0 without any."""
-    offsets: dict[Place, Commit] = {commit.place: commit for commit in window.commits}
+    offsets: dict[TopicPartition, Commit] = {commit.place: commit for commit in window.commits}
     settled = window.settled
     for event in window.events:
         if isinstance(event, Commit):
@@ -99,7 +99,7 @@ def _interval_ms(window: Window) -> int:
 
 def passes_of(window: Window, retention: Retention) -> Sequence[int]:
     """The times at which a cleanup of the history took something."""
-    offsets: dict[Place, Commit] = {commit.place: commit for commit in window.commits}
+    offsets: dict[TopicPartition, Commit] = {commit.place: commit for commit in window.commits}
     settled, found = window.settled, []
     for event in window.events:
         if isinstance(event, Commit):

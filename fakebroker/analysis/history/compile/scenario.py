@@ -12,8 +12,8 @@ from fakebroker.scenarios.recording.scenario_text import Made, ScenarioText, fai
 
 Json = Any
 
-_LEAST_SESSION, _MOST_SESSION = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
-_LEAST_MS, _MOST_MS = 6_000, 1_800_000  # Kafka's defaults
+_LEAST_SESSION, _MAX_SESSION = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
+_LEAST_MS, _MAX_MS = 6_000, 1_800_000  # Kafka's defaults
 
 
 class Options(NamedTuple):
@@ -100,8 +100,8 @@ def _sessions(window: Window) -> dict[str, int]:
     found = {}
     if known and min(known) < _LEAST_MS:
         found[_LEAST_SESSION] = min(known)
-    if known and max(known) > _MOST_MS:
-        found[_MOST_SESSION] = max(known)
+    if known and max(known) > _MAX_MS:
+        found[_MAX_SESSION] = max(known)
     return found
 
 

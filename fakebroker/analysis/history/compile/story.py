@@ -5,7 +5,7 @@ from itertools import groupby
 
 from fakebroker.analysis.history.compile.anonymise import Names
 from fakebroker.analysis.history.compile.batches import Batch, batches_of, folded
-from fakebroker.analysis.history.compile.happened import Commit, Event, Gone, Member, Place, Settled, Window
+from fakebroker.analysis.history.compile.happened import Commit, Event, Gone, Member, Settled, TopicPartition, Window
 from fakebroker.analysis.history.compile.retention import Retention, is_expiry, passes_of
 from fakebroker.analysis.history.compile.rounds import EARLIER, Rounds
 from fakebroker.analysis.history.compile.timeline import Timeline, time_text
@@ -222,7 +222,7 @@ def _earlier(settled: Settled, commits: Sequence[Commit]) -> Settled:
     )
 
 
-def _places(commits: Sequence[Commit]) -> set[Place]:
+def _places(commits: Sequence[Commit]) -> set[TopicPartition]:
     return {each.place for each in commits}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fakebroker.analysis.history.compile.anonymise import Names
 from fakebroker.analysis.history.compile.batches import Batch
-from fakebroker.analysis.history.compile.happened import Commit, Place
+from fakebroker.analysis.history.compile.happened import Commit, TopicPartition
 from fakebroker.scenarios.recording.step_fields import duration_text
 
 Json = Any
@@ -32,7 +32,7 @@ class Timeline:
         self.names, self.group = names, _text(names.name("group", group_id))
         self.steps: list[Step] = []
         self.now_ms = begins_ms
-        self.offsets: dict[Place, Commit] = {}
+        self.offsets: dict[TopicPartition, Commit] = {}
         self.used_admin = False
         self._passes, self._interval_ms = passes, interval_ms
         self._since_ms = begins_ms
@@ -140,19 +140,19 @@ class Timeline:
         self.used_admin = True
         return ADMIN
 
-    def expect_offsets(self, places: Sequence[Place], **more: Json) -> None:
+    def expect_offsets(self, places: Sequence[TopicPartition], **more: Json) -> None:
         """These offsets must be as they are here, null for those that are gone; `more` is expected of the group."""
         offsets = {self.partition(each): self._offset(each) for each in sorted(places)}
         self.add({"expect": {"group": self.group, **more, "offsets": offsets}})
 
-    def _offset(self, place: Place) -> int | None:
+    def _offset(self, place: TopicPartition) -> int | None:
         return self.offsets[place].offset if place in self.offsets else None
 
     def topic(self, name: str) -> str:
         """The name of a topic here."""
         return self.names.name("topic", name)
 
-    def partition(self, place: Place) -> str:
+    def partition(self, place: TopicPartition) -> str:
         """A partition here."""
         return f"{self.topic(place[0])}-{place[1]}"
 

@@ -3,7 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fakebroker.analysis.history.compile.happened import Commit, Event, Gone, Place, Row, Settled, Window, position_of
+from fakebroker.analysis.history.compile.happened import (
+    Commit,
+    Event,
+    Gone,
+    Row,
+    Settled,
+    TopicPartition,
+    Window,
+    position_of,
+)
 from fakebroker.analysis.history.compile.settled import settled_of
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.json_text import parse_json
@@ -30,7 +39,7 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
     before, inside = _cut(events, start_ms, end_ms)
     if not before and not inside:
         raise FakebrokerError(f"nothing is known of group {group_id} until the end of the window")
-    offsets: dict[Place, Commit] = {}
+    offsets: dict[TopicPartition, Commit] = {}
     for event in before:
         _apply(event, offsets)
     states = [event for event in before if isinstance(event, Settled)]
@@ -110,9 +119,9 @@ def _commits(row: Row) -> Iterator[Commit | Gone]:
     )  # fmt: skip
 
 
-def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, Place | None], int]:
+def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, TopicPartition | None], int]:
     """When commits with a retention of their own expire, as a journal tells: by request, or by what expired."""
-    found: dict[tuple[int, Place | None], int] = {}
+    found: dict[tuple[int, TopicPartition | None], int] = {}
     commits = sorted((row for row in tables.get("commits", ()) if row["log_offset"] is None), key=position_of)
     for row in tables.get("expiries", ()):
         if row["rule"] == _OWN_RETENTION:
@@ -128,7 +137,7 @@ def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, Pla
     return found
 
 
-def _with_retention(commit: Commit, kept_ms: Mapping[tuple[int, Place | None], int]) -> Commit:
+def _with_retention(commit: Commit, kept_ms: Mapping[tuple[int, TopicPartition | None], int]) -> Commit:
     if commit.expires_ms is not None:
         return commit
     seq = commit.position[0]
@@ -139,7 +148,7 @@ def _expiry(row: Row) -> Gone:
     return Gone((row["seq"], row["part"]), row["expired_at"], row["topic"], row["partition"], "expired")
 
 
-def _deleted(row: Row, group_id: str, places: Sequence[Place]) -> Iterator[Gone]:
+def _deleted(row: Row, group_id: str, places: Sequence[TopicPartition]) -> Iterator[Gone]:
     """What an OffsetDelete or a DeleteTopics request took, from its line in a journal."""
     position, request = (row["seq"], row["part"]), _message(row["request"])
     if row["api"] == "OffsetDelete" and request.get("GroupId") == group_id:
@@ -166,7 +175,7 @@ def _cut(events: Sequence[Event], start_ms: int, end_ms: int) -> tuple[list[Even
     return list(events[:first]), list(events[first : within[-1] + 1]) if within else []
 
 
-def _apply(event: Event, offsets: dict[Place, Commit]) -> None:
+def _apply(event: Event, offsets: dict[TopicPartition, Commit]) -> None:
     """What an event makes of the committed offsets."""
     if isinstance(event, Commit):
         offsets[event.place] = event

@@ -12,7 +12,7 @@ from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 
 ROWS_AT_ONCE: Final = 65_536
-_MOST_TIMESTAMP_MS: Final = (2**63 - 1) // 1_000
+_MAX_TIMESTAMP_MS: Final = (2**63 - 1) // 1_000
 
 
 def record_batches(schema: Any, partition: TopicPartition, columns: Columns, start: int, end: int) -> Iterator[Any]:
@@ -28,7 +28,7 @@ def record_batches(schema: Any, partition: TopicPartition, columns: Columns, sta
 def _batch(schema: Any, partition: TopicPartition, columns: Columns, gaps: Any, rows: Any) -> Any:
     count = rows.size
     times_ms = columns.timestamps_ms[rows]
-    if (np.abs(times_ms) > _MOST_TIMESTAMP_MS).any():
+    if (np.abs(times_ms) > _MAX_TIMESTAMP_MS).any():
         offset = int(columns.offsets[rows][np.argmax(np.abs(times_ms))])
         text = f"{partition}, offset {offset}: the timestamp {np.abs(times_ms).max()} ms has no room in a TIMESTAMP"
         raise FakebrokerError(f"{text}; producers must set milliseconds")

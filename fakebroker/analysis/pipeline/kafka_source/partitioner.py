@@ -10,7 +10,7 @@ _SEED: Final = 0x9747B28C
 _MULTIPLIER: Final = 0x5BD1E995
 _WORD: Final = 0xFFFFFFFF
 _POSITIVE: Final = 0x7FFFFFFF
-_MOST_KEYS: Final = 100_000  # whose hashes are kept: keys come again
+_MAX_KEYS: Final = 100_000  # whose hashes are kept: keys come again
 
 
 def murmur2(data: bytes) -> int:
@@ -52,7 +52,7 @@ class Partitioner:
             return partitions[self._turn % len(partitions)]
         hashed = self._hashes.get(key)
         if hashed is None:
-            if len(self._hashes) >= _MOST_KEYS:
+            if len(self._hashes) >= _MAX_KEYS:
                 self._hashes.clear()
             hashed = self._hashes[key] = murmur2(key) & _POSITIVE
         return partitions[hashed % len(partitions)]

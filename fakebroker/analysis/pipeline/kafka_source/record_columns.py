@@ -16,7 +16,7 @@ from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.message_set import read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record, decode_record
 
-_MOST_VARINT_BYTES: Final = 10
+_MAX_VARINT_BYTES: Final = 10
 _FIRST_RUN, _LONGEST_RUN = 16, 4096  # records that are looked at together, at first and at most
 CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE = 0, 1, -1
 
@@ -189,7 +189,7 @@ def _varints(array: Any, at: Any) -> tuple[Any, Any]:
     more = np.flatnonzero(byte > 127)
     shift = 7
     while more.size:
-        if shift >= 7 * _MOST_VARINT_BYTES:
+        if shift >= 7 * _MAX_VARINT_BYTES:
             raise IndexError
         byte = array[at[more]]
         found[more] |= (byte & 127).astype(np.int64) << shift

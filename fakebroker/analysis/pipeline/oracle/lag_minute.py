@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 Row = dict[str, Any]
-Place = tuple[Any, ...]
+HistoryPosition = tuple[Any, ...]
 """Where something is in its history: (seq, part) of a journal; the minute, then the log offset, of a log."""
 
 MINUTE_MS = 60_000
@@ -14,7 +14,7 @@ MINUTE_MS = 60_000
 class _Change(NamedTuple):
     """The value of something from a place on."""
 
-    place: Place
+    place: HistoryPosition
     minute_at: int
     value: int | None
 

@@ -10,7 +10,7 @@ Row = dict[str, Any]
 
 NO_ERROR: Final = "NONE"
 NO_ANSWER: Final = "NO_ANSWER"
-MOST_CLIENTS: Final = 20
+MAX_CLIENTS: Final = 20
 
 
 def protocol_coverage(requests: Iterable[Row], events: Iterable[Row]) -> list[Row]:
@@ -48,7 +48,7 @@ def _row(api: str, api_key: int, version: int, error: str, rows: Sequence[Row]) 
         "error": error,
         "is_seen": bool(rows),
         "requests": len(rows),
-        "clients": clients[:MOST_CLIENTS],
+        "clients": clients[:MAX_CLIENTS],
         "waited_ms_p50": percentile(waits, 0.5),
         "waited_ms_p99": percentile(waits, 0.99),
     }

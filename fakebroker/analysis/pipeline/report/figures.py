@@ -16,8 +16,8 @@ PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A
 OTHERS: Final = "#8C8C8C"
 GOOD, BAD = PALETTE[2], PALETTE[3]
 SCALE: Final = "scale"
-MOST_SERIES: Final = len(PALETTE)
-MOST_BINS: Final = 72
+MAX_SERIES: Final = len(PALETTE)
+MAX_BINS: Final = 72
 LEAST_BINS: Final = 16
 FEW: Final = 8  # so few that an axis has a line for each
 _NAME_LENGTH: Final = 34
@@ -27,12 +27,12 @@ _DAY_MS = 86_400_000
 
 
 def bin_ms(first_ms: int, last_ms: int) -> int:
-    """The width of the bins into which this time is cut: a round span, so that there are MOST_BINS at most."""
+    """The width of the bins into which this time is cut: a round span, so that there are MAX_BINS at most."""
     span_ms = last_ms - first_ms + 1
     for width in _BINS_MS:
-        if span_ms / width <= MOST_BINS:
+        if span_ms / width <= MAX_BINS:
             return width
-    return _DAY_MS * -(-span_ms // (MOST_BINS * _DAY_MS))
+    return _DAY_MS * -(-span_ms // (MAX_BINS * _DAY_MS))
 
 
 def name(text: str) -> str:

@@ -8,7 +8,7 @@ from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Command, Gri
 from fakebroker.analysis.pipeline.report.report import Report
 from fakebroker.analysis.pipeline.report.words import span_text, visible
 
-MOST_ROWS: Final = 20
+MAX_ROWS: Final = 20
 _MARKS: Final = {"problem": "**Problem:** ", "look": "Look: ", "note": ""}
 
 
@@ -42,11 +42,11 @@ def _grid(grid: Grid) -> Iterator[str]:
     numeric = [_is_numeric([row[n] for row in grid.rows]) for n in range(len(grid.headings))]
     yield f"| {' | '.join(map(_escaped, grid.headings))} |"
     yield f"|{'|'.join('--:' if each else '---' for each in numeric)}|"
-    for row in grid.rows[:MOST_ROWS]:
+    for row in grid.rows[:MAX_ROWS]:
         yield f"| {' | '.join(map(_cell, row))} |"
-    if len(grid.rows) > MOST_ROWS:
+    if len(grid.rows) > MAX_ROWS:
         yield ""
-        yield f"... and {len(grid.rows) - MOST_ROWS:,} more rows"
+        yield f"... and {len(grid.rows) - MAX_ROWS:,} more rows"
 
 
 def _is_numeric(cells: Sequence[Cell]) -> bool:

@@ -25,7 +25,7 @@ from fakebroker.testing.journal.files import OPEN_SUFFIX
 _ROW_TYPES: Final = ddl_in_ms(TABLE)
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _FINISHED_SUFFIXES: Final = tuple(each for each in journal_files.SUFFIXES if not each.endswith(OPEN_SUFFIX))
-_MOST_TASKS: Final = 10_000
+_MAX_TASKS: Final = 10_000
 
 
 def journal_frames(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> tuple[DataFrame, DataFrame]:
@@ -45,7 +45,7 @@ def journal_lines(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> 
     remote = [str(path) for path in paths if _has_scheme(path)]
     files = journal_files.journal_files(path for path in paths if not _has_scheme(path))
     names = spark.createDataFrame([(str(path),) for path in files], "path STRING")
-    lines = _lines_of_names(names.repartition(min(max(len(files), 1), _MOST_TASKS)))
+    lines = _lines_of_names(names.repartition(min(max(len(files), 1), _MAX_TASKS)))
     if remote:
         names_of_files = _names_with(journal_files.SUFFIXES, remote)
         reader = spark.read.format("binaryFile").options(pathGlobFilter=names_of_files, recursiveFileLookup="true")

@@ -14,7 +14,7 @@ from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, Col
 
 Row = dict[str, Any]
 
-MOST_SAMPLE_CHARACTERS: Final = 200
+MAX_SAMPLE_CHARACTERS: Final = 200
 
 _BLANK: Final[Row] = dict.fromkeys(TABLE.column_names)
 _COLUMNS: Final = all_columns()
@@ -83,7 +83,7 @@ def parse_line(line: Line) -> Row:
         return _event(found, line)
     except UnicodeDecodeError as error:
         reason = f"byte {error.start + 1} of the line is not UTF-8"
-        return reject_row(line.file, line.number, reason, line.data[: MOST_SAMPLE_CHARACTERS // 2].hex())
+        return reject_row(line.file, line.number, reason, line.data[: MAX_SAMPLE_CHARACTERS // 2].hex())
     except _Wrong as error:
         run = found.get("run") if isinstance(found, dict) else None
         return reject_row(line.file, line.number, str(error), text, run if isinstance(run, str) else None)
@@ -93,7 +93,7 @@ def reject_row(file: str, number: int, reason: str, sample: str | None = None, r
     """The row of a reject; `run` if it is known, `number` 0 for a whole file."""
     row = _BLANK.copy()
     row["file"], row["line"], row["reject_reason"] = file, number, _storable(reason)
-    row["reject_sample"] = None if sample is None else _storable(sample[:MOST_SAMPLE_CHARACTERS])
+    row["reject_sample"] = None if sample is None else _storable(sample[:MAX_SAMPLE_CHARACTERS])
     row["run"] = None if run is None else _storable(run)
     return row
 

@@ -16,7 +16,7 @@ from fakebroker.analysis.pipeline.arrow_decode import RAW_SCHEMA, ROWS_PER_BATCH
 _TYPES = pa.types
 
 
-class Place(NamedTuple):
+class RowSource(NamedTuple):
     """Where rows are from: the log's name, the file, and the partition that its folder tells."""
 
     source: str
@@ -64,7 +64,7 @@ def raw_batches(
             groups = list(range(first_group, end_group))
             for batch in file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
                 yield raw_rows(
-                    batch, Place(source, str(path), log_partition), range(number + 1, number + len(batch) + 1)
+                    batch, RowSource(source, str(path), log_partition), range(number + 1, number + len(batch) + 1)
                 )
                 number += len(batch)
         except (pa.ArrowException, OSError) as error:
@@ -72,7 +72,7 @@ def raw_batches(
             yield [Reject(source, str(path), number + 1, log_partition, None, reason, None)]
 
 
-def raw_rows(batch: Any, place: Place, positions: Sequence[int]) -> Any | list[LogRecord | Reject]:
+def raw_rows(batch: Any, place: RowSource, positions: Sequence[int]) -> Any | list[LogRecord | Reject]:
     """Rows with plain columns as a RecordBatch of RAW_SCHEMA, or one by one if a row is not as it should be.
 
     Args:
@@ -87,7 +87,7 @@ def raw_rows(batch: Any, place: Place, positions: Sequence[int]) -> Any | list[L
     return _judged(batch, shape, place, positions) if raw is None else raw
 
 
-def _raw_columns(batch: Any, shape: Shape, place: Place, positions: Sequence[int]) -> Any | None:
+def _raw_columns(batch: Any, shape: Shape, place: RowSource, positions: Sequence[int]) -> Any | None:
     """The rows as a RecordBatch of RAW_SCHEMA; None if a row is not as it should be."""
     columns = {what: batch.column(name) for what, name in shape.names.items()}
     count = len(batch)
@@ -136,7 +136,7 @@ def _times_ms(column: Any | None, count: int) -> Any:
     return compute.if_else(compute.equal(column, -1), pa.scalar(None, pa.int64()), column)
 
 
-def _judged(batch: Any, shape: Shape, place: Place, positions: Sequence[int]) -> list[LogRecord | Reject]:
+def _judged(batch: Any, shape: Shape, place: RowSource, positions: Sequence[int]) -> list[LogRecord | Reject]:
     """The rows one by one, as `fakebroker.analysis.history.parquet` reads them."""
     source, file, log_partition = place
     found: list[LogRecord | Reject] = []

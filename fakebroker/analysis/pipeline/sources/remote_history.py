@@ -19,7 +19,7 @@ from fakebroker.analysis.history.parquet import read_parquet
 from fakebroker.analysis.history.reading import HistoryError
 from fakebroker.analysis.history.segments import Segment, read_segment
 from fakebroker.analysis.history.sink_rows import shape_of
-from fakebroker.analysis.pipeline.sources.parquet_history import Place, has_plain_columns, raw_batches, raw_rows
+from fakebroker.analysis.pipeline.sources.parquet_history import RowSource, has_plain_columns, raw_batches, raw_rows
 from fakebroker.analysis.pipeline.sources.remote_files import RemoteFile
 from fakebroker.analysis.pipeline.sources.split_reading import decode_found, decode_raw
 from fakebroker.analysis.pipeline.sources.splits import parquet_metadata
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WHOLE_BYTES: Final = 64 * 1024 * 1024
 """Parquet up to this size is handed over whole."""
-MOST_BYTES: Final = 2**31 - 1024
+MAX_BYTES: Final = 2**31 - 1024
 """What Spark can hand over of one file."""
 
 # Spark's types of plain columns.
@@ -77,7 +77,7 @@ def remote_frame(
     rows = _rows_frame(session, large, source) if large else None
     whole = [file for file in files if rows is None or file not in large]
     for file in whole:
-        if file.size_bytes > MOST_BYTES:
+        if file.size_bytes > MAX_BYTES:
             raise HistoryError(f"{file.url}: a file of {file.size_bytes} bytes is too large for Spark: 2 GiB at most")
     frames = [_contents_frame(session, whole, source)] if whole else []
     return reduce(lambda one, other: one.unionByName(other), [*frames, *([] if rows is None else [rows])])
@@ -159,7 +159,7 @@ def _decode_rows(files: Files, source: str, batches: Batches) -> Iterator[Any]:
             file = _file_at(path.as_py(), files)
             positions = compute.add(rows.column(_ROW), 1).to_pylist()
             columns = _columns_of(rows.drop_columns([_FILE, _ROW]), file)
-            yield from decode_raw(raw_rows(columns, Place(source, file.url, file.log_partition), positions))
+            yield from decode_raw(raw_rows(columns, RowSource(source, file.url, file.log_partition), positions))
 
 
 def _columns_of(rows: Any, file: RemoteFile) -> Any:

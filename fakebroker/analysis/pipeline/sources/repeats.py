@@ -13,7 +13,7 @@ from fakebroker.analysis.history.sink_rows import BadRow, shape_of
 from fakebroker.analysis.pipeline.sources.parquet_history import has_plain_columns
 from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
 
-MOST_ROWS: Final = 50_000_000  # whose places are compared here; they take 8 bytes each
+MAX_ROWS: Final = 50_000_000  # whose places are compared here; they take 8 bytes each
 _OFFSET_BITS: Final = 47
 
 
@@ -52,7 +52,7 @@ def _may_repeat(files: Sequence[HistoryFile]) -> bool:
 def _has_twice(files: Sequence[HistoryFile]) -> bool:
     """Whether a place stands in Parquet files twice, or that is too much to find out. Raises what reading raises."""
     opened = [(file, pq.ParquetFile(file.path)) for file in files]
-    if sum(parquet.metadata.num_rows for _, parquet in opened) > MOST_ROWS:
+    if sum(parquet.metadata.num_rows for _, parquet in opened) > MAX_ROWS:
         return True
     if not all(has_plain_columns(parquet.schema_arrow, file.log_partition) for file, parquet in opened):
         return True

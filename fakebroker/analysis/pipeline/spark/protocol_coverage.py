@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.analysis.pipeline.oracle.protocol_coverage import MOST_CLIENTS, NO_ANSWER, NO_ERROR
+from fakebroker.analysis.pipeline.oracle.protocol_coverage import MAX_CLIENTS, NO_ANSWER, NO_ERROR
 from fakebroker.analysis.pipeline.served_versions import served_versions
 from fakebroker.analysis.pipeline.tables.protocol_coverage import TABLE
 
@@ -32,7 +32,7 @@ def _seen(requests: "DataFrame") -> "DataFrame":
         .agg(
             F.lit(True).alias("is_seen"),
             F.count("*").alias("requests"),
-            F.slice(F.sort_array(F.collect_set("client_id")), 1, MOST_CLIENTS).alias("clients"),
+            F.slice(F.sort_array(F.collect_set("client_id")), 1, MAX_CLIENTS).alias("clients"),
             F.percentile("waited_ms", F.lit(0.5)).alias("waited_ms_p50"),
             F.percentile("waited_ms", F.lit(0.99)).alias("waited_ms_p99"),
         )

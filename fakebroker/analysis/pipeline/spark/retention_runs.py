@@ -30,9 +30,9 @@ RUN = (
     "commit_ms",
 )
 _AT_ONCE_MS = -(1 << 62)
-_MOST_LISTED = 64  # deletions of a partition
+_MAX_LISTED = 64  # deletions of a partition
 # So many of what is looked up fit beside the work of each task; more are sorted.
-_MOST_BROADCAST = 1_000_000
+_MAX_BROADCAST = 1_000_000
 
 
 def long_runs(commits: DataFrame, deleted: DataFrame, options: WhatifOptions) -> DataFrame:
@@ -67,12 +67,12 @@ def _between_deletions(commits: DataFrame, deleted: DataFrame) -> DataFrame:
     that would take a time that grows with the square of a history: these partitions are sorted.
     """
     places = kept(deleted.groupBy(*KEY).agg(F.collect_list("own").alias("deleted")))
-    many = places.where(F.size("deleted") > _MOST_LISTED).select(*KEY)
+    many = places.where(F.size("deleted") > _MAX_LISTED).select(*KEY)
     if many.isEmpty():
         return _among_listed(commits, places)
     many = F.broadcast(many)
     few = commits.join(many, [*KEY], how="left_anti")
-    return _among_listed(few, places.where(F.size("deleted") <= _MOST_LISTED)).unionByName(
+    return _among_listed(few, places.where(F.size("deleted") <= _MAX_LISTED)).unionByName(
         _among_sorted(commits.join(many, [*KEY], how="left_semi"), deleted.join(many, [*KEY], how="left_semi"))
     )
 
@@ -127,7 +127,7 @@ def runs(long: DataFrame, commits: DataFrame, timelines: DataFrame, options: Wha
     count = apart.count()
     if not count:
         return long.select(*RUN)
-    if count <= _MOST_BROADCAST:
+    if count <= _MAX_BROADCAST:
         apart = F.broadcast(apart)
     whole = long.join(apart, [*KEY, "bucket"], how="left_anti")
     single = commits.withColumn("bucket", _bucket(options)).join(apart, [*KEY, "bucket"], how="left_semi")

@@ -33,8 +33,8 @@ from fakebroker.protocol.records.rewrite import rebuild
 
 CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ZSTD = 4
-MOST_LISTED_RECORDS = 100_000  # of one batch that are decoded, to say which are bad or to write them anew
-MOST_REWRITTEN_BYTES = 32 << 20
+MAX_LISTED_RECORDS = 100_000  # of one batch that are decoded, to say which are bad or to write them anew
+MAX_REWRITTEN_BYTES = 32 << 20
 _SMALLEST_MESSAGE_LENGTH = 14
 _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
 
@@ -189,7 +189,7 @@ def _check_records(
     in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
     if in_range and not header.attributes & LOG_APPEND_TIME_BIT and not (config.compact and seen.has_null_key):
         return
-    if header.records_count > MOST_LISTED_RECORDS:
+    if header.records_count > MAX_LISTED_RECORDS:
         keys_only = config.compact and seen.has_null_key
         raise AppendError(
             ErrorCode.INVALID_RECORD if keys_only else ErrorCode.INVALID_TIMESTAMP,
@@ -240,7 +240,7 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
         earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
         if earliest_ms < NO_TIMESTAMP:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
-        if header.records_count > MOST_LISTED_RECORDS or seen.size_bytes > MOST_REWRITTEN_BYTES:
+        if header.records_count > MAX_LISTED_RECORDS or seen.size_bytes > MAX_REWRITTEN_BYTES:
             raise AppendError(
                 ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many for another compression"
             )

@@ -14,7 +14,7 @@ from fakebroker.broker.core.quotas.client_quotas import (
 )
 from fakebroker.broker.core.quotas.rates import TokenBucket, Window, WindowedRate
 
-_MOST_METERS = 1024  # before those are dropped that have nothing to say any more; then twice as many as are left
+_MAX_METERS = 1024  # before those are dropped that have nothing to say any more; then twice as many as are left
 _LONG_MAX = 2**63 - 1
 _BOUNDED = (REQUEST_PERCENTAGE, CONNECTION_CREATION_RATE)  # throttled for one sample's time at most
 
@@ -44,7 +44,7 @@ class Meters:
         self._controller_window = controller_window
         self._rates: dict[tuple[str, Scope], WindowedRate] = {}
         self._buckets: dict[Scope, TokenBucket] = {}
-        self._most_rates = self._most_buckets = _MOST_METERS
+        self._most_rates = self._most_buckets = _MAX_METERS
 
     def record(self, key: str, user: str, client_id: str, value: float, now_ms: int) -> Violation | None:
         """Something that a quota of `key` counts happened. Returns the violation, if it is one."""
@@ -117,7 +117,7 @@ class Meters:
         if rate is None:
             if len(self._rates) >= self._most_rates:
                 self._rates = {name: each for name, each in self._rates.items() if not each.is_idle(now_ms)}
-                self._most_rates = max(_MOST_METERS, 2 * len(self._rates))
+                self._most_rates = max(_MAX_METERS, 2 * len(self._rates))
             rate = self._rates[key, scope] = WindowedRate(self._window)
         return rate
 
@@ -126,7 +126,7 @@ class Meters:
         if bucket is None:
             if len(self._buckets) >= self._most_buckets:
                 self._buckets = {name: each for name, each in self._buckets.items() if not each.is_full(now_ms)}
-                self._most_buckets = max(_MOST_METERS, 2 * len(self._buckets))
+                self._most_buckets = max(_MAX_METERS, 2 * len(self._buckets))
             bucket = self._buckets[scope] = TokenBucket(self._controller_window)
         return bucket
 

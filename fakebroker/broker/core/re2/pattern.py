@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.re2.characters import Characters
 from fakebroker.broker.core.re2.program import Program, assemble
-from fakebroker.broker.core.re2.syntax import InvalidPattern, Place, parse
+from fakebroker.broker.core.re2.syntax import Assertion, InvalidPattern, parse
 
 __all__ = ["InvalidPattern", "Pattern", "compile_pattern"]
 
-MOST_REMEMBERED: Final = 100_000  # states in all sets that a pattern remembers, some 10 MB
+MAX_REMEMBERED: Final = 100_000  # states in all sets that a pattern remembers, some 10 MB
 _KNOWN_PER_STATE: Final = 10  # characters that are remembered cost about as much as one state that is looked at
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
@@ -73,7 +73,7 @@ class Pattern:
     def _remember(self, point: _Point, character: str, following: _Point, cost: int) -> _Point:
         """Know where the character leads from now on; returns the same point, as it was remembered."""
         self._remembered += cost + len(following.states)
-        if self._remembered > MOST_REMEMBERED:
+        if self._remembered > MAX_REMEMBERED:
             self._known.clear()
             self._points.clear()
             self._remembered = 0
@@ -109,14 +109,14 @@ def _kind(character: str) -> str:
     return "\n" if character == "\n" else "a" if character in _WORD else "-"
 
 
-def _holds(assertion: Place, before: str, after: str) -> bool:
-    if assertion is Place.TEXT_START:
+def _holds(assertion: Assertion, before: str, after: str) -> bool:
+    if assertion is Assertion.TEXT_START:
         return not before
-    if assertion is Place.TEXT_END:
+    if assertion is Assertion.TEXT_END:
         return not after
-    if assertion is Place.LINE_START:
+    if assertion is Assertion.LINE_START:
         return before in ("", "\n")
-    if assertion is Place.LINE_END:
+    if assertion is Assertion.LINE_END:
         return after in ("", "\n")
     is_boundary = (before in _WORD) != (after in _WORD)
-    return is_boundary is (assertion is Place.WORD_BOUNDARY)
+    return is_boundary is (assertion is Assertion.WORD_BOUNDARY)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from fakebroker.broker.core.re2.characters import Characters
-from fakebroker.broker.core.re2.syntax import Choice, Fault, InvalidPattern, Node, Place, Repeat, Sequence
+from fakebroker.broker.core.re2.syntax import Assertion, Choice, Fault, InvalidPattern, Node, Repeat, Sequence
 
-MOST_STATES: Final = 10_000
+MAX_STATES: Final = 10_000
 
 
 class Program:
@@ -21,7 +21,7 @@ class Program:
     def __init__(self) -> None:
         self.following: list[tuple[int, ...]] = [()]
         self.characters: dict[int, Characters] = {}
-        self.assertions: dict[int, Place] = {}
+        self.assertions: dict[int, Assertion] = {}
         self.end = self.start = 0
 
     def add(self, *following: int) -> int:
@@ -33,7 +33,7 @@ class Program:
 def assemble(node: Node) -> Program:
     """The machine of a pattern.
 
-    Raises InvalidPattern if it has more than MOST_STATES states.
+    Raises InvalidPattern if it has more than MAX_STATES states.
     MOCK: RE2 has a bound in bytes, RE2/J none; patterns of people do not come near to any.
     """
     program, parts = Program(), 0
@@ -42,13 +42,13 @@ def assemble(node: Node) -> Program:
         """The states of a part, after which comes the state `then`; returns the first. Built from the end."""
         nonlocal parts
         parts += 1  # also those without states, of which there may be a thousand times a thousand
-        if parts > MOST_STATES:
+        if parts > MAX_STATES:
             raise InvalidPattern(Fault.TOO_LARGE)
         if isinstance(node, Characters):
             state = program.add(then)
             program.characters[state] = node
             return state
-        if isinstance(node, Place):
+        if isinstance(node, Assertion):
             state = program.add(then)
             program.assertions[state] = node
             return state

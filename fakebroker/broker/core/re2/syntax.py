@@ -20,8 +20,8 @@ from fakebroker.broker.core.re2.characters import (
     without,
 )
 
-MOST_REPETITIONS: Final = 1000
-MOST_NESTED: Final = 100
+MAX_REPETITIONS: Final = 1000
+MAX_NESTED: Final = 100
 
 _REPEAT: Final = re.compile(r"\{(0|[1-9][0-9]*)(,(0|[1-9][0-9]*)?)?\}")
 _FLAGS: Final = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
@@ -59,7 +59,7 @@ class InvalidPattern(Exception):
         self.fault = fault
 
 
-class Place(Enum):
+class Assertion(Enum):
     """What has to be true between two characters."""
 
     TEXT_START = r"\A"
@@ -90,13 +90,13 @@ class Repeat(NamedTuple):
     most: int | None
 
 
-Node = Characters | Place | Sequence | Choice | Repeat
+Node = Characters | Assertion | Sequence | Choice | Repeat
 
 _PLACES: Final = {
-    "A": Place.TEXT_START,
-    "z": Place.TEXT_END,
-    "b": Place.WORD_BOUNDARY,
-    "B": Place.NO_WORD_BOUNDARY,
+    "A": Assertion.TEXT_START,
+    "z": Assertion.TEXT_END,
+    "b": Assertion.WORD_BOUNDARY,
+    "B": Assertion.NO_WORD_BOUNDARY,
 }
 
 
@@ -106,7 +106,7 @@ def parse(text: str) -> Node:
     node = reader.choice(frozenset(), 0)
     if reader.at < len(text):
         raise InvalidPattern(Fault.STRAY_PARENTHESIS)
-    if _repetitions(node) > MOST_REPETITIONS:
+    if _repetitions(node) > MAX_REPETITIONS:
         raise InvalidPattern(Fault.REPEAT_COUNT)
     return node
 
@@ -130,7 +130,7 @@ class _Reader:
 
     def choice(self, flags: frozenset[str], depth: int) -> Node:
         """Alternatives up to the end or a closing parenthesis. A flag that is set holds for the following ones too."""
-        if depth > MOST_NESTED:
+        if depth > MAX_NESTED:
             raise InvalidPattern(Fault.NESTED_TOO_DEEP)
         alternatives: list[Node] = []
         parts: list[Node] = []
@@ -177,11 +177,11 @@ class _Reader:
         found = self._matches(_REPEAT)
         if found is None:
             return None
-        if max(len(found[1]), len(found[3] or "")) > len(str(MOST_REPETITIONS)):
+        if max(len(found[1]), len(found[3] or "")) > len(str(MAX_REPETITIONS)):
             raise InvalidPattern(Fault.REPEAT_COUNT)
         least = int(found[1])
         most = least if found[2] is None else None if found[3] is None else int(found[3])
-        if max(least, most or 0) > MOST_REPETITIONS or (most is not None and most < least):
+        if max(least, most or 0) > MAX_REPETITIONS or (most is not None and most < least):
             raise InvalidPattern(Fault.REPEAT_COUNT)
         self._takes("?")
         return least, most
@@ -203,9 +203,9 @@ class _Reader:
         if self._takes("."):
             return [Characters([] if "s" in flags else [between("\n", "\n")], is_negated=True)]
         if self._takes("^"):
-            return [Place.LINE_START if "m" in flags else Place.TEXT_START]
+            return [Assertion.LINE_START if "m" in flags else Assertion.TEXT_START]
         if self._takes("$"):
-            return [Place.LINE_END if "m" in flags else Place.TEXT_END]
+            return [Assertion.LINE_END if "m" in flags else Assertion.TEXT_END]
         if self._takes(r"\Q"):
             return self._quoted(flags)
         if self._next() == "\\" and (place := _PLACES.get(self._text[self.at + 1 : self.at + 2])):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.coordinator import ShareCoordinator
     from fakebroker.broker.core.share_state.shard import ShareStateShard
 
-_MOST_ATTEMPTS: Final = 5
+_MAX_ATTEMPTS: Final = 5
 _FIRST_BACKOFF_MS: Final = 1000
 _ASKED_AGAIN: Final = frozenset(
     {
@@ -177,7 +177,7 @@ def _answered(question: _Question, code: ErrorCode, state: ShareState, now: Inst
         return
     if not node.is_running:
         node.run_when_thawed(Deadline(lambda now: _answered(question, code, state, now), owner=node), now)
-    elif code in _ASKED_AGAIN and question.attempt < _MOST_ATTEMPTS:
+    elif code in _ASKED_AGAIN and question.attempt < _MAX_ATTEMPTS:
         backoff_ms = _FIRST_BACKOFF_MS << question.attempt - 1
         deadline = Deadline(partial(_ask_again, question._replace(attempt=question.attempt + 1)), owner=node)
         node.cluster.timers.mono.arm(deadline, now.mono_ms + backoff_ms)

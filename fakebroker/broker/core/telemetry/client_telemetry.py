@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 from fakebroker.broker.core.telemetry.subscriptions import ClientIdentity, Wanted, subscription_id, wanted_of
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
-MOST_INSTANCES = 16_384  # that a broker remembers
-MOST_PUSHES = 10_000
-MOST_PUSHED_BYTES = 32 * 1024 * 1024
+MAX_INSTANCES = 16_384  # that a broker remembers
+MAX_PUSHES = 10_000
+MAX_PUSHED_BYTES = 32 * 1024 * 1024
 _NEVER_MS = -(1 << 62)
 _ASKS_AGAIN = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
@@ -96,12 +96,12 @@ class Instance:
 
 
 class ClientTelemetry:
-    """The clients of all brokers, and what they pushed: the last `MOST_PUSHES`, or `MOST_PUSHED_BYTES` of them."""
+    """The clients of all brokers, and what they pushed: the last `MAX_PUSHES`, or `MAX_PUSHED_BYTES` of them."""
 
     def __init__(self, cluster: TelemetryHost) -> None:
         self._cluster = cluster
         self._instances: dict[tuple[int, int, bytes], Instance] = {}  # by node, its process, and id
-        self._pushes: deque[Push] = deque(maxlen=MOST_PUSHES)
+        self._pushes: deque[Push] = deque(maxlen=MAX_PUSHES)
         self._pushed_bytes = 0
         self.pushes_count = 0  # that there ever were
 
@@ -118,7 +118,7 @@ class ClientTelemetry:
         if known is None or known.changes != changes:
             known = Instance(instance_id, wanted_of(self._cluster.client_metrics, identity), changes)
         known.connection_id = connection_id
-        while len(self._instances) >= MOST_INSTANCES:
+        while len(self._instances) >= MAX_INSTANCES:
             del self._instances[next(iter(self._instances))]
         self._instances[key] = known  # the last one used is the last
         return known
@@ -133,12 +133,12 @@ class ClientTelemetry:
 
     def keep(self, push: Push) -> None:
         """A client pushed metrics."""
-        if len(self._pushes) == MOST_PUSHES:
+        if len(self._pushes) == MAX_PUSHES:
             self._drop_oldest()
         self._pushes.append(push)
         self._pushed_bytes += len(push.payload)
         self.pushes_count += 1
-        while self._pushed_bytes > MOST_PUSHED_BYTES and len(self._pushes) > 1:
+        while self._pushed_bytes > MAX_PUSHED_BYTES and len(self._pushes) > 1:
             self._drop_oldest()
 
     def clear(self) -> None:

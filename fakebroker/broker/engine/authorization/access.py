@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.core.security.authorizer import Authorizer
 
-MOST_CHARACTERS = 300  # of a name in the journal: that of a resource or of a token's subject may be much longer
+MAX_CHARACTERS = 300  # of a name in the journal: that of a resource or of a token's subject may be much longer
 
 
 class Access:
@@ -55,12 +55,12 @@ class Access:
     def _note(self, operation: Operation, resource_type: ResourceType, name: str, reason: str) -> None:
         call = self._call
         event = AccessDenied(
-            self._client.principal[:MOST_CHARACTERS],
+            self._client.principal[:MAX_CHARACTERS],
             self._client.host,
             operation.name,
             resource_type.name,
-            name[:MOST_CHARACTERS],
-            reason[: 4 * MOST_CHARACTERS],
+            name[:MAX_CHARACTERS],
+            reason[: 4 * MAX_CHARACTERS],
             self._api,
             call.node.id,
             call.connection_id,

@@ -49,7 +49,7 @@ _KEYS_OF_APIS = {
     CREATE_PARTITIONS: CONTROLLER_MUTATION_RATE,
 }
 _CONTROLLER = -1
-MOST_CHARACTERS = 300  # of a name in the journal
+MAX_CHARACTERS = 300  # of a name in the journal
 
 
 class Throttling:
@@ -128,12 +128,12 @@ class Throttling:
             node_id=connection.listener.node_id if call is None else call.node.id,
             connection_id=connection.connection_id,
             client_id=None if call is None else call.client_id,
-            principal=str(connection.principal)[:MOST_CHARACTERS],
+            principal=str(connection.principal)[:MAX_CHARACTERS],
             api=route,
             version=-1 if call is None else call.version,
             correlation_id=-1 if call is None else int.from_bytes(connection.head[:4], "big", signed=True),
             quota=violation.key,
-            entity=entity_text(violation.entity)[: 2 * MOST_CHARACTERS],
+            entity=entity_text(violation.entity)[: 2 * MAX_CHARACTERS],
             limit=violation.limit,
             measured=violation.measured,
             throttle_ms=violation.throttle_ms,

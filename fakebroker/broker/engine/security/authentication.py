@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
 DELAY = "connection.failed.authentication.delay.ms"
 SESSION = "connections.max.reauth.ms"
-MOST_CHARACTERS = 200  # of what a client says, in the journal
+MAX_CHARACTERS = 200  # of what a client says, in the journal
 SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refused
 
 
@@ -120,7 +120,7 @@ class Authentication:
         if name not in enabled:
             refusal = SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
             self.state = REFUSED
-            why = f"the mechanism {name[:MOST_CHARACTERS]!r} is not enabled, only {', '.join(enabled)}"
+            why = f"the mechanism {name[:MAX_CHARACTERS]!r} is not enabled, only {', '.join(enabled)}"
             self._note("refused", why)
             call.reply(refusal)
             call.close(why)
@@ -205,7 +205,7 @@ class Authentication:
         call.on_close(lambda _now: deadline.end())
 
     def _close_later(self, reason: str, answer: Callable[[], None], now: Instant) -> Deadline:
-        reason = reason[: 2 * MOST_CHARACTERS]
+        reason = reason[: 2 * MAX_CHARACTERS]
         if self._mechanism is None or not self._mechanism.refusal:
             self._note("refused", reason)
         self.state, self._mechanism = REFUSED, None
@@ -228,9 +228,9 @@ class Authentication:
             peer.connection_id,
             self._client_id,
             self._mechanism_name,
-            who[:MOST_CHARACTERS],
+            who[:MAX_CHARACTERS],
             what,
-            reason[: 2 * MOST_CHARACTERS],
+            reason[: 2 * MAX_CHARACTERS],
         )
         engine = self._connection.engine
         engine.journal.event(event, engine.now)

@@ -19,7 +19,7 @@ Fetch = Callable[[str, Callable[[Fetched], None]], None]
 """Gets what a URL gives, and calls back on the engine's thread, at once or later, with it or with what was wrong."""
 
 FETCH_AGAIN_MS = 60_000  # at the earliest, because of one unknown key
-MOST_MISSED = 100  # unknown keys that are remembered
+MAX_MISSED = 100  # unknown keys that are remembered
 RETRY_MS = (
     10_000  # after a fetch that failed, where old keys are there: logins do not all wait for a server that is gone
 )
@@ -101,5 +101,5 @@ class KeySets:
 
 def _newest(missed_ms: dict[str, int]) -> dict[str, int]:
     """So many that strangers who make up key ids do not fill the memory."""
-    newest = sorted(missed_ms.items(), key=lambda item: item[1])[-MOST_MISSED:]
+    newest = sorted(missed_ms.items(), key=lambda item: item[1])[-MAX_MISSED:]
     return dict(newest)

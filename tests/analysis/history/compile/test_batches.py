@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.history.compile.batches import MOST_UNFOLDED, Batch, batches_of, folded
+from fakebroker.analysis.history.compile.batches import MAX_UNFOLDED, Batch, batches_of, folded
 from fakebroker.analysis.history.compile.happened import Commit
 
 
@@ -32,7 +32,7 @@ def test_folding_leaves_out_what_newer_commits_follow() -> None:
 
 def test_few_commits_are_not_folded() -> None:
     """A handful is shown as it was."""
-    batches = by_member([commit(at_ms, 0) for at_ms in range(MOST_UNFOLDED)])
+    batches = by_member([commit(at_ms, 0) for at_ms in range(MAX_UNFOLDED)])
     assert folded(batches) == batches
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.pipeline.report.figures import MOST_BINS, bin_ms, name
+from fakebroker.analysis.pipeline.report.figures import MAX_BINS, bin_ms, name
 from fakebroker.analysis.pipeline.report.words import counted, percent, short, span_text, time_text
 
 
@@ -55,7 +55,7 @@ def test_time_is_cut_into_few_bins(first_ms: int, span_ms: int) -> None:
     """However long the time is, there are no more bins than a plot can show."""
     width = bin_ms(first_ms, first_ms + span_ms)
 
-    assert (first_ms + span_ms) // width - first_ms // width <= MOST_BINS
+    assert (first_ms + span_ms) // width - first_ms // width <= MAX_BINS
 
 
 @given(st.text())

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.pace import Pace
-from fakebroker.broker.core.re2.pattern import MOST_REMEMBERED, InvalidPattern, Pattern, compile_pattern
-from fakebroker.broker.core.re2.syntax import MOST_NESTED, Fault
+from fakebroker.broker.core.re2.pattern import MAX_REMEMBERED, InvalidPattern, Pattern, compile_pattern
+from fakebroker.broker.core.re2.syntax import MAX_NESTED, Fault
 
 
 def steps_and_match(pattern: Pattern, text: str, states_per_step: int = 5_000) -> tuple[int, bool]:
@@ -92,7 +92,7 @@ def test_what_does_not_match(pattern: str, text: str) -> None:
         *("[", "[]", "[b-a]", "[[:no:]]", r"[a-\d]", "*", "a**", "a{2}{3}", "a|*", "(", ")", "a)", "(?P<n>a)(?P<n>b)"),
         *("(?=p)", "(?<!x)a", "(?#a)", "(?P=n)", r"(p)\1", r"\p{Greek}", r"\pX", "\\", r"\Z", r"\h", r"\x{110000}"),
         *("a{1001}", "a{2,1}", "a{99999999999}", "(a{100}){11}", "a{1000}" * 11, "(?:(?:){10}){1000}" * 9),
-        *("(" * (MOST_NESTED + 1) + ")" * (MOST_NESTED + 1), "a{" + "9" * 30_000 + "}", "(" * 30_000),
+        *("(" * (MAX_NESTED + 1) + ")" * (MAX_NESTED + 1), "a{" + "9" * 30_000 + "}", "(" * 30_000),
     ],
 )
 def test_what_is_refused(pattern: str) -> None:
@@ -103,7 +103,7 @@ def test_what_is_refused(pattern: str) -> None:
 
 def test_groups_may_be_nested_deep() -> None:
     """With repetitions and alternatives each, and the machine does not double with each."""
-    pattern = "(?:" * MOST_NESTED + "a" + "|b)+" * MOST_NESTED
+    pattern = "(?:" * MAX_NESTED + "a" + "|b)+" * MAX_NESTED
 
     assert matches(pattern, "abab")
     assert not matches(pattern, "abac")
@@ -131,7 +131,7 @@ def test_a_match_lets_others_have_their_turn() -> None:
 
     assert is_match is (text[-301] == "a")
     assert steps > 10
-    assert pattern._remembered <= MOST_REMEMBERED
+    assert pattern._remembered <= MAX_REMEMBERED
 
 
 _PARTS = st.recursive(

@@ -10,7 +10,7 @@ import pytest
 from fakebroker.broker.core.events import ClientLogin
 from fakebroker.broker.core.security.bearer_tokens import InvalidToken
 from fakebroker.broker.core.security.signed_tokens import TokenRules
-from fakebroker.broker.engine.security.key_sets import MOST_MISSED, RETRY_MS, KeySets
+from fakebroker.broker.engine.security.key_sets import MAX_MISSED, RETRY_MS, KeySets
 from fakebroker.testing.tokens import TokenAuthority
 from tests.support.engine import Client, SimEngine
 from tests.support.logins import lab_with_sasl
@@ -189,11 +189,11 @@ def test_without_keys_nobody_gets_in_and_the_journal_says_why(lab: SimEngine, au
 def test_what_strangers_make_up_is_not_remembered_for_ever(lab: SimEngine, authority: TokenAuthority) -> None:
     """A token may name any key; so many of them are known as unknown."""
     assert is_accepted(lab, authority.token("alice"))
-    for number in range(MOST_MISSED + 20):
+    for number in range(MAX_MISSED + 20):
         header = urlsafe_b64encode(json.dumps({"alg": "ES256", "kid": str(number)}).encode()).rstrip(b"=").decode()
         assert not is_accepted(lab, f"{header}.e30.AAAA")
 
-    assert len(lab.engine.key_sets._by_url[URL].missed_ms) <= MOST_MISSED + 1
+    assert len(lab.engine.key_sets._by_url[URL].missed_ms) <= MAX_MISSED + 1
 
 
 def test_keys_that_nobody_asked_for_let_nobody_in(lab: SimEngine, authority: TokenAuthority) -> None:

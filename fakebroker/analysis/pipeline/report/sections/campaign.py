@@ -11,8 +11,8 @@ from fakebroker.analysis.pipeline.report.tables import Tables, ones
 from fakebroker.analysis.pipeline.report.words import counted, percent
 
 KEY: Final = "campaign_runs"
-MOST_SCENARIOS: Final = 20
-MOST_FAILURES: Final = 25
+MAX_SCENARIOS: Final = 20
+MAX_FAILURES: Final = 25
 _OUTCOMES: Final = (("passed", GOOD), ("failed", BAD), ("broken", PALETTE[5]))
 
 _Counts = dict[str, Counter[str]]
@@ -44,7 +44,7 @@ def section(tables: Tables) -> Section | None:
 def _plot(counts: _Counts) -> Plot:
     ranked = sorted(counts, key=lambda each: (counts[each]["passed"] / counts[each].total(), each))
     failing = [each for each in ranked if counts[each]["passed"] < counts[each].total()]
-    shown = failing[:MOST_SCENARIOS]
+    shown = failing[:MAX_SCENARIOS]
     places = list(range(len(shown)))
     traces = [
         {
@@ -81,7 +81,7 @@ def _plot(counts: _Counts) -> Plot:
 
 def _failures(tables: Tables) -> Block:
     columns = ("rank", "scenario", "runs", "of_runs", "failure", "repeat")
-    rows = tables.first("campaign_failures", columns, ("rank", "scenario", "signature"), MOST_FAILURES)
+    rows = tables.first("campaign_failures", columns, ("rank", "scenario", "signature"), MAX_FAILURES)
     if not rows:
         return Text("How the runs failed is not in these tables.")
     left = tables.rows_in("campaign_failures") - len(rows)

@@ -10,7 +10,7 @@ from fakebroker.analysis.pipeline.report.words import counted, percent, short
 from fakebroker.testing.explanations.wording import STEPS
 
 KEY: Final = "protocol_coverage"
-MOST_ERRORS: Final = 25
+MAX_ERRORS: Final = 25
 MANY_ERRORS: Final = 0.05  # of all requests
 _NONE: Final = "NONE"
 
@@ -119,9 +119,9 @@ def _errors(errors: list[Row], total: int) -> Text | Grid:
             ", ".join(row["clients"][:5]) + (", ..." if len(row["clients"]) > 5 else ""),
             _step(row) and f"usual: told {_step(row)}",
         ]
-        for row in errors[:MOST_ERRORS]
+        for row in errors[:MAX_ERRORS]
     ]
-    more = len(errors) - MOST_ERRORS
+    more = len(errors) - MAX_ERRORS
     about = "Errors that clients got" + (
         f", the most frequent; {counted(more, 'other kind')} not shown" if more > 0 else ""
     )

@@ -11,7 +11,7 @@ from fakebroker.analysis.pipeline.report.figures import (
     BAD,
     GOOD,
     LEGEND_ABOVE,
-    MOST_SERIES,
+    MAX_SERIES,
     PALETTE,
     bin_ms,
     count_axis,
@@ -24,8 +24,8 @@ from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of, ones
 from fakebroker.analysis.pipeline.report.words import counted, percent, span_text, time_text
 
 KEY: Final = "expiries"
-MOST_GROUPS: Final = 25
-MOST_WRONG: Final = 20
+MAX_GROUPS: Final = 25
+MAX_WRONG: Final = 20
 
 # What the rules of docs/rules say, for a legend.
 _RULES: Final = {
@@ -74,7 +74,7 @@ def _over_time(tables: Tables) -> Plot:
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for row in tables.summed(KEY, keys, {"offsets": (ones(), "sum")}):
         counts[row["rule"]][row["bin"]] += row["offsets"]
-    rules = sorted(counts, key=lambda rule: (-counts[rule].total(), rule))[:MOST_SERIES]
+    rules = sorted(counts, key=lambda rule: (-counts[rule].total(), rule))[:MAX_SERIES]
     bins = sorted({each for rule in rules for each in counts[rule]})
     series = [(rule_text(rule), [counts[rule][each] for each in bins]) for rule in rules]
     what = f"Offsets that expired, by the rule that decided, in steps of {span_text(width)}"
@@ -100,7 +100,7 @@ def _kept_and_lost(tables: Tables) -> Block:
     if not hit:
         return Text(f"In the end all committed offsets of {counted(len(groups), 'group')} were there.")
     ranked = sorted(hit, key=lambda group: (-groups[group]["lost"], -groups[group]["kept"], group))
-    shown = ranked[:MOST_GROUPS]
+    shown = ranked[:MAX_GROUPS]
     places = list(range(len(shown)))
     traces = [
         {
@@ -146,7 +146,7 @@ def _audit(tables: Tables) -> tuple[list[Block], list[Finding]]:
         return [Text(f"Audit: all of {counted(total, 'offset')} expired, or were kept, as the rules say.")], []
     text = f"{counted(wrong, 'offset')} of {total:,} ({percent(wrong, total)}) did not expire as the rules say"
     columns = ("group_id", "topic", "partition", "committed_offset", "recorded_at", "recomputed_due_at")
-    rows = tables.first("expiry_audit", columns, ("group_id", "topic", "partition"), MOST_WRONG, ~pc.field("agrees"))
+    rows = tables.first("expiry_audit", columns, ("group_id", "topic", "partition"), MAX_WRONG, ~pc.field("agrees"))
     grid = Grid(
         f"{text}; the first of them",
         ["group", "topic", "partition", "offset", "expired (UTC)", "due by the rules"],

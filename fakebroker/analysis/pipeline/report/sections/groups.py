@@ -8,7 +8,7 @@ from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, time_text
 
 KEY: Final = "group_health"
-MOST_ROWS: Final = 100
+MAX_ROWS: Final = 100
 
 
 class _Column(NamedTuple):
@@ -48,11 +48,11 @@ def section(tables: Tables) -> Section | None:
     if not total:
         return Section(KEY, "Groups", [Text("There was no group.")], [Number("groups", "0")])
     rows = tables.first(
-        KEY, [each.name for each in _COLUMNS], ("-rebalances", "-failed_requests", "group_id", "source"), MOST_ROWS
+        KEY, [each.name for each in _COLUMNS], ("-rebalances", "-failed_requests", "group_id", "source"), MAX_ROWS
     )
     about = "Groups, those with the most rebalances first. A click on a heading sorts by it"
-    if total > MOST_ROWS:
-        about += f"; {counted(total - MOST_ROWS, 'group')} with as many rebalances or fewer not shown"
+    if total > MAX_ROWS:
+        about += f"; {counted(total - MAX_ROWS, 'group')} with as many rebalances or fewer not shown"
     sources = {row["source"] for row in rows}
     shown = [each for each in _COLUMNS if each.name != "source" or len(sources) > 1]
     cells = [[each.shown(row[each.name]) for each in shown] for row in rows]

@@ -10,7 +10,7 @@ from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of
 from fakebroker.analysis.pipeline.report.words import counted, span_text, time_text
 
 KEY: Final = "lag_minute"
-MOST_GROUPS: Final = 30
+MAX_GROUPS: Final = 30
 _MINUTE_MS: Final = 60_000
 
 
@@ -35,7 +35,7 @@ def section(tables: Tables) -> Section | None:
 
 
 def _plot(tables: Tables, ranked: list[Row]) -> Plot:
-    shown = [row["group_id"] for row in ranked[:MOST_GROUPS]]
+    shown = [row["group_id"] for row in ranked[:MAX_GROUPS]]
     first, last = min(row["first"] for row in ranked), max(row["last"] for row in ranked)
     width = max(bin_ms(first, last), _MINUTE_MS)
     keys = {
@@ -65,7 +65,7 @@ def _plot(tables: Tables, ranked: list[Row]) -> Plot:
     )
     grid_rows = [[row["group_id"], row["most"], time_text(row["first"]), time_text(row["last"])] for row in ranked]
     grid = Grid(
-        "How far groups were behind", ["group", "most records behind", "from (UTC)", "to"], grid_rows[:MOST_GROUPS]
+        "How far groups were behind", ["group", "most records behind", "from (UTC)", "to"], grid_rows[:MAX_GROUPS]
     )
     return Plot(about, figure, 110 + 24 * len(shown), grid)
 

@@ -11,7 +11,7 @@ from fakebroker.analysis.pipeline.report.words import counted
 from fakebroker.analysis.pipeline.tables import NAMES, table
 
 KEY: Final = "tables"
-MOST_REASONS: Final = 20
+MAX_REASONS: Final = 20
 
 
 def section(tables: Tables) -> Section:
@@ -50,9 +50,9 @@ def _rejects(tables: Tables) -> Grid:
     }
     rows = tables.summed("rejects", {"reason": pc.field("reason")}, measures)
     ranked = sorted(rows, key=lambda row: (-row["rejected"], row["reason"]))
-    left = len(ranked) - MOST_REASONS
+    left = len(ranked) - MAX_REASONS
     about = "What could not be read, by reason" + (f"; {counted(left, 'other reason')} not shown" if left > 0 else "")
-    cells = [[row["reason"], row["rejected"], row["file"]] for row in ranked[:MOST_REASONS]]
+    cells = [[row["reason"], row["rejected"], row["file"]] for row in ranked[:MAX_REASONS]]
     return Grid(about, ["reason", "rejected", "for example in"], cells)
 
 

@@ -6,12 +6,12 @@ from typing import Final
 import pyarrow.compute as pc
 
 from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
-from fakebroker.analysis.pipeline.report.figures import MOST_SERIES, OTHERS, PALETTE, bin_ms, stacked_bars
+from fakebroker.analysis.pipeline.report.figures import MAX_SERIES, OTHERS, PALETTE, bin_ms, stacked_bars
 from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of, ones
 from fakebroker.analysis.pipeline.report.words import counted, span_text, time_text
 
 KEY: Final = "rebalances"
-MOST_GROUPS: Final = 15
+MAX_GROUPS: Final = 15
 MANY: Final = 10  # rebalances of one group that are worth a look
 
 
@@ -58,7 +58,7 @@ def _over_time(tables: Tables, by_cause: list[Row]) -> Block:
         pc.is_valid(_began_ms()),
     )
     ranked = [row["cause"] for row in sorted(by_cause, key=lambda row: (-row["rebalances"], row["cause"]))]
-    shown = ranked if len(ranked) <= MOST_SERIES else ranked[: MOST_SERIES - 1]
+    shown = ranked if len(ranked) <= MAX_SERIES else ranked[: MAX_SERIES - 1]
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for row in rows:
         counts[row["cause"] if row["cause"] in shown else "other causes"][row["bin"]] += row["rebalances"]
@@ -102,9 +102,9 @@ def _groups(tables: Tables) -> list[Row]:
 def _group_grid(groups: list[Row]) -> Grid:
     rows = [
         [g["group_id"], g["rebalances"], g["cause"], Span(g["total_ms"]), Span(g["longest_ms"])]
-        for g in groups[:MOST_GROUPS]
+        for g in groups[:MAX_GROUPS]
     ]
-    more = len(groups) - MOST_GROUPS
+    more = len(groups) - MAX_GROUPS
     about = "Groups with the most rebalances" + (
         f"; {counted(more, 'other group')} had as many or fewer" if more > 0 else ""
     )

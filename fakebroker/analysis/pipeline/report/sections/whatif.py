@@ -11,8 +11,8 @@ from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, span_text
 
 KEY: Final = "retention_whatif"
-MOST_GROUPS: Final = len(PALETTE) - 1
-MOST_ROWS: Final = 15
+MAX_GROUPS: Final = len(PALETTE) - 1
+MAX_ROWS: Final = 15
 
 _Curves = dict[str, dict[int, int]]
 
@@ -61,7 +61,7 @@ def section(tables: Tables) -> Section | None:
 
 def _curves(curves: _Curves, ranked: list[str], retentions: list[int], about: str, unit: str) -> Plot:
     """A curve for each of the first groups, which have the same colours in every plot, and one for all others."""
-    shown, others = ranked[:MOST_GROUPS], ranked[MOST_GROUPS:]
+    shown, others = ranked[:MAX_GROUPS], ranked[MAX_GROUPS:]
     series = {group: [curves[group].get(each, 0) for each in retentions] for group in shown}
     traces = [_line(group, series[group], retentions, PALETTE[n], unit) for n, group in enumerate(shown)]
     if others:
@@ -120,7 +120,7 @@ def _grid(lost: _Curves, reset: _Curves, again: _Curves, retentions: list[int]) 
     return Grid(
         "What each retention would have cost (read again: with auto.offset.reset=earliest, as far as known)",
         headings,
-        rows[:MOST_ROWS],
+        rows[:MAX_ROWS],
     )
 
 

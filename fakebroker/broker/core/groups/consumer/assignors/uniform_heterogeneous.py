@@ -17,7 +17,7 @@ from fakebroker.broker.core.groups.modern.assignments import (
 )
 from fakebroker.broker.core.java_hash_map import JavaHashSet, capacity_for
 
-_MOST_ROUNDS = 16
+_MAX_ROUNDS = 16
 _NOBODY = -1
 
 
@@ -81,7 +81,7 @@ class _Work:
         """
         topics = self._topics_in_order(topic_id for topic_id, of in self.subscribers.items() if len(of) > 1)
         last_moved = None
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             for topic_id in topics:
                 if topic_id == last_moved:
                     return

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NEEDS = ("prometheus_client", "pydantic", "starlette", "uvicorn")
 
 
-class Door:
+class ControlPort:
     """Where a broker is controlled by HTTP. Its port is bound at once, so that callers who are early wait."""
 
     def __init__(

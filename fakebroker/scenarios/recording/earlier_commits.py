@@ -8,7 +8,7 @@ from fakebroker.scenarios.recording.survey import CommitBefore, Survey
 
 ANSWER_WITHIN_MS = 30_000
 _COMMIT_VERSION = 8
-_MOST_AT_ONCE = 1000
+_MAX_AT_ONCE = 1000
 
 
 def commit_before(survey: Survey, driver: Driver) -> None:
@@ -21,14 +21,14 @@ def commit_before(survey: Survey, driver: Driver) -> None:
     client = ClientConnection("before-the-recording")
     driver.open(client)
     for group_id, rows in groups.items():
-        for at in range(0, len(rows), _MOST_AT_ONCE):
+        for at in range(0, len(rows), _MAX_AT_ONCE):
             request = OffsetCommitRequest(
                 group_id=group_id,
                 topics=[
                     OffsetCommitRequestTopic(
                         name=topic, partitions=[(index, each.offset, each.leader_epoch, -1, each.metadata)]
                     )
-                    for topic, index, each in rows[at : at + _MOST_AT_ONCE]
+                    for topic, index, each in rows[at : at + _MAX_AT_ONCE]
                 ],
             )
             pending = client.send(request, _COMMIT_VERSION)

@@ -8,7 +8,7 @@ Json = Any
 Where = tuple[Json, ...]  # (), (topic,) or (topic, partition)
 
 
-class Places:
+class TopicScopes:
     """Finds the place that a struct speaks of; a topic's id stands for its name once both were seen together."""
 
     def __init__(self) -> None:

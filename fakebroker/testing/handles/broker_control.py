@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Powers(ShortErrors, ABC):
+class BrokerControl(ShortErrors, ABC):
     """The powers of a broker. Handles are imported when they are first asked for: a broker starts fast."""
 
     # How handles reach the engine (`testing/handles/access.py`)
