@@ -8,10 +8,30 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.cli.http.produced import produced
 from fakebroker.testing.reflection.members import Member, find, handles_in, type_hints
+
+if TYPE_CHECKING:
+    from fakebroker.testing.handles.topic import TopicHandle
+
+
+class ProducedRecords(NamedTuple):
+    """Records that were appended: their partition, the offset of the first, how many, and the time of the first."""
+
+    partition: int
+    offset: int
+    records: int
+    timestamp_ms: int
+
+
+def produced(
+    topic: "TopicHandle", first_offset: int, values: tuple[Any, ...], given: dict[str, Any]
+) -> ProducedRecords:
+    """The answer for what `produce(*values, **given)` has appended."""
+    partition = given.get("partition", 0)
+    (first,) = topic.browse(partition, first_offset, 1).records
+    return ProducedRecords(partition, first_offset, len(values), first.timestamp_ms)
 
 
 class Operation(NamedTuple):

@@ -6,15 +6,18 @@ arrive long before the step that compares it; it is kept in `_sent` until then.
 """
 
 import struct
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from fakebroker.client.connection import ClientConnection, Pending
+from fakebroker.client.scram import ScramClient
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import from_json, to_json
+from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.dialogue.batches import build, read_batches
 from fakebroker.scenarios.dialogue.cluster_steps import ClusterSteps, marks
@@ -43,12 +46,35 @@ from fakebroker.scenarios.dialogue.script import (
 )
 from fakebroker.scenarios.dialogue.setup_step import BrokerSetup
 
+HANDSHAKE_VERSION, AUTHENTICATE_VERSION = 1, 2
+Ask = Callable[[str, int, dict[str, Json]], Json]
 RAW_CORRELATION_ID = 0x7FFFFFFF
 CLOSE_WITHIN_MS = 10_000
 ANSWER_WITHIN_MS = 10_000  # on top of the recorded wait
 READY_WITHIN_MS = 30_000
 LATE_MS = 250  # the jitter of a recorded broker: a session or a timer of the dialogue may end early if more is lost
 SETUP_CONNECTION = "setup"
+
+
+def log_in(step: ScramLogin, user: str, password: str, ask: Ask) -> int:
+    """Log in by SCRAM; returns the error code of the last answer, 0 for success.
+
+    `ask(api, version, request)` sends a request on the step's connection and returns the answer.
+    """
+    client = ScramClient(step.mechanism, user, password, step.extensions)
+    ask("SaslHandshake", HANDSHAKE_VERSION, {"Mechanism": step.mechanism})
+    first = _authenticate(ask, client.first)
+    if first.error_code:
+        return first.error_code
+    final = _authenticate(ask, client.final(first.auth_bytes))
+    if not final.error_code:
+        client.check(bytes(final.auth_bytes))
+    return final.error_code
+
+
+def _authenticate(ask: Ask, message: bytes) -> SaslAuthenticateResponse:
+    answer = ask("SaslAuthenticate", AUTHENTICATE_VERSION, {"AuthBytes": {"hex": message.hex()}})
+    return from_json(SaslAuthenticateResponse, AUTHENTICATE_VERSION, answer)
 
 
 class StepFailed(FakebrokerError):
@@ -258,7 +284,6 @@ class Player:
         raise StepFailed(f"Kafka closes the connection, but {self._outcome(request)}")
 
     def _log_in(self, step: ScramLogin) -> list[str]:
-        from fakebroker.scenarios.dialogue.login_step import log_in
 
         client, wall_ms = self._client(step.conn), self._driver.wall_ms
         user, password = (self._names.fill(text, wall_ms) for text in (step.user, step.password))

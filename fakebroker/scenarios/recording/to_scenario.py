@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.record_content import bytes_of, records_of
 from fakebroker.scenarios.recording.exchanges import Exchange, Told, exchanges_of
-from fakebroker.scenarios.recording.folding import folded
 from fakebroker.scenarios.recording.membership import Members, members_of
 from fakebroker.scenarios.recording.scenario_text import Made
 from fakebroker.scenarios.recording.step_fields import duration_text, record_step
@@ -17,6 +16,8 @@ from fakebroker.scenarios.recording.survey import Survey, survey
 from fakebroker.testing.recorded_cluster.first_state import accepted_by, settings_of
 from fakebroker.testing.recorded_cluster.state import TopicPartition
 
+MAX_STEPS_AT_ONCE = 8
+FEWEST_TIMES = 3
 Json = Any
 
 LEAST_PAUSE_MS = 20
@@ -30,6 +31,36 @@ _OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
 _CREATING = frozenset({"CreateTopics", "Metadata"})
 _LISTINGS = frozenset({"Metadata", "ListGroups"})
 _BY_VERBS = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "Produce", "Fetch"}
+
+
+def folded(steps: Sequence[Json]) -> list[Json]:
+    """The same steps, with `repeat` where the same few come at least three times in a row."""
+    found: list[Json] = []
+    at = 0
+    while at < len(steps):
+        size, times = _longest_run(steps, at)
+        if times >= FEWEST_TIMES:
+            found.append({"repeat": times, "steps": list(steps[at : at + size])})
+            at += size * times
+        else:
+            found.append(steps[at])
+            at += 1
+    return found
+
+
+def _longest_run(steps: Sequence[Json], at: int) -> tuple[int, int]:
+    """(steps, times) of what repeats from `at` on and covers most; (1, 1) for nothing."""
+    best = (1, 1)
+    for size in range(1, MAX_STEPS_AT_ONCE + 1):
+        window = steps[at : at + size]
+        if len(window) < size or any("save" in step for step in window):
+            break
+        times = 1
+        while steps[at + times * size : at + (times + 1) * size] == window:
+            times += 1
+        if times >= FEWEST_TIMES and size * times > best[0] * best[1]:
+            best = (size, times)
+    return best
 
 
 class _Event(NamedTuple):

@@ -11,13 +11,12 @@ from fakebroker.cli.main import main
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.scenarios.language.yaml_file import Scalar, Table, parse_yaml
 from fakebroker.scenarios.recording.exchanges import Exchange
-from fakebroker.scenarios.recording.folding import folded
 from fakebroker.scenarios.recording.membership import Members
 from fakebroker.scenarios.recording.scenario_file import written
 from fakebroker.scenarios.recording.scenario_text import line_of
 from fakebroker.scenarios.recording.steps import StepMaker
 from fakebroker.scenarios.recording.survey import Survey
-from fakebroker.scenarios.recording.to_scenario import scenario_of
+from fakebroker.scenarios.recording.to_scenario import folded, scenario_of
 from tests.scenarios.recording.recorded import SESSIONS, lines_of, write_lines
 
 

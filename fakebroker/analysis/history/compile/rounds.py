@@ -1,15 +1,16 @@
 """What members do from one settled state of a group to the next: leave, join, join again, and share the partitions."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from fakebroker.analysis.history.compile.actors import free_name
 from fakebroker.analysis.history.compile.anonymise import HashedNames
 from fakebroker.analysis.history.compile.happened import Member, Settled
 from fakebroker.analysis.history.compile.timeline import ADMIN, Timeline
 from fakebroker.scenarios.language.declaration import ALL_WORDS, STEP_KEYS
 from fakebroker.scenarios.recording.step_fields import duration_text
 
+_OTHERS = re.compile(r"[^a-z0-9_-]+")
 Json = Any
 
 _OK = {"error": "NONE"}
@@ -17,6 +18,17 @@ _CONSUMER, _RANGE = "consumer", "range"
 _HOLD = "joins"
 EARLIER = "earlier"  # the member that stands for those before a window
 VISITOR = Member("visitor", None, None, None, None, (), {})
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """A name for an actor that is not among `taken`: small letters, digits, `_` and `-`."""
+    name = _OTHERS.sub("_", wanted.lower()).strip("_-") or "member"
+    if not name[0].isalpha():
+        name = f"member_{name}"
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
 
 
 class Rounds:

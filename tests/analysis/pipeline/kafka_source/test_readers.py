@@ -13,10 +13,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 from pyspark.sql.types import StructType
 
 from fakebroker import FakeBroker
-from fakebroker.analysis.pipeline.kafka_source.batch_reader import BatchReader
 from fakebroker.analysis.pipeline.kafka_source.columns import record_schema
 from fakebroker.analysis.pipeline.kafka_source.planning import DataLoss
-from fakebroker.analysis.pipeline.kafka_source.source import FakebrokerSource
+from fakebroker.analysis.pipeline.kafka_source.source import BatchReader, FakebrokerSource
 from fakebroker.analysis.pipeline.kafka_source.stream_reader import StreamReader
 from fakebroker.analysis.pipeline.source_options import OptionError
 from fakebroker.client.cluster.cluster_client import ClusterClient

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StringType, StructType
 
-from fakebroker.analysis.pipeline.kafka_source.batch_reader import BatchReader
 from fakebroker.analysis.pipeline.kafka_source.columns import record_schema
 from fakebroker.analysis.pipeline.kafka_source.sink import BatchWriter, sink_of
+from fakebroker.analysis.pipeline.kafka_source.source import BatchReader
 from fakebroker.analysis.pipeline.kafka_source.stream_reader import StreamReader
 from fakebroker.client.cluster.cluster_client import ClusterClient
 from tests.support.real_kafka import RealKafka, needs_real_kafka, running_kafka
