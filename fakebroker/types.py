@@ -17,7 +17,15 @@ from fakebroker.testing.handles.fault import FaultHandle
 from fakebroker.testing.handles.group import GroupHandle
 from fakebroker.testing.handles.hold import HoldHandle
 from fakebroker.testing.handles.journal import JournalHandle
-from fakebroker.testing.handles.literals import (
+from fakebroker.testing.handles.member_view import MemberView, TasksView
+from fakebroker.testing.handles.node import NetworkFault, NodeHandle
+from fakebroker.testing.handles.partition import PartitionHandle
+from fakebroker.testing.handles.quotas import QuotaEntry, QuotaInForce, QuotasHandle
+from fakebroker.testing.handles.telemetry import MetricValue, PushView, TelemetryHandle
+from fakebroker.testing.handles.topic import StoredRecord, TopicHandle
+from fakebroker.testing.handles.transaction import TransactionHandle
+from fakebroker.testing.handles.users import UsersHandle
+from fakebroker.testing.literals import (
     ApiName,
     FaultAction,
     FaultMoment,
@@ -27,14 +35,6 @@ from fakebroker.testing.handles.literals import (
     ReleaseName,
     TransactionState,
 )
-from fakebroker.testing.handles.member_view import MemberView, TasksView
-from fakebroker.testing.handles.node import NetworkFault, NodeHandle
-from fakebroker.testing.handles.partition import PartitionHandle
-from fakebroker.testing.handles.quotas import QuotaEntry, QuotaInForce, QuotasHandle
-from fakebroker.testing.handles.telemetry import MetricValue, PushView, TelemetryHandle
-from fakebroker.testing.handles.topic import StoredRecord, TopicHandle
-from fakebroker.testing.handles.transaction import TransactionHandle
-from fakebroker.testing.handles.users import UsersHandle
 from fakebroker.testing.sweeps.report import CaseResult, SweepReport
 
 __all__ = [

@@ -47,10 +47,6 @@ def mirror_of(path: str) -> str | None:
     folder = Path("tests", *file.parts[1 if file.parts[0] == "fakebroker" else 0 : -1])
     if (ROOT / folder / f"test_{file.name}").exists():
         return str(folder / f"test_{file.name}")
-    if (
-        ROOT / folder.parent / f"test_{folder.name}.py"
-    ).exists():  # tests/testing/handles/test_handles.py, of all handles
-        return str(folder.parent / f"test_{folder.name}.py")
     return str(folder) if len(folder.parts) > 1 and (ROOT / folder).exists() else None
 
 

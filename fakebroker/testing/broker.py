@@ -31,8 +31,8 @@ from fakebroker.serve.net.server import Server
 from fakebroker.serve.net.thread import LoopThread
 from fakebroker.serve.net.waiter import Waiter, Waiters
 from fakebroker.testing.broker_base import BrokerBase, noted_on
-from fakebroker.testing.handles.literals import Profile, ReleaseName
 from fakebroker.testing.journal.make import make_journal
+from fakebroker.testing.literals import Profile, ReleaseName
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.security.key_sets import Fetched

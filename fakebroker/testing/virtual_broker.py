@@ -24,7 +24,7 @@ from fakebroker.serve.listener_options import FIRST_NODE_ID
 from fakebroker.serve.sim.network import DAY_MS, SimNetwork
 from fakebroker.serve.sim.places import listeners_of
 from fakebroker.testing.broker_base import BrokerBase, noted_on
-from fakebroker.testing.handles.literals import Profile, ReleaseName
+from fakebroker.testing.literals import Profile, ReleaseName
 from fakebroker.testing.sim_driver import SimDriver
 
 if TYPE_CHECKING:

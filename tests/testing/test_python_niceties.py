@@ -60,7 +60,7 @@ def test_types_are_importable_by_a_public_name(name: str) -> None:
     assert isinstance(getattr(types, name), type)
 
 
-SECTIONS = ("FakeBroker", "Powers", "AsyncFakeBroker", "VirtualBroker")
+SECTIONS = ("FakeBroker", "BrokerControl", "AsyncFakeBroker", "VirtualBroker")
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python-api.md").read_text()
 
 

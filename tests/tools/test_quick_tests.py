@@ -18,7 +18,7 @@ def test_a_module_has_the_tests_of_its_mirror() -> None:
     assert mirror_of("docs/rules/jg-join-group.md") == "tests/test_rules.py"
     assert mirror_of("scenarios/basics/a.yaml") == "tests/scenarios"
     assert mirror_of("tools/stages.py") == "tests/tools/test_stages.py"
-    assert mirror_of("fakebroker/testing/handles/users.py") == "tests/testing/handles/test_handles.py"
+    assert mirror_of("fakebroker/testing/handles/users.py") == "tests/testing/handles/test_users.py"
     assert mirror_of("Makefile") is None
 
 

@@ -18,7 +18,7 @@ from fakebroker.testing.virtual_broker import VirtualBroker
 
 if TYPE_CHECKING:
     from fakebroker.testing.handles.broker_control import BrokerControl
-    from fakebroker.testing.handles.literals import Profile, ReleaseName
+    from fakebroker.testing.literals import Profile, ReleaseName
 
 POLL_MS = 5
 TAKEN_WITHIN_S = 0.1

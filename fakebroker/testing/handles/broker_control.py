@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 from fakebroker.protocol.arguments import check_path, check_settings, check_text, check_whole
 from fakebroker.protocol.short_errors import ShortErrors
-from fakebroker.testing.handles.literals import ApiName, FaultAction, FaultMoment, GroupKind, GroupState
+from fakebroker.testing.literals import ApiName, FaultAction, FaultMoment, GroupKind, GroupState
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.clock import BrokerClock

@@ -21,8 +21,8 @@ from fakebroker.testing.handles.group_commit import commit_as_admin
 from fakebroker.testing.handles.group_wait import Wanted, is_reconciled, offsets_of, seen, state_of
 from fakebroker.testing.handles.handle import WAIT_S, Handle
 from fakebroker.testing.handles.hold import HoldHandle, checked_hold
-from fakebroker.testing.handles.literals import GroupState
 from fakebroker.testing.handles.member_view import MemberView, members_of
+from fakebroker.testing.literals import GroupState
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster

@@ -12,7 +12,7 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.testing.handles.finding_transactions import find_transaction
 from fakebroker.testing.handles.handle import WAIT_S, Handle
-from fakebroker.testing.handles.literals import TransactionState as TransactionStateName
+from fakebroker.testing.literals import TransactionState as TransactionStateName
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster

@@ -18,7 +18,7 @@ from fakebroker.broker.core.cluster_state import ClusterState, cluster_state, ra
 from fakebroker.protocol.arguments import check_path, check_settings, check_whole
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.short_errors import ShortErrors
-from fakebroker.testing.handles.literals import Profile, ReleaseName
+from fakebroker.testing.literals import Profile, ReleaseName
 from fakebroker.testing.snapshot.lost_commits import Commit, without_latest_commit
 from fakebroker.testing.snapshot.state import BrokerState, ClockState, Options, texts
 

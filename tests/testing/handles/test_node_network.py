@@ -13,7 +13,7 @@ from fakebroker.protocol.errors import InvalidArgument, KafkaError, UnknownThing
 from fakebroker.testing.broker import FakeBroker
 from tests.support.frames import request
 from tests.support.librdkafka import close
-from tests.testing.handles.test_node_handle import connected, poll_until, produce, read_all, serving
+from tests.testing.handles.test_node import connected, poll_until, produce, read_all, serving
 
 ASK = request("ApiVersions", 0)
 SILENCE_S = 0.05  # nothing comes that could come: the broker's thread was asked in between

@@ -12,7 +12,7 @@ from fakebroker.broker.settings import PROFILES
 from fakebroker.cli.http.schema_enums import release_names
 from fakebroker.protocol.errors import InvalidArgument, SettingError
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.testing.handles import literals
+from fakebroker.testing import literals
 from fakebroker.testing.handles.group_wait import STATE_NAMES as GROUP_STATES
 from fakebroker.testing.handles.transaction import STATE_NAMES as TRANSACTION_STATES
 
