@@ -219,13 +219,26 @@ COMMANDS = ("make ", "fakebroker ", "python -m ", "pytest ")
 NOT_OURS = {"__consumer_offsets", "ssl.MemoryBIO", "add_reader", "later", "clock.advance(days=8)", "now", "answer"}
 
 
+RECORDS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+
+
 def test_what_the_map_names_exists() -> None:
-    """Every file, class and function in docs/architecture.md is there; a map that has drifted is worse than none."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    """Every file, class and function in docs/architecture.md and docs/decisions is there: no map that has drifted."""
+    text = "\n".join(page.read_text() for page in (ROOT / "docs" / "architecture.md", *RECORDS))
     named = {code for code in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text) if not code.startswith(COMMANDS)} - NOT_OURS
 
     assert len(named) > 50
     assert {code for code in named if not is_there(code)} == set()
+
+
+def test_every_decision_is_in_the_index() -> None:
+    """In order, by its title; each says its context, the decision and what it costs."""
+    index = re.findall(r"^- \[(.+)\]\((.+)\)$", (ROOT / "docs" / "decisions" / "README.md").read_text(), re.M)
+    titles = {page.name: page.read_text().partition("\n")[0].removeprefix("# ") for page in RECORDS}
+
+    assert [(title, name) for name, title in titles.items()] == index
+    for page in RECORDS:
+        assert re.findall(r"^## (.+)$", page.read_text(), re.M) == ["Context", "Decision", "What it costs"], page.name
 
 
 @pytest.mark.parametrize("drifted", ["place", "views", "self", "advance", "nobody.py", "Call.nothing"])

@@ -184,7 +184,7 @@ def test_a_circle_is_found() -> None:
 
 def test_the_package_is_its_rooms() -> None:
     """Beside the rooms there are only the public names, `python -m fakebroker` and documented public modules."""
-    assert {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"__pycache__"} == set(ROOMS)
+    assert {path.relative_to(PACKAGE).parts[0] for path in SOURCES if path.parent != PACKAGE} == set(ROOMS)
     assert {path.name for path in PACKAGE.iterdir() if path.is_file()} == {
         "__init__.py",
         "__main__.py",
