@@ -1,4 +1,7 @@
-"""What `__consumer_offsets` remembers: its records read from files or a live Kafka, decoded, asked and retold.
+"""The history in `__consumer_offsets`: records read from files or a running broker, decoded, queried and retold.
 
-Plain Python without Spark. Tables of it are made in `fakebroker.pipeline`.
+`reading.py` finds the files and their kind; `segments.py`, `json_lines.py` and `parquet.py` read them, `live.py` reads
+a running Kafka broker. `decode.py` defines what a record means, and `pipeline/arrow_decode.py` does the same by
+columns. `distinct.py` counts a record that was read twice once, `transactions.py` says which offsets took effect.
+`compile` makes a scenario of a window. Plain Python without Spark; the tables are made in `pipeline`.
 """

@@ -203,7 +203,7 @@ class Cluster:
                 )
 
     def hold(self, group_id: str, phase: Phase, hold: Hold) -> int:
-        """Hold a phase of the group's rebalances (`groups/holds.py`), in place of a hold that is there.
+        """Hold a phase of the group's rebalances (`groups/classic/holds.py`), in place of a hold that is there.
 
         Returns the id that the hold gets.
         """

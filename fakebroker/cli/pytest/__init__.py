@@ -1,1 +1,1 @@
-"""What the pytest plugin (pytest_plugin.py) does, loaded when a test first asks for a broker."""
+"""What the pytest plugin (plugin.py) does, loaded when a test first asks for a broker."""

@@ -1,1 +1,5 @@
-"""API messages, headers, frames and the registry of APIs."""
+"""API messages, headers, frames and the registry of APIs.
+
+`registry.py` lists the APIs, and `messages` has a file for each. `layout.py` recognises a request that repeats an
+earlier one. `drafts.py` and `dialects.py` have drafts of the protocol that never shipped.
+"""

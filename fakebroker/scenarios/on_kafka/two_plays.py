@@ -1,7 +1,7 @@
 """Where two plays of one scenario differ in what clients saw: one on a Kafka, one on ours.
 
-Answers are compared by meaning: ids, epochs and times are those of each run (`fakebroker.meaning`). Waits are compared
-within what two machines differ in.
+Answers are compared by meaning: ids, epochs and times are those of each run
+(`scenarios/comparison/fields.py`). Waits are compared within what two machines differ in.
 """
 
 from collections import Counter
