@@ -151,7 +151,7 @@ def releases_page() -> str:
         "",
         "## Behaviours",
         "",
-        "Kafka behaved in one of five ways; a release between two of them gets those of the newer one.",
+        f"Kafka behaved in one of {len(_ERAS)} ways; a release between two of them gets those of the newer one.",
         "",
         "| behaviour | " + " | ".join(_ERAS) + " | what it is |",
         "|---|" + "---|" * (len(_ERAS) + 1),
