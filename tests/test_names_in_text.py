@@ -1,0 +1,145 @@
+"""Text cannot drift from what it names: files and modules in docstrings and pages exist, and figures are counted."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import fakebroker
+from fakebroker.broker.settings import find
+from fakebroker.protocol.errors import SettingError
+from fakebroker.scenarios.on_kafka.against import JOBS
+from tests.test_alone import MOST
+from tests.test_house import PUBLIC, ROOMS
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "fakebroker"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FILE = re.compile(r"(?<![\w/.*<{-])((?:\w+/)*\w+\.py)\b")
+MODULE = re.compile(r"(?<=`)fakebroker((?:\.\w+)+)")
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+@cache
+def sources() -> tuple[str, ...]:
+    """The path of every Python file of the repository's own."""
+    folders = ("fakebroker", "tests", "tools", "bench")
+    inside = (path for folder in folders for path in (ROOT / folder).rglob("*.py") if "node_modules" not in path.parts)
+    return tuple(f"/{path.relative_to(ROOT).as_posix()}" for path in (*ROOT.glob("*.py"), *inside))
+
+
+def docstrings(path: Path) -> str:
+    """The docstrings of a file, joined."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, owners)]
+    return "\n".join(ast.get_docstring(node) or "" for node in nodes)
+
+
+def is_file(name: str) -> bool:
+    """Whether a path, or the end of one, is that of a file."""
+    return any(source.endswith(f"/{name}") for source in sources())
+
+
+def is_setting(name: str) -> bool:
+    """Whether a name is that of a broker setting."""
+    try:
+        find(name)
+    except SettingError:
+        return False
+    return True
+
+
+def is_known(dotted: str) -> bool:
+    """Whether `fakebroker.…` is a module or a thing in one, a name for users, a power of a broker, or a setting."""
+    first, *rest = dotted.removeprefix("fakebroker.").split(".")
+    if first in ROOMS:
+        place = PACKAGE / first
+        while rest and (place / rest[0]).is_dir():
+            place /= rest.pop(0)
+        return not rest or (place / f"{rest[0]}.py").exists()
+    is_public = first in fakebroker.__all__ or f"{first}.py" in PUBLIC
+    return is_public or hasattr(fakebroker.FakeBroker, first) or is_setting(dotted)
+
+
+def test_files_in_docstrings_exist() -> None:
+    """A docstring that sends its reader to a file names one that is there."""
+    named = {(path, name) for path in PACKAGE.rglob("*.py") for name in FILE.findall(docstrings(path))}
+
+    assert len(named) > 100
+    assert {f"{path.relative_to(ROOT)}: {name}" for path, name in named if not is_file(name)} == set()
+
+
+def test_modules_in_text_exist() -> None:
+    """`fakebroker.…` in a docstring or on a page is a module, a name for users, or a setting."""
+    texts = {path: docstrings(path) for path in PACKAGE.rglob("*.py")} | {page: page.read_text() for page in PAGES}
+    named = {(path, f"fakebroker{rest}") for path, text in texts.items() for rest in MODULE.findall(text)}
+
+    assert len(named) > 50
+    assert {f"{path.relative_to(ROOT)}: {name}" for path, name in named if not is_known(name)} == set()
+
+
+@pytest.mark.parametrize("gone", ["fakebroker.pipeline", "fakebroker.meaning", "fakebroker.broker.nothing"])
+def test_a_module_that_is_gone_is_found(gone: str) -> None:
+    """The name of a module from before a move is not taken for one."""
+    assert not is_known(gone)
+
+
+def test_commands_on_pages_use_folders_of_the_reader() -> None:
+    """A command that a reader copies names the reader's folders, never a folder of the package."""
+    found = {
+        f"{page.name}: {line}"
+        for page in PAGES
+        for line in re.findall(r"^fakebroker .*$", page.read_text(), re.M)
+        for word in line.split()
+        if any(word.startswith(f"{room}/") for room in ROOMS) and (PACKAGE / word).is_dir()
+    }
+
+    assert found == set()
+
+
+def test_the_readme_lists_the_rooms() -> None:
+    """ "What is inside" has a line for each room, and nothing else."""
+    block = re.search(r"## What is inside\n\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+
+    assert block is not None
+    assert {line.split()[0] for line in block[1].splitlines()} == set(ROOMS)
+
+
+def pictures_of_why() -> int:
+    """How many pictures docs/page.md has of a rebalance and its cause."""
+    return len(re.findall(r"!\[.*\]\(page/why-", (ROOT / "docs" / "page.md").read_text()))
+
+
+def requests_on_the_map() -> int:
+    """How many requests docs/architecture.md follows."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    return len(re.findall(r"^\*\*", text.partition("requests\n")[2], re.M))
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "count"),
+    [
+        ("docs/README.md", r"the (\w+) rooms", len(ROOMS)),
+        ("docs/README.md", r"path of (\w+) requests", requests_on_the_map()),
+        ("docs/README.md", r"in (\w+) pictures", pictures_of_why()),
+        ("docs/architecture.md", r"## (\w+) rooms", len(ROOMS)),
+        ("docs/architecture.md", r"## (\w+) requests", requests_on_the_map()),
+        ("docs/decisions/0001-eight-rooms.md", r"has (\w+) rooms", len(ROOMS)),
+        ("docs/against-kafka.md", r"time; (\w+) of them run side by side", JOBS),
+        ("CONTRIBUTING.md", r"There are (\w+) at most", MOST),
+    ],
+)
+def test_figures_are_counted(page: str, words: str, count: int) -> None:
+    """A figure on a page that counts something of the project is what there is."""
+    assert [word.lower() for word in re.findall(words, (ROOT / page).read_text())] == [NUMBERS[count]]
+
+
+def test_the_map_fits_on_two_pages() -> None:
+    """docs/architecture.md has at most 110 lines of at most 120 characters, and 25 rows of a table."""
+    lines = (ROOT / "docs" / "architecture.md").read_text().splitlines()
+
+    assert len(lines) <= 110
+    assert [line for line in lines if len(line) > 120] == []
+    assert sum(line.startswith("| ") for line in lines) - 1 <= 25
