@@ -125,6 +125,10 @@ class _Broker(BrokerBase):
         self._ring.tell()
         self._waiters.notify()
 
+    async def _serve(self) -> None:
+        await self._server.serve(self._engine)
+        self._ring.begin(self._engine.beginning)
+
     async def _close(self) -> None:
         """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
@@ -163,7 +167,7 @@ class FakeBroker(_Broker):
             if self._running_thread(or_failed=False) is None:
                 self._server.ports.bind()
                 self._restart_nodes()
-                thread = LoopThread(lambda: self._server.serve(self._engine), self._close, self._give_up)
+                thread = LoopThread(self._serve, self._close, self._give_up)
                 thread.start()
                 self._thread = thread
         return self
@@ -275,7 +279,7 @@ class AsyncFakeBroker(_Broker):
         if not self.is_running:
             self._server.ports.bind()
             self._restart_nodes()
-            await self._server.serve(self._engine)
+            await self._serve()
         return self
 
     async def stop(self) -> None:

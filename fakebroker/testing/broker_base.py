@@ -227,6 +227,7 @@ class BrokerBase(BrokerControl):
         self._engine = make_engine()
         if self.is_running:
             self._server.use(self._engine)
+            self._ring.begin(self._engine.beginning)
         else:
             self._server.prepare(self._engine)
 

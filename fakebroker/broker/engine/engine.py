@@ -218,12 +218,16 @@ class Engine:
             self.journal.event(event, self.now)
         self.outbox.clear()
 
+    @property
+    def beginning(self) -> BrokerStarted:
+        """What broker this is."""
+        return BrokerStarted(self.cluster.release.name, self.cluster.settings.given())
+
     def _begin_history(self) -> None:
         """Before anything else is noted: what broker this is."""
         if not self._is_begun:
             self._is_begun = True
-            started = BrokerStarted(self.cluster.release.name, self.cluster.settings.given())
-            self.journal.event(started, self.now)
+            self.journal.event(self.beginning, self.now)
 
     def failed(self, error: Exception) -> None:
         """A bug of ours, or of a function of the test's: logged with its traceback and kept for the test, unless there

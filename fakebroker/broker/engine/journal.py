@@ -142,29 +142,30 @@ class Recorded(NamedTuple, Generic[Event_co]):
 
 
 class Exchange:
-    """One request and what became of it. Header and bodies are decoded when looked at.
+    """One request and what became of it. Bodies are decoded when looked at.
 
-    `received` and `answered` are moments on both clocks (`.wall_ms`, `.mono_ms`); one without an answer has the moment
-    of its end in `answered`.
+    `seq` is its place in history, `header` the request header, `peer` the connection. `request_frame` and
+    `response_frame` are the bytes, or a `Frame` with their beginning. `received` and `answered` are moments on both
+    clocks (`.wall_ms`, `.mono_ms`); a request without an answer has the moment of its end in `answered`.
     """
 
     __slots__ = (
+        "_body_offset",
+        "_topic_name",
         "answered",
-        "body_offset",
         "header",
         "peer",
         "received",
         "request_frame",
         "response_frame",
         "seq",
-        "topic_name",
     )
 
     def __init__(self, seq: int, entry: "ExchangeEntry", topic_name: TopicName = no_name) -> None:
         self.seq = seq
-        self.topic_name = topic_name
+        self._topic_name = topic_name
         self.peer, self.request_frame, self.response_frame, self.received, self.answered = entry
-        self.header, self.body_offset = _header_of(_kept(self.request_frame))
+        self.header, self._body_offset = _header_of(_kept(self.request_frame))
 
     @property
     def api(self) -> str:
@@ -189,7 +190,7 @@ class Exchange:
             return None
         try:
             spoken = self._overlay or find_api(self.header.api_key)
-            message, _ = spoken.request.decode(self.request_frame, self.version, self.body_offset)
+            message, _ = spoken.request.decode(self.request_frame, self.version, self._body_offset)
         except (WireError, KeyError):
             return None
         return message
@@ -216,13 +217,13 @@ class Exchange:
     def topics(self) -> dict[str, list[int]]:
         """The topics that the request names, each with the partitions that it names of it."""
         request = self.request
-        return {} if request is None else topics_of(request, self.topic_name)
+        return {} if request is None else topics_of(request, self._topic_name)
 
     @property
     def found_errors(self) -> tuple[FoundError, ...]:
         """Every error in the answer with the topic and partition it stands at, in the order of its fields."""
         response = self.response
-        return () if response is None else tuple(errors_of(response, self.topic_name))
+        return () if response is None else tuple(errors_of(response, self._topic_name))
 
     @property
     def error_names(self) -> tuple[str, ...]:
@@ -231,7 +232,7 @@ class Exchange:
 
     def name_of_topic(self, topic_id: bytes) -> str:
         """The name of the topic with an id; the id, as Kafka prints it, if there is none now."""
-        return self.topic_name(topic_id) or uuid_to_text(topic_id)
+        return self._topic_name(topic_id) or uuid_to_text(topic_id)
 
     @property
     def is_answered(self) -> bool:
@@ -287,9 +288,7 @@ class Journal:
 
     has_observers = False
 
-    append: Callable[
-        ["ExchangeEntry | EventEntry"], None
-    ]  # of an exchange of at most BIG_BYTES; settle some time later
+    append: Callable[["ExchangeEntry | EventEntry"], None]  # of an exchange of at most BIG_BYTES; settle later
 
     def __init__(self, max_entries: int = 20_000, max_bytes: int = 4 * 1024 * 1024) -> None:
         self.max_entries = max_entries
@@ -331,6 +330,9 @@ class Journal:
 
     def tell(self) -> None:
         """The turn is over; for journals that somebody observes (testing/journal/observed.py)."""
+
+    def begin(self, started: BrokerStarted) -> None:
+        """The broker serves clients."""
 
     def end(self) -> None:
         """The broker was stopped."""

@@ -103,5 +103,5 @@ def _seed(outcome: Outcome) -> str:
 def _difference(outcome: Outcome, is_coloured: bool) -> str:
     path = approved_path(outcome.task.path)
     if outcome.approved is None:
-        return f"{path} does not exist; this was played:\n{indent(outcome.transcript, '  ')}"
+        return f"{path} does not exist; --verbose prints what was played"
     return diff(outcome.approved, outcome.transcript, str(path), is_coloured)

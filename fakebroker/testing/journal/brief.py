@@ -236,7 +236,7 @@ def _saved_text(row: Row) -> str:
     (exchange,) = entries_of([row])
     assert isinstance(exchange, Exchange)
     names = dict(zip(exchange.topics, row["topics"], strict=False))
-    exchange.topic_name = lambda topic_id: names.get(uuid_to_text(topic_id))
+    exchange._topic_name = lambda topic_id: names.get(uuid_to_text(topic_id))
     return printable(said_text(exchange), LINE_CHARACTERS)
 
 

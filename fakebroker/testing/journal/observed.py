@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 
 from fakebroker.broker.engine.journal import (
+    BrokerStarted,
     Event,
     EventEntry,
     Exchange,
@@ -25,6 +26,9 @@ log = logging.getLogger("fakebroker")
 
 class Observer:
     """Is told of every entry of a journal, in order."""
+
+    def begin(self, started: BrokerStarted) -> None:
+        """The broker serves clients from now on. The same event comes later, as the first entry of the journal."""
 
     def tell(self, entries: Sequence[Exchange | Recorded[Event]]) -> None:
         """What happened in a turn; perhaps nothing."""
@@ -76,6 +80,11 @@ class ObservedJournal(Journal):
                 log.exception("%s failed and gets no more of the journal", type(observer).__name__)
                 self._observers.remove(observer)
                 observer.end()
+
+    def begin(self, started: BrokerStarted) -> None:
+        """The broker serves clients, though nothing has happened that an entry tells."""
+        for observer in self._observers:
+            observer.begin(started)
 
     def end(self) -> None:
         """The broker was stopped: tell what is untold, and that this is the end for now."""

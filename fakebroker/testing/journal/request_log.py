@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from fakebroker.broker.engine.journal import Event, Exchange, Recorded
+from fakebroker.broker.engine.journal import BrokerStarted, Event, Exchange, Recorded
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.testing.explanations.event_wording import event_text
 from fakebroker.testing.explanations.wording import asked_text, is_idle_poll, request_text
@@ -22,6 +22,7 @@ class RequestLog(Observer):
     """
 
     def __init__(self) -> None:
+        self._is_serving = False
         self._idle: dict[int, str] = {}  # by connection: the poll that it sent last
 
     def tell(self, entries: Sequence[Exchange | Recorded[Event]]) -> None:
@@ -30,12 +31,19 @@ class RequestLog(Observer):
             if isinstance(entry, Exchange):
                 if self._is_new(entry):
                     log.info("%s", line_of(entry))
-            else:
+            elif not isinstance(entry.event, BrokerStarted):  # `begin` has logged it
                 log.info("%s", printable(event_text(entry.event), LINE_CHARACTERS))
 
+    def begin(self, started: BrokerStarted) -> None:
+        """The first line, before any client comes."""
+        self._is_serving = True
+        log.info("%s", printable(event_text(started), LINE_CHARACTERS))
+
     def end(self) -> None:
-        """The last line."""
-        log.info("the broker has stopped")
+        """The last line. A call on a stopped broker ends without one."""
+        if self._is_serving:
+            self._is_serving = False
+            log.info("the broker has stopped")
 
     def _is_new(self, exchange: Exchange) -> bool:
         connection = exchange.connection_id

@@ -92,7 +92,7 @@ def plain(value: Any) -> Any:
 
 def _rows_of_exchange(exchange: Exchange) -> _Made:
     request, response = exchange.request, exchange.response
-    errors = [] if response is None else [error.name for error in errors_of(response, exchange.topic_name)]
+    errors = [] if response is None else [error.name for error in errors_of(response, exchange._topic_name)]
     common = {**_of_peer(exchange.peer), "client": exchange.client_id}
     derived = list(_derived(exchange, request, response)) if request is not None and response is not None else []
     row = Request(
@@ -101,7 +101,7 @@ def _rows_of_exchange(exchange: Exchange) -> _Made:
         version=exchange.version,
         correlation_id=exchange.header.correlation_id,
         groups=[] if request is None else list(groups_of(request)),
-        topics=[] if request is None else list(topics_of(request, exchange.topic_name)),
+        topics=[] if request is None else list(topics_of(request, exchange._topic_name)),
         errors=list(dict.fromkeys(errors)),
         is_answered=exchange.is_answered,
         waited_ms=exchange.waited_ms,

@@ -23,3 +23,26 @@ def test_polls_that_find_nothing_are_logged_once(caplog: pytest.LogCaptureFixtur
     assert [text.split("orders-0 ")[1] for text in texts if "Fetch" in text] == [
         f"from {n} -> nothing new" for n in range(3)
     ]
+
+
+def test_the_log_begins_and_ends_with_the_broker(caplog: pytest.LogCaptureFixture) -> None:
+    """Before any client comes, each time; calls on a broker that is not running log neither."""
+    with caplog.at_level(logging.INFO, "fakebroker"):
+        broker = FakeBroker(verbose=True)
+        broker.create_topic("orders")
+        assert caplog.messages == []
+        for _ in range(2):
+            with broker:
+                assert caplog.messages[-1].startswith("the broker has started as release 4.3")
+                broker.create_topic(f"t{len(caplog.messages)}")
+        broker.reset()
+    starts_and_ends = [text.split(" as ")[0] for text in caplog.messages if "broker has" in text]
+    assert starts_and_ends == ["the broker has started", "the broker has stopped"] * 2
+
+
+def test_a_reset_begins_a_broker(caplog: pytest.LogCaptureFixture) -> None:
+    """The log says that what follows happens to another one."""
+    with caplog.at_level(logging.INFO, "fakebroker"), FakeBroker(verbose=True) as broker:
+        broker.reset()
+        broker.client("a").request("ApiVersions", 3)
+        assert sum("has started" in text for text in caplog.messages) == 2
