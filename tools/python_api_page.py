@@ -16,7 +16,9 @@ class Part(NamedTuple):
     module: str
     name: str
     got_by: str
-    bases: tuple[str, ...] = ()  # classes whose methods it has as well: of the same module, or MODULE:CLASS
+    bases: tuple[
+        str, ...
+    ] = ()  # classes whose methods it has as well: of the same module, MODULE:CLASS, MODULE:CLASS.METHOD
 
 
 PARTS = (
@@ -75,6 +77,15 @@ PARTS = (
         "DelegationTokenHandle",
         "`broker.users.create_token(owner)`, `broker.users.tokens`",
     ),
+    Part("testing/handles/acls.py", "AclsHandle", "`broker.acls`"),
+    Part("testing/handles/acls.py", "AclEntry", "`broker.acls.entries`"),
+    Part("testing/handles/acls.py", "AclExplanation", "`broker.acls.explain(...)`"),
+    Part("testing/handles/quotas.py", "QuotasHandle", "`broker.quotas`"),
+    Part("testing/handles/quotas.py", "QuotaEntry", "`broker.quotas.entries`"),
+    Part("testing/handles/quotas.py", "QuotaInForce", "`broker.quotas.of_client(...)`"),
+    Part("testing/handles/telemetry.py", "TelemetryHandle", "`broker.telemetry`"),
+    Part("testing/handles/telemetry.py", "PushView", "`broker.telemetry.pushes()`"),
+    Part("testing/handles/telemetry.py", "MetricValue", "`broker.telemetry.metrics()`, `.pushes()[0].metrics`"),
     Part("testing/tokens/authority.py", "TokenAuthority", "`from fakebroker.oauth import TokenAuthority`"),
     Part("testing/handles/node.py", "NodeHandle", "`broker.node(node_id)`, `broker.nodes`, `broker.add_node(...)`"),
     Part("testing/handles/node.py", "NetworkFault", "`broker.node(node_id).unreachable()` and the like"),
@@ -88,6 +99,7 @@ PARTS = (
         "ClientSteps",
         "`client.steps`; each is also a blocking method of the client",
         (
+            "client/requesting.py:Requesting.request",
             "client/record_steps.py:RecordSteps",
             "client/transaction_steps.py:TransactionSteps",
             "client/consumer_group_steps.py:ConsumerGroupSteps",
@@ -195,8 +207,10 @@ def _class_lines(part: Part) -> Iterator[str]:
     yield from _paragraphs(_doc(_classes(part.module)[part.name]))
     for base in (*part.bases, part.name):
         module, _, name = base.rpartition(":")
+        name, _, only = name.partition(".")
         for member in _classes(module or part.module)[name].body:
-            yield from _member_lines(member, part.name)
+            if only in ("", getattr(member, "name", "")):
+                yield from _member_lines(member, part.name)
 
 
 def _function_lines(part: Part) -> Iterator[str]:
