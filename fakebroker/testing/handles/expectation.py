@@ -15,6 +15,7 @@ from fakebroker.protocol.short_errors import ShortErrors
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.handles.handle import WAIT_S
 from fakebroker.testing.journal.request_log import line_of
+from fakebroker.testing.literals import ApiName
 
 if TYPE_CHECKING:
     from fakebroker.testing.handles.access import EngineAccess
@@ -28,7 +29,7 @@ class RequestPattern(NamedTuple):
     the next one that is expected.
     """
 
-    api: str | None = None
+    api: ApiName | str | None = None
     error: str | None = None
     client_id: str | None = None
     group: str | None = None
@@ -109,14 +110,14 @@ class Expectation(ShortErrors):
         return ", then ".join(map(str, self._patterns))
 
     def then(
-        self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,
+        self, api: ApiName | str | None = None, *, error: str | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
     ) -> "Expectation":  # fmt: skip
         """And after that such a request."""
         return self._and(RequestPattern(api, error, client_id, group, topic, node, connection))
 
     def never(
-        self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,
+        self, api: ApiName | str | None = None, *, error: str | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
     ) -> "Expectation":  # fmt: skip
         """And no such request before the next expected one; at the end: none until the time of `within` is over."""

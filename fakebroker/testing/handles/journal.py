@@ -8,6 +8,7 @@ from fakebroker.broker.engine.journal import Event, Exchange, KeptEntries, Recor
 from fakebroker.protocol.arguments import check_path, check_whole
 from fakebroker.testing.handles.expectation import Expectation, RequestPattern, check_name
 from fakebroker.testing.handles.handle import WAIT_S, Handle
+from fakebroker.testing.literals import ApiName
 
 if TYPE_CHECKING:
     from fakebroker.testing.handles.entry_view import EntryView
@@ -47,7 +48,7 @@ class JournalHandle(Handle):
         return self._access._call(lambda: self._access._engine.journal.forgotten)
 
     def requests(
-        self, api: str | None = None, *, client_id: str | None = None, group: str | None = None,
+        self, api: ApiName | str | None = None, *, client_id: str | None = None, group: str | None = None,
         topic: str | None = None, node: int | None = None, connection: int | None = None, error: str | None = None,
         since: int = 0, limit: int | None = None,
     ) -> list[Exchange]:  # fmt: skip
@@ -137,7 +138,7 @@ class JournalHandle(Handle):
         return self._access._call(lambda: waiting_requests(self._access._engine))
 
     def expect(
-        self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,
+        self, api: ApiName | str | None = None, *, error: str | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
         since: int = 0,
     ) -> Expectation:  # fmt: skip
