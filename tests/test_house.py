@@ -318,3 +318,11 @@ def test_an_api_has_one_name_in_three_places() -> None:
     ]
 
     assert [str(path) for path in places if not path.exists()] == []
+
+
+def test_a_folder_of_tests_is_in_the_package_of_its_parent() -> None:
+    """Without `__init__.py` above it a package of tests has another name, by which Spark's workers do not find it."""
+    tests = Path(__file__).resolve().parent
+    packages = [path.parent for path in tests.rglob("__init__.py") if "node_modules" not in path.parts]
+
+    assert [str(folder) for folder in packages if folder != tests and folder.parent not in packages] == []
