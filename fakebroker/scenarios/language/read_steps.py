@@ -326,7 +326,7 @@ class StepReader:
             raise Wrong(value, f"should be what is done, a text that begins with a verb; {names}", entry.word)
         name, *rest = value.value.split(None, 1)
         if name not in verbs:
-            hint = nearest(name, verbs, "`fakebroker scenario schema` has them") + _fault_hint(entry)
+            hint = nearest(name, verbs, "`fakebroker scenario schema` has them") + _fault_hint(entry, name)
             raise Wrong(value, f"{of_what} has no verb {name!r}; {hint}", entry.word)
         return verbs[name], rest[0].strip() if rest else ""
 
@@ -436,8 +436,11 @@ def _scalar(node: Node, text: str) -> Scalar:
     return Scalar(node.place, text, text, is_plain=False)
 
 
-def _fault_hint(entry: _Entry) -> str:
-    return "; {api: OffsetCommit, error: NOT_COORDINATOR} sets one" if entry.word == "fault" else ""
+def _fault_hint(entry: _Entry, verb: str = "") -> str:
+    fault = "{api: OffsetCommit, error: NOT_COORDINATOR}"
+    if (entry.word, verb) == ("broker", "fault"):
+        return f"; {{fault: {fault}}} sets one"
+    return f"; {fault} sets one" if entry.word == "fault" else ""
 
 
 def _unit_hint(name: str, by_key: Mapping[str, Argument], node: Node) -> str:

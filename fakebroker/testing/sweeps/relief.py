@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class RunTooLong(BaseException):
     """A run of a sweep was given up: it took much longer than the test without a fault."""
 
+    def __str__(self) -> str:  # raised as a class, without arguments
+        return "the test was still here, long after it would have ended without the fault"
+
 
 def relieve(broker: "BrokerControl") -> None:
     """Remove every fault and every hold, and end the sessions of all members: what their clients wait for is answered.

@@ -282,7 +282,7 @@ def test_commits(fakebroker, client):
         [
             "test_commits: 1 request, 2 runs, 1 held, 1 hung",
             "  hung by: OffsetCommit #1 of svc is answered with NOT_COORDINATOR, and not applied",
-            "*RunTooLong*",
+            "*RunTooLong: the test was still here, long after it would have ended without the fault",
         ]
     )
 
