@@ -27,6 +27,19 @@ class _PathGroup(Commands):
         if node.placeholder:
             self.subcommand_metavar = f"[{node.placeholder.upper()}] COMMAND [ARGS]..."
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; an option of `list` says that it belongs there."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            options = options_of(self.node.commands["list"]) if "list" in self.node.commands else []
+            if any(error.option_name in option.opts for option in options):
+                text = (
+                    f"No such option: {error.option_name}. (Did you mean {ctx.command_path} list {error.option_name}?)"
+                )
+                raise click.UsageError(text, ctx) from None
+            raise
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The words that may follow."""
         return [*self.node.words, *self.node.commands]

@@ -54,6 +54,15 @@ def test_a_session_in_a_shell(ctl: Ctl) -> None:
     assert ctl("faults", "1", "delete").exit_code == 0
 
 
+def test_an_option_of_a_list_says_where_it_belongs(ctl: Ctl) -> None:
+    """`ctl journal` shows what `ctl journal list` shows, and only that has options."""
+    assert "(Did you mean fakebroker ctl journal list --limit?)" in ctl("journal", "--limit", "3").output.replace(
+        "main ctl", "fakebroker ctl"
+    )
+    assert ctl("journal", "list", "--limit", "3").exit_code == 0
+    assert "Did you mean" not in ctl("topics", "--limit", "3").output
+
+
 def test_what_goes_wrong_has_a_status(ctl: Ctl) -> None:
     """1 what the broker refuses, 2 wrong usage, 3 nobody answers; each with one line that says what."""
     refused = ctl("topics", "ordrs")
