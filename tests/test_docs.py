@@ -30,18 +30,23 @@ def examples(fixture: str) -> list[Any]:
 
 
 TUNED = re.compile(
-    r'"(fetch[.]wait[.]max|session[.]timeout|heartbeat[.]interval|reconnect[.]backoff|retry[.]backoff)[.a-z]*":'
-    "|(fetch_max_wait|retry_backoff|reconnect_backoff|request_timeout)_ms=",
+    r'"(fetch[.]wait[.]max|session[.]timeout|heartbeat[.]interval|reconnect[.]backoff|retry[.]backoff|socket[.]timeout'
+    r'|max[.]poll[.]interval|auto[.]commit[.]interval|topic[.]metadata[.]refresh|metadata[.]max[.]age)[.a-z]*":'
+    "|(fetch_max_wait|retry_backoff|reconnect_backoff|request_timeout|heartbeat_interval"
+    "|auto_commit_interval|metadata_max_age|max_poll_interval)_ms=",
 )
 """Settings of clients that make them quicker. A line with one says why in a comment: "# tuned: ..."."""
 
 
 def test_clients_in_examples_have_their_default_settings() -> None:
-    """What a reader pastes behaves as the page says with the settings that the reader's clients have."""
+    """What a reader pastes, or finds in tests/examples, behaves as the page says with the clients' own settings."""
+    sources = [
+        (page.name, source) for page in PAGES for source in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    ]
+    sources += [(file.name, file.read_text()) for file in sorted((ROOT / "tests" / "examples").glob("*.py"))]
     tuned = [
-        f"{page.name}: {line.strip()}"
-        for page in PAGES
-        for source in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+        f"{name}: {line.strip()}"
+        for name, source in sources
         for line in source.splitlines()
         if TUNED.search(line) and "# tuned: " not in line
     ]
