@@ -189,8 +189,8 @@ def _unanswered(engine: "Engine") -> str:
 
 def _faults(engine: "Engine") -> str:
     """The faults that go on: one that a test has forgotten hits what comes later, too."""
-    lines = [f"{fault} is still set, {_hits(fault.hits)}" for fault in engine.faults if not fault.is_exhausted]
-    return "\n".join(lines)
+    faults = [fault for fault in engine.faults if not getattr(fault.spec.run, "is_observation", False)]
+    return "\n".join(f"{fault} is still set, {_hits(fault.hits)}" for fault in faults if not fault.is_exhausted)
 
 
 def _hits(count: int) -> str:

@@ -89,10 +89,10 @@ def offsets_listed(exchange: Exchange, response: Any) -> Iterator[Said]:
 
 
 def fetched_from(exchange: Exchange, request: Any) -> Iterator[Said]:
-    """The positions of a Fetch."""
-    for topic in request.topics:
-        for row in topic.partitions:
-            yield Said(_name(exchange, topic), row[0], f" from {row[2]}")
+    """The positions of a Fetch, in order: librdkafka rotates its partitions from poll to poll."""
+    yield from sorted(
+        Said(_name(exchange, topic), row[0], f" from {row[2]}") for topic in request.topics for row in topic.partitions
+    )
 
 
 def _listed_at(exchange: Exchange, request: Any) -> Iterator[Said]:

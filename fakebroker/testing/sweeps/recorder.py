@@ -21,7 +21,7 @@ class Recorder:
         self._apis = apis
         self._counts: dict[tuple[str, str], int] = {}
         self._previous: dict[str, str] = {}
-        broker.fault(when=self._see, run=_nothing)
+        broker.fault(when=self._see, run=_Observation())
 
     def _see(self, request: "IncomingRequest") -> bool:
         """Called on the broker's thread for each request. It is never hit."""
@@ -36,5 +36,10 @@ class Recorder:
         return False
 
 
-def _nothing(_request: "IncomingRequest") -> None:
-    """What would be done to a request that is hit."""
+class _Observation:
+    """What would be done to a request that is hit: none is. Stories leave out a fault that only observes."""
+
+    is_observation = True
+
+    def __call__(self, _request: "IncomingRequest") -> None:
+        """Do nothing."""

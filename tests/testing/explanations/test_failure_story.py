@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.testing.broker import FakeBroker
+from fakebroker.testing.sweeps.recorder import Recorder
 
 
 @pytest.fixture
@@ -34,6 +36,24 @@ def test_requests_are_told_per_client_the_last_ones_only(broker: FakeBroker) -> 
     assert lines[9] == "b: the last 1 of 1 requests"
     assert lines[10].endswith("Heartbeat v4 of group billing -> UNKNOWN_MEMBER_ID")
     assert lines[11] == "groups and offsets:"
+
+
+def test_polls_of_the_same_partitions_in_another_order_share_a_line(broker: FakeBroker) -> None:
+    """librdkafka rotates the partitions of its Fetches; what a client did before its polls stays in sight."""
+    client = broker.client("a")
+    client.join("billing")
+    for turn in range(40):
+        partitions = [
+            (index, -1, 0, -1, -1, 1 << 20, bytes(16), 2**63 - 1)
+            for index in (turn % 3, (turn + 1) % 3, (turn + 2) % 3)
+        ]
+        client.request(
+            "Fetch", 11, max_wait_ms=0, min_bytes=1, topics=[FetchTopic(topic="orders", partitions=partitions)]
+        )
+    story = broker.story()
+
+    assert "JoinGroup" in story
+    assert "Fetch v11, orders-0 from 0, orders-1 from 0, orders-2 from 0 -> nothing new (40 times)" in story
 
 
 def test_a_request_that_was_never_answered_is_told(broker: FakeBroker) -> None:
@@ -156,3 +176,11 @@ def test_moves_of_transaction_coordinators_are_told_with_transactions(broker: Fa
     moves = [number for number, line in enumerate(lines) if "__transaction_state" in line]
     assert moves
     assert min(moves) > told
+
+
+def test_what_only_observes_is_no_fault_of_the_test(broker: FakeBroker) -> None:
+    """The first run of a sweep sees requests by a fault that never hits; its story does not speak of it."""
+    Recorder(broker, ["Fetch"])
+
+    assert len(broker.faults) == 1
+    assert broker.story() == "nothing happened"
