@@ -75,6 +75,17 @@ def test_an_isolated_broker_is_chosen_in_the_header(shown: ShownPage) -> None:
     assert shown.ask("GET", f"/brokers/{broker_id}/groups") == []
 
 
+def test_the_header_has_room_for_the_choice_of_a_broker(shown: ShownPage) -> None:
+    """At 1280 px no view and no fact of the header is cut."""
+    shown.ask("POST", "/brokers", {})
+    shown.page.set_viewport_size({"width": 1280, "height": 800})
+    page = shown.open("/overview")
+    page.get_by_role("combobox", name="Broker").wait_for()
+    parts = "[...document.querySelectorAll('header nav, header .fact, header select')]"
+    cut = f"{parts}.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML)"
+    eventually(lambda: page.evaluate(cut) == [])
+
+
 def test_each_isolated_broker_has_a_page_of_its_own(shown: ShownPage) -> None:
     """At /brokers/ID and with all views; the overview of the served broker leads there; a removed one says so."""
     first, second = (shown.ask("POST", "/brokers", {})["broker_id"] for _ in range(2))
