@@ -128,7 +128,7 @@ def test_calls_are_shown_as_a_shell_and_as_python_would_make_them(shown: ShownPa
         return [m.asCurl(call).replace(location.origin, ""), call.python];
     })()"""
     curl, python = of_module(shown, "parts/call.js", code)
-    assert curl == """curl -fsS '/groups/it'\\''s/evict' --json '{"member":"a\\"b","all":true}'"""
+    assert curl == """curl -sS --fail-with-body '/groups/it'\\''s/evict' --json '{"member":"a\\"b","all":true}'"""
     assert python == 'broker.group("it\'s").evict(member="a\\"b", all=True)'
 
 

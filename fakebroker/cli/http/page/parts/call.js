@@ -43,7 +43,7 @@ function pythonText(text) {
 
 // The call for a shell.
 export function asCurl({ verb, path, body }) {
-  const words = ["curl -fsS"];
+  const words = ["curl -sS --fail-with-body"];
   const has_body = body !== undefined && Object.keys(body).length > 0;
   if (verb !== "GET" && !(verb === "POST" && has_body)) words.push(`-X ${verb}`);
   if (token()) words.push('-H "Authorization: Bearer $FAKEBROKER_CONTROL_TOKEN"');
