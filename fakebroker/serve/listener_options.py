@@ -153,8 +153,10 @@ def _like(kind: Listener, node_id: int, host: str) -> Listener:
     return Listener(node_id, host, 0, protocol=kind.protocol, name=kind.name)
 
 
-def bootstrap(listeners: Sequence[Listener], name: str = "") -> str:
+def bootstrap(listeners: Sequence[Listener], name: str = "", *, is_advertised: bool = False) -> str:
     """bootstrap.servers for clients on this machine: the listeners of a name, or of the first one's name.
+
+    With `is_advertised` it is for clients elsewhere: the advertised addresses, of listeners that have one.
 
     A client speaks one protocol, so those of other names are not for it. Listeners of dialects are named only if there
     are no others. Raises InvalidArgument for a name that no listener has.
@@ -164,17 +166,22 @@ def bootstrap(listeners: Sequence[Listener], name: str = "") -> str:
     if not found:
         there = ", ".join(dict.fromkeys(listener.name for listener in plain))
         raise InvalidArgument("name", name, f"there is no listener {name!r}, only {there}")
-    return ",".join(address_text(listener) for listener in found)
+    return ",".join(address_text(listener, is_advertised=is_advertised) for listener in found)
 
 
-def address_text(listener: Listener) -> str:
-    """HOST:PORT to connect to; a listener on every address is reached at the loopback one."""
-    host = listener.host
-    if host in _EVERYWHERE or (host == EVERY_ADDRESS and is_dual_stack()):
+def address_text(listener: Listener, *, is_advertised: bool = False) -> str:
+    """HOST:PORT to connect to; a listener on every address is reached at the loopback one.
+
+    With `is_advertised` it is the advertised address, if the listener has one.
+    """
+    host, port = listener.host, listener.port
+    if is_advertised and listener.advertised is not None:
+        host, port = listener.advertised
+    elif host in _EVERYWHERE or (host == EVERY_ADDRESS and is_dual_stack()):
         host = "127.0.0.1"
     elif host == EVERY_ADDRESS:
         host = "::1"
-    return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def format_listeners(listeners: Sequence[Listener]) -> str:

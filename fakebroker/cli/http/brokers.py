@@ -11,6 +11,7 @@ from typing import Any
 
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
+from fakebroker.serve.listener_options import bootstrap
 from fakebroker.testing.broker import AsyncFakeBroker
 
 MAX_BROKERS = 256
@@ -59,7 +60,7 @@ class Isolated:
         nodes = sorted(self.broker._engine.cluster.nodes)
         return {
             "broker_id": self.broker_id,
-            "bootstrap": self.broker.bootstrap,
+            "bootstrap": bootstrap(self.broker.listeners, is_advertised=True),
             "nodes": nodes,
             "idle_ttl_s": self.idle_ttl_s,
         }

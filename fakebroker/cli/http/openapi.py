@@ -64,7 +64,10 @@ _BROKER: Schema = {
     "description": "An isolated broker.",
     "properties": {
         "broker_id": {"type": "string"},
-        "bootstrap": {"type": "string", "description": "What clients call bootstrap.servers."},
+        "bootstrap": {
+            "type": "string",
+            "description": "What clients call bootstrap.servers; the advertised addresses, if it has any.",
+        },
         "nodes": {"type": "array", "items": {"type": "integer"}},
         "idle_ttl_s": {"type": "number"},
     },

@@ -133,12 +133,13 @@ def test_an_internal_error_is_told_when_it_is_deleted() -> None:
 
 
 def test_it_listens_where_it_is_told() -> None:
-    """`listen` is where, `advertise` what clients are told: for a container, whose ports are published."""
+    """`listen` is where, `advertise` what clients are told, also as `bootstrap`: for containers with published ports."""
 
     async def test(door: Client) -> None:
         made = await door.do("POST", "/brokers", {"listen": "0.0.0.0:0", "advertise": "localhost:19092"})
         (listener,) = next(iter(door.app.brokers)).broker.listeners
         assert (listener.host, listener.advertised) == ("0.0.0.0", ("localhost", 19092))
-        assert made["bootstrap"] == f"127.0.0.1:{listener.port}"
+        assert made["bootstrap"] == "localhost:19092"
+        assert await door.get(f"/brokers/{made['broker_id']}/bootstrap") == f"127.0.0.1:{listener.port}"
 
     with_door(test, has_host_access=True)
