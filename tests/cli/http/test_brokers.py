@@ -133,7 +133,7 @@ def test_an_internal_error_is_told_when_it_is_deleted() -> None:
 
 
 def test_it_listens_where_it_is_told() -> None:
-    """`listen` is where, `advertise` what clients are told, also as `bootstrap`: for containers with published ports."""
+    """`listen` is where, `advertise` what clients are told and `bootstrap` says: for containers."""
 
     async def test(door: Client) -> None:
         made = await door.do("POST", "/brokers", {"listen": "0.0.0.0:0", "advertise": "localhost:19092"})
