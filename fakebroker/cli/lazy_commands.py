@@ -5,9 +5,27 @@ from typing import Any
 
 import click
 
+from fakebroker.protocol.errors import nearest
+
 
 class Commands(click.Group):
-    """A group that lists its commands with the first paragraph of their help, which click would cut."""
+    """A group that lists its commands with the first paragraph of their help, which click would cut.
+
+    An unknown command is answered with the ones that are spelt like it, here and in all groups below.
+    """
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, which knows no command that is imported or made when it is asked for."""
+        word = args[0]
+        if word[:1].isalnum() and not ctx.resilient_parsing and self.get_command(ctx, word) is None:
+            ctx.fail(f"no such command {word!r}; {self.hint(ctx, word)}")
+        return super().resolve_command(ctx, args)
+
+    def hint(self, ctx: click.Context, word: str) -> str:
+        """What is right instead of a command that does not exist."""
+        return nearest(word, self.list_commands(ctx), f"`{ctx.command_path} --help` lists them")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names = self.list_commands(ctx)

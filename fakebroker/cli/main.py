@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fakebroker.cli.choice import Choice
 from fakebroker.cli.exit_status import CommandError, errors_end_the_command
 from fakebroker.cli.lazy_commands import LazyCommands
 
@@ -80,7 +81,7 @@ def main() -> None:
     help="File with a line NAME=PASSWORD for each user; # starts a comment.",
 )
 @click.option(
-    "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
+    "--profile", type=Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
 @click.option("--nodes", type=click.IntRange(1, 1000), default=None, help="Number of brokers. [default: 1]")
 @click.option(

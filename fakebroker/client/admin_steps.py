@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fakebroker.client.requesting import Flow, Requesting, by_topic
-from fakebroker.protocol.arguments import check_partitions, check_settings
-from fakebroker.protocol.errors import InvalidArgument, nearest
+from fakebroker.protocol.arguments import check_one_of, check_partitions, check_settings
 from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from fakebroker.protocol.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -175,8 +174,7 @@ class AdminSteps(Requesting):
 
 
 def _number_of(field: str, name: str, numbers: Mapping[str, int]) -> int:
-    if name not in numbers:
-        raise InvalidArgument(field, name, f"{field}={name!r}: {nearest(name, numbers)}")
+    check_one_of(field, name, numbers)
     return numbers[name]
 
 

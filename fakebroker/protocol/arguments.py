@@ -6,7 +6,7 @@ Each raises InvalidArgument, which names the argument and its value. Limits that
 import os
 from collections.abc import Iterable, Mapping
 
-from fakebroker.protocol.errors import InvalidArgument, nearest
+from fakebroker.protocol.errors import InvalidArgument, nearest, wrong_name
 
 LONGEST_S = 10**9  # of times in seconds, some thirty years: what is longer was meant to be milliseconds
 
@@ -23,6 +23,15 @@ def check_options(what: str, given: Mapping[str, object], known: Iterable[str]) 
     for name, value in given.items():
         if name not in known:
             raise InvalidArgument(name, value, f"{what} has no option {name!r}; {nearest(name, known)}")
+
+
+def check_one_of(
+    field: str, value: object, names: Iterable[str], where: str = "", error: type[InvalidArgument] = InvalidArgument
+) -> None:
+    """One of some names; `where` says where all of them are. What is wrong raises `error` with the nearest ones."""
+    names = tuple(names)
+    if value not in names:
+        raise error(field, value, wrong_name(field, value, names, where))
 
 
 def check_whole(field: str, value: object, least: int | None = None) -> None:

@@ -218,9 +218,10 @@ def shown(name: str) -> str:
     return repr(name) if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]!r}..."
 
 
-ABOUT_AS_LIKE = 0.25  # of the measure of difflib, by which 1.0 is the same text
+LIKE, ABOUT_AS_LIKE = 0.6, 0.2  # of the measure of difflib, by which 1.0 is the same text
 MAX_LISTED, FIRST_LISTED = 12, 5  # names in a message: all of so many, else the first
-WHERE_APIS, WHERE_ERRORS = "`fakebroker ctl names` lists them", "fakebroker.ErrorCode has them"
+WHERE_APIS = WHERE_KINDS = "`fakebroker ctl names` lists them"
+WHERE_ERRORS = "fakebroker.ErrorCode has them"
 
 
 def nearest(name: object, names: Iterable[str], where: str = "") -> str:
@@ -229,20 +230,35 @@ def nearest(name: object, names: Iterable[str], where: str = "") -> str:
     Of those only the ones that are about as much like it as the best one. Of many names the first are listed, and
     `where` says where all are: "`fakebroker ctl names` lists them".
     """
-    from difflib import SequenceMatcher, get_close_matches
-
     names = list(names)
-    by_folded = {one.casefold(): one for one in names}
-    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.5)
+    close = spelt_alike(name, names)
     if close:
-        ratios = [SequenceMatcher(None, str(name).casefold(), each).ratio() for each in close]
-        close = [each for each, ratio in zip(close, ratios, strict=True) if ratio >= ratios[0] - ABOUT_AS_LIKE]
-        return f"did you mean {' or '.join(by_folded[one] for one in close)}?"
+        return close
     if not names:
         return "there are none"
+    if len(names) == 1:
+        return f"there is only {names[0]}"
     if len(names) <= MAX_LISTED:
         return f"there are {', '.join(names)}"
     return f"there are {len(names)}: {', '.join(names[:FIRST_LISTED])}, ...{f' ({where})' if where else ''}"
+
+
+def spelt_alike(name: object, names: Iterable[str], most: int = 3) -> str:
+    """The question about the names that are spelt most like a wrong one, "did you mean 'x' or 'y'?"; "" if none is."""
+    from difflib import SequenceMatcher, get_close_matches
+
+    wrong, by_folded = str(name).casefold(), {one.casefold(): str(one) for one in names}
+    close = get_close_matches(wrong, by_folded, n=most, cutoff=LIKE)
+    ratios = [SequenceMatcher(None, wrong, each).ratio() for each in close]
+    best = [by_folded[each] for each, ratio in zip(close, ratios, strict=True) if ratio >= ratios[0] - ABOUT_AS_LIKE]
+    return f"did you mean {' or '.join(map(repr, best))}?" if best else ""
+
+
+def wrong_name(field: str, name: object, names: Iterable[str], where: str = "") -> str:
+    """The message about a name that does not exist: "state: there is no 'Stabel'; did you mean 'Stable'?"."""
+    if name is None:
+        return f"{field} is missing; {nearest('', names, where)}"
+    return f"{field}: there is no {name!r}; {nearest(name, names, where)}"
 
 
 class FakebrokerError(Exception):
@@ -325,6 +341,10 @@ class InvalidArgument(FakebrokerError, ValueError):
 
 class UnknownThing(InvalidArgument):
     """What the argument names does not exist: a node, a fault. The message lists what there is."""
+
+
+class WrongCall(InvalidArgument, TypeError):
+    """A method is called with an argument that it does not have, or without one that it needs."""
 
 
 class WaitTimeout(FakebrokerError, TimeoutError):

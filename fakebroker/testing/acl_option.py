@@ -14,8 +14,8 @@ from fakebroker.broker.core.security.acls import (
     ResourcePattern,
     ResourceType,
 )
-from fakebroker.protocol.arguments import check_options, check_text
-from fakebroker.protocol.errors import InvalidArgument, nearest
+from fakebroker.protocol.arguments import check_one_of, check_options, check_text
+from fakebroker.protocol.errors import InvalidArgument
 
 N = TypeVar("N", bound=IntEnum)
 
@@ -124,7 +124,5 @@ def principal_of(value: object) -> str:
 def named(kind: type[N], field: str, value: object) -> N:
     """A member of an enumeration by its name, without ANY. Raises InvalidArgument."""
     names = [each.name for each in kind if each.name != "ANY"]
-    if value not in names:
-        text = f"{field}={value!r} is not one of {', '.join(names)}; {nearest(str(value), names)}"
-        raise InvalidArgument(field, value, text)
+    check_one_of(field, value, names)
     return kind[str(value)]

@@ -139,11 +139,14 @@ class VirtualBroker(BrokerBase):
             raise WaitTimeout(self._call(failure))
         return found[0]
 
-    def pass_time(self, *, ms: int = 0, s: float = 0) -> None:
+    def pass_time(self, *, ms: int | None = None, s: float | None = None) -> None:
         """Let time pass for everybody: everything that falls due happens at its moment, and clients hear of it.
 
         Raises InvalidArgument for what is no time, is negative or more than a year, RuntimeError inside `call`.
         """
+        if ms is None and s is None:
+            raise InvalidArgument("s", None, "pass_time() needs a duration: s=5, or ms=")
+        ms, s = ms or 0, s or 0
         check_whole("ms", ms, 0)
         check_timeout_s(s, "s")
         if s * 1000 + ms > LONGEST_MS:

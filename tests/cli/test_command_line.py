@@ -234,3 +234,32 @@ def test_every_command_is_tried() -> None:
     leaves = {words for words, command in COMMANDS.items() if not isinstance(command, click.Group)}
 
     assert {words for words in leaves - tried if words[0] != "ctl"} == {("scenario", "schema")}
+
+
+def test_a_misspelt_command_is_answered_with_the_right_one() -> None:
+    """In every group, for every command of it: its name with a letter too many."""
+    unclear = []
+    for words, command in COMMANDS.items():
+        if not isinstance(command, click.Group):
+            continue
+        for name in command.list_commands(click.Context(command)):
+            status, text = run(*words, f"{name}x")
+            is_name = isinstance(command, _PathGroup) and command.node.takes(f"{name}x")
+            if not is_name and (status != 2 or f"no such command '{name}x'; did you mean '{name}'" not in text):
+                unclear.append((*words, name, text))
+    assert unclear == []
+
+
+def test_a_wrong_choice_is_answered_with_the_right_one() -> None:
+    """Every option that takes one of some names says the nearest, in the words of Python and HTTP."""
+    options = [
+        (option, option.type.choices)
+        for command in COMMANDS.values()
+        for option in command.params
+        if isinstance(option.type, click.Choice)
+    ]
+    assert len(options) > 3
+    for option, choices in options:
+        name = next(iter(choices))
+        with pytest.raises(click.BadParameter, match=f"there is no '{name}x'; did you mean '{name}'"):
+            option.type.convert(f"{name}x", option, None)

@@ -206,4 +206,4 @@ def test_the_same_from_a_shell(http: Http) -> None:
     assert ctl("clock", "advance", "--days", "8").returncode == 0
     assert "group billing: " in ctl("groups", "billing", "explain").stdout
     refused = ctl("faults", "add", "--api", "OffsetComit", "--error", "NOT_COORDINATOR")
-    assert (refused.returncode, "did you mean OffsetCommit" in refused.stderr) == (1, True)
+    assert (refused.returncode, "did you mean 'OffsetCommit'" in refused.stderr) == (1, True)

@@ -87,7 +87,7 @@ def test_what_a_fault_cannot_be_is_told_in_the_apis_words(shown: ShownPage) -> N
     faults.get_by_label("API").fill("OffsetComit")
     faults.get_by_label("error", exact=True).fill("NOT_COORDINATOR")
     faults.get_by_role("button", name="Set the fault").click()
-    shown.sees("did you mean OffsetCommit", "[role=alert]")
+    shown.sees("did you mean 'OffsetCommit'", "[role=alert]")
     assert shown.ask("GET", "/faults") == []
 
 

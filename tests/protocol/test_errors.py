@@ -49,7 +49,7 @@ def test_an_error_says_its_code_and_its_text() -> None:
 @pytest.mark.parametrize(
     ("name", "names", "ending"),
     [
-        ("Ordrs", ["orders", "payments"], "did you mean orders?"),
+        ("Ordrs", ["orders", "payments"], "did you mean 'orders'?"),
         ("x", ["orders", "payments"], "there are orders, payments"),
         ("x", [], "there are none"),
         ("x", map(str, range(100, 120)), "there are 20: 100, 101, 102, 103, 104, ... (the page has them)"),

@@ -5,13 +5,14 @@ import traceback
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import fakebroker
 from fakebroker import AsyncFakeBroker, FakeBroker, VirtualBroker, types
-from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.errors import FakebrokerError, WrongCall
 from fakebroker.protocol.short_errors import ShortErrors
 from fakebroker.testing.handles.broker_control import BrokerControl
 from fakebroker.testing.handles.handle import Handle
@@ -95,9 +96,10 @@ def test_wrong_calls_end_in_the_users_line(broker: VirtualBroker) -> None:
     [
         (lambda broker: broker.topic("none").produce("x"), "there is no topic 'none'"),
         (lambda broker: broker.clock.advance(8), "days=8"),
-        (lambda broker: broker.clock.advance(timedelta(1), hours=1), "a timedelta and hours="),
-        (lambda broker: broker.group("g").wait(state="stable"), "is no state of a group"),
-        (lambda broker: broker.fault(api="OffsetCommt", error="NOT_COORDINATOR"), "did you mean OffsetCommit"),
+        (lambda broker: broker.clock.advance(timedelta(1), hours=1), "give it or hours=, not both"),
+        (lambda broker: broker.group("g").wait(state="stable"), "did you mean 'Stable'"),
+        (lambda broker: broker.fault(api="OffsetCommt", error="NOT_COORDINATOR"), "did you mean 'OffsetCommit'"),
+        (lambda broker: broker.pass_time(), "pass_time() needs a duration: s=5, or ms="),
         (lambda _: FakeBroker(nodes=0), "nodes is 0"),
         (lambda _: FakeBroker().bootstrap, "not started: use `with FakeBroker() as broker` or start()"),
     ],
@@ -109,6 +111,77 @@ def test_common_mistakes(broker: VirtualBroker, call: Any, text: str) -> None:
 
     assert text in str(raised.value)
     assert len(frames_of_ours(raised.value)) == 1
+
+
+def methods() -> Iterator[tuple[str, Any, list[inspect.Parameter]]]:
+    """Every public method that is not awaited, with the arguments that have names."""
+    for kind in subclasses(ShortErrors):
+        for name, member in public_members(kind):
+            if not inspect.isfunction(member) or inspect.iscoroutinefunction(member):
+                continue
+            parameters = list(inspect.signature(member).parameters.values())[1:]
+            if not hasattr(member, "__isabstractmethod__") and all(p.kind != p.VAR_KEYWORD for p in parameters):
+                yield f"{kind.__name__}.{name}", member, [p for p in parameters if p.kind is not p.POSITIONAL_ONLY]
+
+
+def test_a_misspelt_argument_is_answered_with_the_right_one() -> None:
+    """Of every argument of every method, without running the method."""
+    unclear = []
+    for name, method, parameters in methods():
+        for each in parameters:
+            wrong = each.name[:-1] if len(each.name) > 3 else each.name + "x"
+            if each.kind is each.VAR_POSITIONAL or wrong in [other.name for other in parameters]:
+                continue
+            thing = SimpleNamespace(steps=None, start=None)
+            try:
+                method(thing, **{wrong: 1})
+            except WrongCall as error:
+                if f"has no argument {wrong!r}; " not in str(error) or each.name not in str(error):
+                    unclear.append(f"{name}: {error}")
+            else:
+                unclear.append(name)
+    assert unclear == []
+
+
+def test_a_method_that_needs_a_duration_says_so() -> None:
+    """Without its arguments, every method asks for them; seconds are called seconds."""
+    asked = []
+    for name, method, parameters in methods():
+        needed = [each.name for each in parameters if each.default is each.empty and each.kind != each.VAR_POSITIONAL]
+        if needed and not name.startswith("ScriptedClient"):
+            with pytest.raises(WrongCall, match=f"needs {needed[0]}="):
+                method(None)
+            asked.append(name)
+    assert {"CoordinatorHandle.zombie", "TopicHandle.truncate"} <= set(asked)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda broker: broker.coordinator("g").zombie(), "zombie() needs for_s=, a number of seconds"),
+        (lambda broker: broker.journal.expect("JoinGroup").within(3), "within(3): by name it takes s="),
+        (lambda broker: broker.journal.expect("JoinGroup").within(seconds=3), "'seconds'; did you mean 's'?"),
+        (lambda broker: broker.clock.advance(milliseconds=3), "'milliseconds'; did you mean 'ms'?"),
+        (lambda broker: broker.clock.advance(day=8), "advance() has no argument 'day'; did you mean 'days'?"),
+        (lambda broker: broker.client("a").join("g", ["t"], session_timeout=3), "did you mean 'session_timeout_ms'"),
+        (lambda broker: broker.is_running(), "'bool' object is not callable"),
+    ],
+)
+def test_wrong_calls_say_what_is_right(broker: VirtualBroker, call: Any, text: str) -> None:
+    """They are TypeErrors, as Python's are, and in the user's line."""
+    with pytest.raises(TypeError) as raised:
+        call(broker)
+
+    assert text in str(raised.value)
+    assert len(frames_of_ours(raised.value)) <= 1
+
+
+def test_a_type_error_of_ours_is_no_wrong_call(broker: VirtualBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It keeps its traceback."""
+    monkeypatch.setattr(Handle, "_with_cluster", lambda _self, _function: len(3))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="has no len") as raised:
+        broker.topic("orders").produce("x")
+    assert not isinstance(raised.value, WrongCall)
 
 
 def test_bugs_of_ours_keep_their_traceback(broker: VirtualBroker, monkeypatch: pytest.MonkeyPatch) -> None:

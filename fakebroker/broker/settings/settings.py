@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fakebroker.broker.settings.declare import PASSWORD, PER_BROKER, READ_ONLY, Setting, Value, parse, render, to_text
 from fakebroker.broker.settings.table import BROKER, BROKER_REMOVED_IN_4, FALLBACKS, GROUP, TOPIC
 from fakebroker.broker.settings.topics_of_releases import topic_settings
-from fakebroker.protocol.errors import SettingError
+from fakebroker.protocol.errors import SettingError, spelt_alike, wrong_name
 
 __all__ = ["PROFILES", "Reader", "SettingError", "Settings", "Source", "Synonym", "find", "find_group", "find_topic"]
 
@@ -115,7 +115,7 @@ class Settings(Reader):
 
     def __init__(self, values: Mapping[str, object] | None = None, *, profile: str = "kafka") -> None:
         if profile not in PROFILES:
-            error = SettingError(f"unknown profile {profile!r}; there are: {', '.join(PROFILES)}")
+            error = SettingError(wrong_name("profile", profile, PROFILES))
             error.field, error.value = "profile", profile
             raise error
         self._defaults: dict[str, str] = {}
@@ -358,10 +358,8 @@ def _of_listener(name: str) -> Setting | None:
 
 
 def _nearest(name: str, names: Mapping[str, object]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = spelt_alike(name, names, most=1)
+    return f"; {close}" if close else ""
 
 
 def _wrong(name: str, value: Value, wanted: str) -> SettingError:

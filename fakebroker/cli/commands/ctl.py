@@ -10,10 +10,12 @@ from fakebroker.cli.ctl.answers import follow, judge, put_file, show
 from fakebroker.cli.ctl.command_help import COMMANDS, GROUPS
 from fakebroker.cli.ctl.extras import Answer, Extra
 from fakebroker.cli.ctl.http import ControlClient
-from fakebroker.cli.ctl.options import FILE, OUT, milliseconds, options_of, value_of
-from fakebroker.cli.ctl.paths import Node, Row, tree
+from fakebroker.cli.ctl.options import FILE, MOVES, OUT, milliseconds, options_of, value_of
+from fakebroker.cli.ctl.paths import NUMBERED, Node, Row, tree
 from fakebroker.cli.lazy_commands import Commands
+from fakebroker.protocol.errors import nearest
 
+_SAME_WORDS = {"remove": "delete", "rm": "delete"}  # what others call them
 DEFAULT_URL = "http://127.0.0.1:8092"
 
 
@@ -50,9 +52,31 @@ class _PathGroup(Commands):
             return _command(cmd_name, self.node.words[cmd_name], self.values)
         if cmd_name in self.node.commands:
             return _operation(cmd_name, self.node.commands[cmd_name], self.values)
-        if self.node.beyond is None or self.node.placeholder is None:
+        if self.node.beyond is None or self.node.placeholder is None or not self.node.takes(cmd_name):
             return None
         return _PathGroup(cmd_name, self.node.beyond, {**self.values, self.node.placeholder: cmd_name})
+
+    def hint(self, ctx: click.Context, word: str) -> str:
+        """The words that may follow; for a command before its name, `faults delete 1`, the right order."""
+        if self.node.path.endswith("}") and ctx.parent is not None and _knows(self.node, self.name):
+            return f"the name comes first: `{ctx.parent.command_path} {word} {_same(str(self.name))}`"
+        if self.node.placeholder not in NUMBERED or self.node.beyond is None:
+            return super().hint(ctx, word)
+        lists = f", as `{ctx.command_path} list` shows it" if "list" in self.node.commands else ""
+        number = f"{self.node.placeholder.upper()} (a number{lists})"
+        if _knows(self.node.beyond, word):
+            return f"{number} comes first: `{ctx.command_path} 1 {_same(word)}`"
+        return nearest(word, [*self.list_commands(ctx), number])
+
+
+def _knows(node: Node, word: str | None) -> bool:
+    """Whether a word, or another one for the same, is a command at a place."""
+    return word is not None and _same(word) in {*node.words, *node.commands}
+
+
+def _same(word: str) -> str:
+    """The word that is used here for another one."""
+    return _SAME_WORDS.get(word, word)
 
 
 def _shown(node: Node, values: Mapping[str, str]) -> dict[str, Any]:
@@ -123,6 +147,12 @@ def _operation(name: str, row: Row, values: Mapping[str, str]) -> click.Command:
     ) -> None:
         if duration and any(value is not None for name, value in given.items() if name != "timers"):
             raise click.UsageError("give DURATION or options such as --days, not both")
+        if (
+            row.path in MOVES
+            and not duration
+            and all(value is None for name, value in given.items() if name != "timers")
+        ):
+            raise click.UsageError("give a DURATION such as 8d or '1h 30m', or options such as --days 8")
         if duration:
             given["ms"] = milliseconds(duration)
         present = {key: value for key, value in given.items() if value is not None and value != ()}

@@ -9,6 +9,7 @@ import click
 from fakebroker.analysis.pipeline.extras import need_extra
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.session import DEFAULT_MASTER, spark_session
+from fakebroker.cli.choice import Choice
 from fakebroker.cli.exit_status import command_error
 from fakebroker.protocol.errors import FakebrokerError
 
@@ -51,7 +52,7 @@ def _with_engine_options(command: Callable[..., Any], default: str, help_text: s
         ),
         click.option(
             "--engine",
-            type=click.Choice(["spark", "python"]),
+            type=Choice(["spark", "python"]),
             default=default,
             show_default=True,
             help=help_text,

@@ -8,6 +8,7 @@ import click
 
 from fakebroker.analysis.pipeline.tables.retention_losses import POLICIES, WhatifOptions
 from fakebroker.broker.engine.printable import printable
+from fakebroker.cli.choice import Choice
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.protocol.durations import UNITS_MS, duration_ms
 
@@ -71,7 +72,7 @@ class Durations(Duration):
     help="Time between two cleanups.",
 )  # fmt: skip
 @click.option(
-    "--policy", type=click.Choice(POLICIES), default="4.3", show_default=True,
+    "--policy", type=Choice(POLICIES), default="4.3", show_default=True,
     help="Kafka version whose expiry rules apply.",
 )  # fmt: skip
 @engine_options

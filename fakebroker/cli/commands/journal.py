@@ -8,7 +8,7 @@ import click
 
 from fakebroker.cli.exit_status import CommandError, ExitStatus, errors_end_the_command
 from fakebroker.cli.lazy_commands import Commands
-from fakebroker.protocol.errors import nearest
+from fakebroker.protocol.errors import WHERE_KINDS, wrong_name
 from fakebroker.testing.journal.lines import row_text
 from fakebroker.testing.journal.saved import SavedJournal, load
 from fakebroker.testing.journal.schema import KINDS
@@ -123,7 +123,7 @@ async def _view(rows: list[dict[str, Any]], source: str, door: "ControlPort") ->
 def _check_kind(kind: str) -> None:
     """Refuse an unknown kind: a misspelt one would look like a journal without such lines."""
     if kind not in KINDS:
-        raise CommandError(f"--kind {kind!r}: unknown kind; {nearest(kind, sorted(KINDS))}")
+        raise CommandError(wrong_name("--kind", kind, sorted(KINDS), WHERE_KINDS))
 
 
 def _load(files: Any) -> SavedJournal:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fakebroker.cli.exit_status import ExitStatus, command_error, errors_end_the_command
-from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, nearest
+from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, wrong_name
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.recording.addresses import text_of
 from fakebroker.scenarios.recording.proxy import PAYLOADS, SECRETS, Proxy
@@ -65,7 +65,7 @@ def _redacted(text: str) -> frozenset[str]:
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in _REDACTED:
-            raise InvalidArgument("redact", text, f"--redact {word!r}: {nearest(word, _REDACTED)}")
+            raise InvalidArgument("redact", text, wrong_name("--redact", word, _REDACTED))
     if _NOTHING in words and len(words) > 1:
         raise InvalidArgument("redact", text, f"--redact {text}: nothing cannot be combined with others")
     return frozenset() if words == [_NOTHING] else frozenset(words) | {SECRETS}

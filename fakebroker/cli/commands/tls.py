@@ -2,6 +2,7 @@
 
 import click
 
+from fakebroker.cli.choice import Choice
 from fakebroker.cli.exit_status import errors_end_the_command
 
 
@@ -19,7 +20,7 @@ from fakebroker.cli.exit_status import errors_end_the_command
 )
 @click.option(
     "--client-auth",
-    type=click.Choice(["none", "requested", "required"]),
+    type=Choice(["none", "requested", "required"]),
     default="none",
     show_default=True,
     help="Whether clients must present a certificate.",

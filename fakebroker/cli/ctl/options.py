@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 
+from fakebroker.cli.choice import Choice
 from fakebroker.cli.ctl.extras import Extra, FileText
 from fakebroker.cli.ctl.option_help import option_help
 from fakebroker.cli.ctl.paths import Row
@@ -59,7 +60,7 @@ def _option(parameter: inspect.Parameter, text: str) -> click.Parameter:
     if hint in (int, float):
         return click.Option([flag, name], type=hint, required=required, help=text)
     if origin is Literal:
-        choice = click.Choice([str(each) for each in get_args(hint)])
+        choice = Choice([str(each) for each in get_args(hint)])
         return click.Option([flag, name], type=choice, required=required, help=text)
     if isinstance(origin, type) and origin not in (Union, UnionType):
         return click.Option([flag, name], metavar=JSON, required=required, help=text)

@@ -9,6 +9,7 @@ Row = Operation | Extra
 
 # What a method is called on a path that is not a command by itself.
 WORDS_OF_LISTS = {"GET": "list", "POST": "add", "PUT": "set", "DELETE": "clear"}
+NUMBERED = frozenset({"fault_id", "hold_id", "index", "node_id", "seq"})  # placeholders that stand for a number
 WORDS_OF_THINGS = {"GET": "show", "POST": "do", "PUT": "create", "DELETE": "delete"}
 
 
@@ -21,6 +22,10 @@ class Node:
         self.words: dict[str, Node] = {}
         self.placeholder: str | None = None
         self.beyond: Node | None = None  # after the placeholder
+
+    def takes(self, word: str) -> bool:
+        """Whether a word can stand for the placeholder."""
+        return self.beyond is not None and (self.placeholder not in NUMBERED or word.isdecimal())
 
     @property
     def commands(self) -> Mapping[str, Row]:

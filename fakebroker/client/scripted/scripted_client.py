@@ -24,7 +24,7 @@ from fakebroker.client.steps import ClientSteps
 from fakebroker.protocol.arguments import check_text, check_whole
 from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
 from fakebroker.protocol.listeners import Address
-from fakebroker.protocol.short_errors import ShortErrors
+from fakebroker.protocol.short_errors import ShortErrors, short_errors
 from fakebroker.protocol.wire.registry import APIS
 
 P = ParamSpec("P")
@@ -140,9 +140,11 @@ def _blocking(
 ) -> Callable[Concatenate["ScriptedClient", P], T]:
     """Make of a step a method that waits for its result."""
 
+    checked = short_errors(flow)
+
     @functools.wraps(flow)
     def step(self: "ScriptedClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.start(flow(self.steps, *args, **kwargs)).result()
+        return self.start(checked(self.steps, *args, **kwargs)).result()
 
     return step
 

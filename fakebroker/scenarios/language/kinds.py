@@ -268,7 +268,7 @@ class Choice(Kind):
     def value(self, node: Node, reading: Reading) -> Any:  # noqa: ARG002 - other kinds need it
         if not isinstance(node, Scalar) or node.value not in self.names:
             hint = nearest(node.text, self.names) if isinstance(node, Scalar) else self.about
-            raise Wrong(node, f"{shown(node)} is not one of these; {hint}")
+            raise Wrong(node, f"there is no {shown(node)}; {hint}")
         return node.value
 
     def schema(self) -> Schema:

@@ -154,7 +154,7 @@ def _patterns(node: Node, reading: Reading) -> list[Json]:
 def _check_state(node: Node, subject: str, reading: Reading) -> None:
     states = _STATES[subject]
     if isinstance(node, Scalar) and not is_saved(node) and node.value not in states:
-        reading.wrong(node, "state", f"a {subject} has no state {shown(node)}; {nearest(node.text, states)}")
+        reading.wrong(node, "state", f"there is no {shown(node)}; {nearest(node.text, states)}")
 
 
 def _check_pattern(node: Table, reading: Reading) -> None:

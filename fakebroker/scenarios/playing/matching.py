@@ -89,7 +89,7 @@ def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator
 def _matcher_hint(expected: Mapping[str, Json]) -> str:
     """For a key that was meant to be a matcher: how that is written."""
     near = [found for key in expected for found in get_close_matches(str(key), list(MATCHERS), 1)]
-    return f"; did you mean the matcher {near[0]}?" if near else ""
+    return f"; did you mean the matcher {near[0]!r}?" if near else ""
 
 
 def _in_list(expected: Json, seen: Json, path: str) -> Iterator[str]:

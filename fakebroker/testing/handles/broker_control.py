@@ -109,12 +109,13 @@ class BrokerControl(ShortErrors, ABC):
         """A row for each group, at most `limit` of those that come after the id `after`, in order of their ids.
 
         `since` is a version that an earlier answer had: only what changed after it. `search` is a part of the group id.
-        Raises InvalidArgument for negative numbers and a `limit` outside of 1 to 1000.
+        Raises InvalidArgument for negative numbers, a `limit` outside of 1 to 1000, and a wrong state or kind.
         """
         from fakebroker.testing.handles.group_rows import GroupRowFilter, checked_limit, group_rows
 
         check_whole("since", since, 0)
         wanted, most = GroupRowFilter(search, state, kind), checked_limit(limit)
+        wanted.check()
         return self._call(lambda: group_rows(self, since, wanted, after, most))
 
     def group(self, group_id: str) -> "GroupHandle":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.clock import check_wall_ms
 from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.durations import duration_ms
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.handles.handle import Handle
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_DUE = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_IN_PYTHON = 'or in Python a timedelta or "8d"'
+_DURATION = f"a duration: days=8, hours=, minutes=, seconds=, ms=, {_IN_PYTHON}"
 _UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}
 
 
@@ -34,20 +37,20 @@ class ClockHandle(Handle):
         return self._access._call(lambda: self._access._broker_clock.now().wall_ms)
 
     def advance(
-        self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
-        seconds: float = 0, ms: int = 0, timers: bool = False,
+        self, by: timedelta | str | None = None, /, *, days: float | None = None, hours: float | None = None,
+        minutes: float | None = None, seconds: float | None = None, ms: int | None = None, timers: bool = False,
     ) -> None:  # fmt: skip
         """Move the time of day; what falls due (expiry, retention, cleaning) has run, in due order, when this returns.
 
-        `by` is a timedelta in place of numbers with units. Connected clients stay alive; with `timers` their session
-        and rebalance timers move, too.
+        `by` is a timedelta or a text such as "8d" or "1h 30m" in place of numbers with units. Connected clients stay
+        alive; with `timers` their session and rebalance timers move, too.
         """
         amount = _amount("advance", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
         self._access._call(lambda: self._advance(amount, timers))
 
     def step_back(
-        self, by: timedelta | None = None, /, *, days: float = 0, hours: float = 0, minutes: float = 0,
-        seconds: float = 0, ms: int = 0,
+        self, by: timedelta | str | None = None, /, *, days: float | None = None, hours: float | None = None,
+        minutes: float | None = None, seconds: float | None = None, ms: int | None = None,
     ) -> None:  # fmt: skip
         """Set the time of day back, as when a machine's clock is corrected. Nothing runs; timers of clients go on.
 
@@ -145,25 +148,39 @@ class ClockHandle(Handle):
         clock.advance(by_ms)
 
 
-def _amount(method: str, by: timedelta | None, **units: float) -> "_Amount":
-    """The amount of a call: a timedelta, or numbers with units. Raises InvalidArgument for both, and for a number."""
+def _amount(method: str, by: timedelta | str | None, **units: float | None) -> "_Amount":
+    """The amount of a call: a timedelta, a text, or numbers with units; exactly one of these is given."""
+    given = {name: value for name, value in units.items() if value is not None}
+    if by is None and not given:
+        raise InvalidArgument("days", None, f"{method}() needs {_DURATION}")
     if by is None:
-        return _Amount(**units)
-    if isinstance(by, int | float) and not isinstance(by, bool):
-        text = f"{method}({by!r}): {by!r} what? days={by!r}, hours=, minutes=, seconds=, ms= or a timedelta"
+        return _Amount(**given)
+    if isinstance(by, bool) or not isinstance(by, int | float | str | timedelta):
+        raise InvalidArgument("by", by, f"{method}({by!r}): that is not {_DURATION}")
+    if isinstance(by, int | float):
+        text = f"{method}({by!r}): {by!r} what? days={by!r}, hours=, minutes=, seconds=, ms=, {_IN_PYTHON}"
         raise InvalidArgument("by", by, text)
-    if not isinstance(by, timedelta):
-        raise InvalidArgument("by", by, f"{method}({by!r}): an amount is a timedelta, or days=, hours=, ...")
-    if any(units.values()):
-        raise InvalidArgument("by", by, f"{method}(): a timedelta and {'=, '.join(k for k, v in units.items() if v)}=")
-    return _Amount(days=by.days, hours=0, minutes=0, seconds=by.seconds, ms=by.microseconds / 1000)
+    if given:
+        raise InvalidArgument(
+            "by", by, f"{method}({by!r}): give it or {', '.join(f'{name}=' for name in given)}, not both"
+        )
+    if isinstance(by, str):
+        return _Amount(ms=_text_ms(method, by))
+    return _Amount(days=by.days, seconds=by.seconds, ms=by.microseconds / 1000)
+
+
+def _text_ms(method: str, text: str) -> int:
+    try:
+        return duration_ms(text)
+    except ValueError as error:
+        raise InvalidArgument("by", text, f"{method}({text!r}): {text!r} {error}") from None
 
 
 class _Amount:
     """A sum of units of time. `field` and `value` are the first of them that is not 0, for messages."""
 
     def __init__(self, **units: float) -> None:
-        self.field: str = next((name for name, value in units.items() if value), "ms")
+        self.field: str = next((name for name, value in units.items() if value), next(iter(units)))
         self.value = units[self.field]
         total_ms: float = 0
         for name, value in units.items():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.broker.engine.faults.fields import api_names
 from fakebroker.broker.engine.journal import Exchange
 from fakebroker.broker.engine.unserved import MISSING
-from fakebroker.protocol.arguments import check_text, check_timeout_s, check_whole
-from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout, nearest
+from fakebroker.protocol.arguments import check_one_of, check_text, check_timeout_s, check_whole
+from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout
 from fakebroker.protocol.short_errors import ShortErrors
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.handles.handle import WAIT_S
@@ -50,7 +50,7 @@ class RequestPattern(NamedTuple):
             check_text("api", self.api)
             _apis(self.api)
         if self.error is not None:
-            check_name("error", self.error, [code.name for code in ErrorCode], WHERE_ERRORS)
+            check_one_of("error", self.error, [code.name for code in ErrorCode], WHERE_ERRORS, UnknownThing)
 
     def matches(self, exchange: Exchange) -> bool:
         """Whether a request is meant; what costs least is looked at first."""
@@ -81,13 +81,6 @@ def _apis(pattern: str) -> frozenset[str]:
     """The APIs that a pattern names: of those that are served, and of those that clients ask for in vain."""
     known = [*(api.name for api in APIS.values()), *(name for name, _ in MISSING.values())]
     return frozenset(api_names("api", pattern, known, UnknownThing))
-
-
-def check_name(field: str, value: str, names: Sequence[str], where: str = "") -> None:
-    """Raise UnknownThing if there is no such name, with the nearest ones; `where` says where all are."""
-    check_text(field, value)
-    if value not in names:
-        raise UnknownThing(field, value, f"{field}: there is no {value!r}; {nearest(value, names, where)}")
 
 
 class Expectation(ShortErrors):

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sized
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
-from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.arguments import check_one_of, check_whole
 from fakebroker.protocol.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -65,6 +66,15 @@ class GroupRowFilter(NamedTuple):
     search: str | None = None
     state: str | None = None
     kind: str | None = None
+
+    def check(self) -> None:
+        """Raises InvalidArgument for a state or kind that no group can have."""
+        from fakebroker.testing.handles.group_wait import STATE_NAMES
+
+        if self.state is not None:
+            check_one_of("state", self.state, STATE_NAMES)
+        if self.kind is not None:
+            check_one_of("kind", self.kind, [each.value for each in GroupKind])
 
     def matches(self, row: GroupRow) -> bool:
         """Whether a group is meant."""

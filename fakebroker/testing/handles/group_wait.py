@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
-from fakebroker.protocol.arguments import check_offsets, check_text, check_whole
-from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.protocol.arguments import check_offsets, check_one_of, check_text, check_whole
 from fakebroker.testing.explanations.event_wording import group_event_text, reason_of
 from fakebroker.testing.handles.member_view import MemberView, members_of, view_of
 
@@ -37,9 +36,8 @@ class Wanted(NamedTuple):
 
     def check(self) -> None:
         """Raises InvalidArgument for what no group can be: a wait for it would be in vain."""
-        if self.state is not None and self.state not in STATE_NAMES:
-            text = f"{self.state!r} is no state of a group; those are {', '.join(STATE_NAMES)}"
-            raise InvalidArgument("state", self.state, text)
+        if self.state is not None:
+            check_one_of("state", self.state, STATE_NAMES)
         numbers = {
             "members": self.members, "generation": self.generation, "epoch": self.epoch, "joined": self.joined
         }  # fmt: skip

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from fakebroker.broker.engine.journal import Event, Exchange, KeptEntries, Recorded
-from fakebroker.protocol.arguments import check_path, check_whole
-from fakebroker.testing.handles.expectation import Expectation, RequestPattern, check_name
+from fakebroker.protocol.arguments import check_one_of, check_path, check_whole
+from fakebroker.protocol.errors import WHERE_KINDS, UnknownThing
+from fakebroker.testing.handles.expectation import Expectation, RequestPattern
 from fakebroker.testing.handles.handle import WAIT_S, Handle
 from fakebroker.testing.literals import ApiName
 
@@ -77,7 +78,7 @@ class JournalHandle(Handle):
         from fakebroker.testing.journal.schema import KIND_OF_EVENT
 
         if kind is not None:
-            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())), "`fakebroker ctl names` lists them")
+            check_one_of("kind", kind, sorted(set(KIND_OF_EVENT.values())), WHERE_KINDS, UnknownThing)
         found = (e for e in self._kept(since) if isinstance(e, Recorded))
         return _last([e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind], limit)
 
@@ -97,7 +98,7 @@ class JournalHandle(Handle):
         from fakebroker.testing.journal.schema import KINDS
 
         if kind is not None:
-            check_name("kind", kind, sorted(KINDS), "`fakebroker ctl names` lists them")
+            check_one_of("kind", kind, sorted(KINDS), WHERE_KINDS, UnknownThing)
         rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
         return _last([row for row in rows if kind is None or row["kind"] == kind], limit)
 

@@ -14,8 +14,8 @@ from fakebroker.broker.core.quotas.client_quotas import (
     check_value,
     make_entity,
 )
-from fakebroker.protocol.arguments import check_text
-from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.protocol.arguments import check_one_of, check_text
+from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.handle import Handle
 
@@ -99,8 +99,8 @@ class QuotasHandle(Handle):
     ) -> None:
         """Remove the quotas of an entity, or that of one `key`. Raises UnknownThing if there is none."""
         entity = _entity(user, client_id, ip)
-        if key is not None and key not in KEYS:
-            raise InvalidArgument("key", key, f"there is no quota {key!r}; {nearest(key, KEYS)}")
+        if key is not None:
+            check_one_of("key", key, KEYS)
         values = self._with_cluster(lambda cluster, _now: dict(cluster.client_quotas).get(entity, {}))
         keys = [each for each in values if key in (None, each)]
         if not keys:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from fakebroker.broker.core.events import TransactionTransition
 from fakebroker.broker.core.explain.transactions import TransactionExplanation, explain, shard_of
 from fakebroker.broker.core.transactions.states import ENDING, TransactionState
-from fakebroker.protocol.arguments import check_whole
-from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
+from fakebroker.protocol.arguments import check_one_of, check_whole
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.testing.handles.finding_transactions import find_transaction
@@ -183,9 +183,8 @@ class _Wanted(NamedTuple):
 
     def check(self) -> None:
         """Raises InvalidArgument for what no transaction can be: a wait for it would be in vain."""
-        if self.state is not None and self.state not in STATE_NAMES:
-            text = f"{self.state!r} is no state of a transaction; those are {', '.join(STATE_NAMES)}"
-            raise InvalidArgument("state", self.state, text)
+        if self.state is not None:
+            check_one_of("state", self.state, STATE_NAMES)
         for field, number in (("partitions", self.partitions), ("epoch", self.epoch)):
             if number is not None:
                 check_whole(field, number, 0)

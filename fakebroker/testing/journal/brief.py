@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.broker.engine.journal import Event, Exchange, Frame, Journal, Recorded
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
-from fakebroker.protocol.arguments import check_whole
-from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.protocol.arguments import check_one_of, check_whole
+from fakebroker.protocol.errors import WHERE_KINDS, InvalidArgument, UnknownThing
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.testing.explanations.event_wording import event_text
 from fakebroker.testing.explanations.wording import said_text
@@ -66,11 +66,7 @@ class BriefFilter(NamedTuple):
             return cls(None, group)
         names = [name.strip() for name in kind.split("|")]
         for name in names:
-            if name not in KINDS:
-                text = (
-                    f"kind: there is no {name!r}; {nearest(name, sorted(KINDS), '`fakebroker ctl names` lists them')}"
-                )
-                raise UnknownThing("kind", name, text)
+            check_one_of("kind", name, sorted(KINDS), WHERE_KINDS, UnknownThing)
         return cls(frozenset(names), group)
 
     @property

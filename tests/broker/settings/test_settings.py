@@ -61,7 +61,7 @@ def test_bad_values_are_refused_at_once() -> None:
         Settings({"num.partitions": 0})
     with pytest.raises(SettingError, match=r"broker\.rack has no value"):
         Settings({"broker.rack": None})
-    with pytest.raises(SettingError, match="unknown profile 'production'"):
+    with pytest.raises(SettingError, match="profile: there is no 'production'; there are kafka, test"):
         Settings(profile="production")
 
 

@@ -43,7 +43,7 @@ def test_show_prints_lines_in_words(saved: str) -> None:
 def test_show_knows_the_kinds(saved: str) -> None:
     """A misspelt one is an error that says the right one."""
     found = run("show", "--kind", "transitions", saved)
-    assert (found.exit_code, "unknown kind; did you mean transition" in found.output) == (2, True)
+    assert (found.exit_code, "did you mean 'transition'" in found.output) == (2, True)
 
 
 def test_diff_has_a_status(saved: str, tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--redact", "payload"], "--redact 'payload': did you mean payloads?"),
+        (["--redact", "payload"], "--redact: there is no 'payload'; did you mean 'payloads'?"),
         (["--redact", "nothing,payloads"], "--redact nothing,payloads: nothing cannot be combined with others"),
         (["--upstream", "kafka"], "'kafka' is not HOST:PORT with a port from 0 to 65535"),
         (["--listen", "localhost:99999"], "'localhost:99999' is not HOST:PORT"),

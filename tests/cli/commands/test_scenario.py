@@ -38,7 +38,7 @@ def test_check_says_what_is_wrong_in_every_file(tmp_path: Path) -> None:
 
     assert status == ExitStatus.BAD_INPUT
     assert output.splitlines() == [
-        f"{tmp_path}/b.yaml:5: b: an actor (b) has no verb 'hartbeat'; did you mean heartbeat?",
+        f"{tmp_path}/b.yaml:5: b: an actor (b) has no verb 'hartbeat'; did you mean 'heartbeat'?",
         f"{tmp_path}/c.yaml:1: this is not UTF-8 text",
         "Error: 2 of 3 files cannot be played",
     ]

@@ -145,7 +145,7 @@ def test_a_file_that_is_no_scenario_has_a_status_of_its_own(folder: Path) -> Non
 
     assert result.exit_code == 2
     assert "scenarios/broken.yaml:2: actor: " in result.output
-    assert "did you mean actors" in result.output
+    assert "did you mean 'actors'" in result.output
     assert "2 scenarios: 1 passed, 1 with errors in the file" in result.output
 
 
@@ -217,7 +217,7 @@ def test_a_file_that_is_no_scenario_is_told_once_for_all_seeds(folder: Path) -> 
     result = run("scenarios", "--seeds", "30")
 
     assert result.exit_code == 2
-    assert result.output.count("did you mean actors?") == 1
+    assert result.output.count("did you mean 'actors'?") == 1
     assert "seed" not in result.output
     assert result.output.endswith("1 scenario: 1 with errors in the file\n")
 

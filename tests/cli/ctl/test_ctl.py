@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from fakebroker.cli.ctl.extras import EXTRAS
-from fakebroker.cli.ctl.paths import tree, word_of
+from fakebroker.cli.ctl.paths import NUMBERED, tree, word_of
 from fakebroker.cli.exit_status import ExitStatus
 from fakebroker.cli.http.operations import OPERATIONS
 from fakebroker.cli.main import main
 from tests.support.serving import controlled
 
 Ctl = Callable[..., Result]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +165,44 @@ def test_a_wrong_token_names_the_option() -> None:
     assert shown.exit_code == ExitStatus.BAD_INPUT
     assert "--token or FAKEBROKER_CONTROL_TOKEN" in shown.output
     assert "Bearer" not in shown.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("topic", "no such command 'topic'; did you mean 'topics'?"),
+        ("topics orders record", "no such command 'record'; did you mean 'records'?"),
+        ("faults ad", "no such command 'ad'; did you mean 'add'?"),
+        ("faults 1 dlete", "no such command 'dlete'; did you mean 'delete'?"),
+        (
+            "faults remove 1",
+            (
+                "no such command 'remove'; FAULT_ID (a number, as `main ctl faults list` shows it) comes first: "
+                "`main ctl faults 1 delete`"
+            ),
+        ),
+        ("nodes stop 1", "NODE_ID (a number, as `main ctl nodes list` shows it) comes first: `main ctl nodes 1 stop`"),
+        ("faults f1", "there are list, add, clear, FAULT_ID (a number, as `main ctl faults list` shows it)"),
+        ("topics delete orders", "the name comes first: `main ctl topics orders delete`"),
+        ("topics o partitions a", "there is only INDEX (a number)"),
+        ("clock advance", "give a DURATION such as 8d or '1h 30m', or options such as --days 8"),
+        ("clock advance --timers", "give a DURATION"),
+    ],
+)
+def test_a_wrong_command_is_answered_with_the_right_one(ctl: Ctl, words: str, said: str) -> None:
+    """At every level, with the place of a name in a command and how things are named."""
+    refused = ctl(*words.split())
+    assert (refused.exit_code, said in refused.output) == (2, True), refused.output
+
+
+def test_numbered_things_are_those_of_the_api() -> None:
+    """Every placeholder that the HTTP API takes as a number, and no other."""
+    document = json.loads((REPOSITORY / "docs/openapi.json").read_text(encoding="utf-8"))
+    in_paths = [
+        each
+        for path in document["paths"].values()
+        for operation in path.values()
+        for each in operation.get("parameters", [])
+        if each["in"] == "path"
+    ]
+    assert {each["name"] for each in in_paths if each["schema"].get("type") == "integer"} == NUMBERED

@@ -100,8 +100,8 @@ def test_the_nearest_spelling_is_offered() -> None:
 
     async def test(door: Client) -> None:
         await door.do("PUT", "/topics/orders")
-        assert "did you mean days?" in (await door.problem("POST", "/clock/advance", {"dayz": 8}))["detail"]
-        assert "did you mean orders?" in (await door.problem("GET", "/topics/ordrs"))["detail"]
+        assert "did you mean 'days'?" in (await door.problem("POST", "/clock/advance", {"dayz": 8}))["detail"]
+        assert "did you mean 'orders'?" in (await door.problem("GET", "/topics/ordrs"))["detail"]
 
     with_door(test)
 

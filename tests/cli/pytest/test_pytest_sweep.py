@@ -134,7 +134,7 @@ def test_a_fault_that_never_happened_is_said(run: Runner) -> None:
     ("fault", "message"),
     [
         ("OffsetCommit", "ERROR: --fakebroker-fault is [[]CLIENT/[]]API#N:FAULT, e.g. OffsetCommit#3:lost-answer;*"),
-        ("OffsetCommt#1:disconnect", "ERROR: *there is no API 'OffsetCommt'; did you mean OffsetCommit*"),
+        ("OffsetCommt#1:disconnect", "ERROR: *there is no API 'OffsetCommt'; did you mean 'OffsetCommit'*"),
         ("OffsetCommit#1:lost", "ERROR: *no fault 'lost'; *"),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_fault_that_cannot_be_ends_the_run(run: Runner, fault: str, message: s
 @pytest.mark.parametrize(
     ("mark", "message"),
     [
-        ('apis="OffsetCommt"', "*there is no API 'OffsetCommt'; did you mean OffsetCommit*"),
+        ('apis="OffsetCommt"', "*there is no API 'OffsetCommt'; did you mean 'OffsetCommit'*"),
         ('faults="lost"', "*a sweep has no fault 'lost'; *"),
         ("budget=0", "*budget is a whole number from 1, not 0"),
         ("api=3", "*it has no api; it has apis, budget, faults, seed"),

@@ -103,7 +103,7 @@ def test_any_request_in_any_version(clients: ScriptedClients) -> None:
     assert described.groups[0].group_state == "Dead"
     assert joined.error_code == 0  # v0 knows no handshake
     assert client.request("Heartbeat", group_id="old", member_id="?").error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    with pytest.raises(UnknownThing, match="there is no API 'Hartbeat'; did you mean Heartbeat"):
+    with pytest.raises(UnknownThing, match="there is no API 'Hartbeat'; did you mean 'Heartbeat'"):
         client.request("Hartbeat")
     with pytest.raises(InvalidArgument, match="no field 'group'"):
         client.request("Heartbeat", group="old")

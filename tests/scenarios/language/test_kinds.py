@@ -86,8 +86,8 @@ def test_values_are_made_of_their_kinds() -> None:
         (ListOf(TEXT, 1), "[]", "should have 1 elements or more"),
         (TableOf(WHOLE, partition_of), "{a: 42}", "'a' is no partition: topic, hyphen, number, as in orders-0"),
         (TableOf(WHOLE, partition_of), "{orders-0: 1, orders-00: 2}", "'orders-00' is there already"),
-        (Choice(["kafka", "test"]), "tset", "'tset' is not one of these; did you mean test?"),
-        (FieldsOf({"name": TEXT}, ["name"], dict), "{nam: a}", "there is no field 'nam'; did you mean name?"),
+        (Choice(["kafka", "test"]), "tset", "there is no 'tset'; did you mean 'test'?"),
+        (FieldsOf({"name": TEXT}, ["name"], dict), "{nam: a}", "there is no field 'nam'; did you mean 'name'?"),
         (FieldsOf({"name": TEXT}, ["name"], dict), "{}", "the field 'name' is missing"),
         (OneOf([WHOLE, TEXT]), "[1]", "should be a whole number or a text, not a list"),
     ],
@@ -104,7 +104,7 @@ def test_saved_values_stand_for_any_kind() -> None:
     assert read(WHOLE, "$first", reading) == "$first"
     assert read(ListOf(TEXT), "[$first.members.0, $a.member_id]", reading) == ["$first.members.0", "$a.member_id"]
     assert read(TEXT, "$$x", reading) == "$$x"
-    assert wrong(WHOLE, "$frist", reading) == "no earlier step saves 'frist'; did you mean first?"
+    assert wrong(WHOLE, "$frist", reading) == "no earlier step saves 'frist'; did you mean 'first'?"
     assert wrong(TEXT, "$a", reading) == "a is an actor; say what of it: $a.member_id"
     assert wrong(TEXT, "$5", reading) == "'$5' begins with $ and is no name of a saved value; $$ stands for one $"
     assert read(TEXT, "$first", Reading(in_timeline=False)) == "$first"

@@ -65,12 +65,12 @@ def test_little_is_needed() -> None:
         ("about: x", ["f.yaml:1: timeline: this key is missing"]),
         ("about: x\ntimeline: soon", ["f.yaml:2: timeline: should be a list of steps, not 'soon'"]),
         ("about: x\ntimelin: []", ["f.yaml:1: timeline: this key is missing",
-                                   "f.yaml:2: timelin: a file has no such key; did you mean timeline?"]),
+                                   "f.yaml:2: timelin: a file has no such key; did you mean 'timeline'?"]),
         ("about: [x]\ntimeline: []", ["f.yaml:1: about: should be a text, not a list"]),
         ("about: x\nrelease: 4.3\ntimeline: []",
          ['f.yaml:2: release: should be a text, not 4.3; in quotes it is one: "4.3"']),
         ("about: x\nprofile: tests\ntimeline: []",
-         ["f.yaml:2: profile: 'tests' is not one of these; did you mean test?"]),
+         ["f.yaml:2: profile: there is no 'tests'; did you mean 'test'?"]),
         ("about: x\nnodes: 0\ntimeline: []", ["f.yaml:2: nodes: 0 is not a whole number from 1 to 1000"]),
         ("about: x\nnodes: 3\nracks: [a]\ntimeline: []", ["f.yaml:3: racks: there are 1 racks for 3 nodes"]),
         ("about: x\njitter: 5s..1s\ntimeline: []", ["f.yaml:2: jitter: '5s..1s' goes from more to less"]),
@@ -90,7 +90,8 @@ def test_little_is_needed() -> None:
          ["f.yaml:2: clock: an actor cannot be called 'clock': that is a word of the language"]),
         ("about: x\nactors: ['a b']\ntimeline: []",
          ["f.yaml:2: a b: the name of an actor is letters, digits, _ and -"]),
-        ("about: x\nactors: {a: {nod: 1}}\ntimeline: []", ["f.yaml:2: a: there is no field 'nod'; did you mean node?"]),
+        ("about: x\nactors: {a: {nod: 1}}\ntimeline: []",
+         ["f.yaml:2: a: there is no field 'nod'; did you mean 'node'?"]),
         ("about: x\nactors: {a: {node: 2}}\ntimeline: []", ["f.yaml:2: a: there is no node 2; there are 1"]),
         ("about: x\ntopics: {o o: {}}\ntimeline: []",
          ["f.yaml:2: o o: 'o o' cannot be a topic's name: 1 to 249 of a-z A-Z 0-9 . _ - are, but not '.' or '..'"]),
@@ -103,9 +104,9 @@ def test_little_is_needed() -> None:
         ("about: x\nparameters: {a: 1s, b: '${a}'}\ntimeline: []",
          ["f.yaml:2: b: nothing is filled in here: a parameter is no part of another"]),
         ("about: x\nactors: {a: {versions: {JoinGrop: 2}}}\ntimeline: []",
-         ["f.yaml:2: a: versions: there is no API 'JoinGrop'; did you mean JoinGroup?"]),
+         ["f.yaml:2: a: versions: there is no API 'JoinGrop'; did you mean 'JoinGroup'?"]),
         ("about: x\ntopics: {o: {partition: 2}}\ntimeline: []",
-         ["f.yaml:2: o: there is no field 'partition'; did you mean partitions?"]),
+         ["f.yaml:2: o: there is no field 'partition'; did you mean 'partitions'?"]),
         ("about: x\nparameters: 3\ntimeline: []",
          ["f.yaml:2: parameters: should be a mapping of names to values, not 3"]),
         ("about: x\nparameters: {'a b': 3}\ntimeline: []",
@@ -123,7 +124,7 @@ def test_an_unknown_release_is_refused() -> None:
     """The message lists those that there are."""
     (problem,) = problems_of('about: x\nrelease: "0.9"\ntimeline: []')
 
-    assert problem.startswith("f.yaml:2: release: unknown release '0.9'; known are: ")
+    assert problem.startswith("f.yaml:2: release: there is no '0.9'; there are ")
 
 
 def test_all_problems_are_told_at_once_up_to_a_number() -> None:
@@ -155,7 +156,7 @@ def test_parameters_that_are_given_go_before_those_of_the_file() -> None:
 
     assert isinstance(step, ClientStep)
     assert step.arguments == {"group_id": "7", "session_timeout_ms": 5}
-    with pytest.raises(ScenarioError, match=r"grop: there is no such parameter; did you mean group\?"):
+    with pytest.raises(ScenarioError, match=r"grop: there is no such parameter; did you mean 'group'\?"):
         steps_of(head=head, parameters={"grop": "x"})
 
 
@@ -217,10 +218,13 @@ def test_an_included_timeline_stands_in_place_of_the_step(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("{include: prat.yaml}", "include: cannot read 'prat.yaml': No such file or directory; did you mean part.yaml"),
+        (
+            "{include: prat.yaml}",
+            "include: cannot read 'prat.yaml': No such file or directory; did you mean 'part.yaml'",
+        ),
         ("{include: 3}", "include: should be the path of a file, not 3"),
         ("{include: part.yaml, with: [a]}", "include: with: should be a mapping of parameters, not a list"),
-        ("{include: part.yaml, wiht: {}}", "wiht: a step with include has no such key; did you mean with?"),
+        ("{include: part.yaml, wiht: {}}", "wiht: a step with include has no such key; did you mean 'with'?"),
         ("{include: main.yaml}", "include: files include each other: main.yaml -> main.yaml"),
         ("{include: .}", "include: cannot read '.': Is a directory"),
     ],
@@ -243,8 +247,8 @@ def test_wrong_parameters_and_steps_of_an_included_file_are_told_of_that_file(tm
         read_scenario(path)
 
     assert [str(each).removeprefix(str(tmp_path)) for each in caught.value.problems] == [
-        "/part.yaml:3: grop: there is no such parameter; did you mean group?",
-        "/part.yaml:9: nodd: 'nodd' is neither an actor nor a word of the broker; did you mean node or hold?",
+        "/part.yaml:3: grop: there is no such parameter; did you mean 'group'?",
+        "/part.yaml:9: nodd: 'nodd' is neither an actor nor a word of the broker; did you mean 'node'?",
     ]
 
 

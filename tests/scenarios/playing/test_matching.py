@@ -122,7 +122,7 @@ def test_unordered_finds_the_one_assignment() -> None:
         ({"not": {"at_least": 2}}, 3, "it: expected anything but at least 2, but saw 3"),
         ({"one_of": ["a", {"contains": "b"}]}, "c", "it: expected one of a, contains b, but saw c"),
         ({"unordered": [1, 2]}, [1, 3], "it: expected in any order [1, 2]: 2 is not there, but saw 2: [1, 3]"),
-        ({"atleast": 2}, [], "it: expected {atleast: 2}, but saw []; did you mean the matcher at_least?"),
+        ({"atleast": 2}, [], "it: expected {atleast: 2}, but saw []; did you mean the matcher 'at_least'?"),
         (["x"], [{"value": "x"}], "[0]: expected x, but saw {value: x}; a record is a mapping: {value: x}"),
     ],
 )

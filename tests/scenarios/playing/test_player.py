@@ -177,7 +177,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
             lambda s: [s.group(state="Stable", within_ms=9)],
             "1: expect group: state: expected Stable, but saw Dead after 9 ms",
         ),
-        (lambda s: [s.group(stat="Stable")], "1: expect group: <group billing> has no 'stat'; did you mean state"),
+        (lambda s: [s.group(stat="Stable")], "1: expect group: <group billing> has no 'stat'; did you mean 'state'"),
         (
             lambda s: [s.group(commit=1)],
             "1: expect group: 'commit' of <group billing> is something to do, not to expect",
@@ -185,7 +185,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
         (lambda s: [s.expect("actor", {"name": "z"}, {"node": 1})], "1: expect actor: there is no actor 'z'"),
         (
             lambda s: [s.expect("actor", {"name": "a"}, {"nod": 1})],
-            "1: expect actor: an actor: there is no 'nod'; did you mean node",
+            "1: expect actor: an actor: there is no 'nod'; did you mean 'node'",
         ),
         (lambda s: [s.expect("fault", {"name": "f"}, {"hits": 1})], "1: expect fault: fault: no step has made 'f'"),
         (
@@ -230,7 +230,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
             lambda s: [s.join("a"), s.sync("a", {"b": {"orders": [0]}})],
             "2: a: sync: assignments: b has no member id yet",
         ),
-        (lambda s: [s.do("a", "hartbeat")], "1: a: hartbeat: there is no verb 'hartbeat'; did you mean heartbeat"),
+        (lambda s: [s.do("a", "hartbeat")], "1: a: hartbeat: there is no verb 'hartbeat'; did you mean 'heartbeat'"),
         (lambda s: [s.do("z", "heartbeat")], "1: z: heartbeat: there is no actor 'z', only a, b, c"),
         (
             lambda s: [s.do("a", "fetch", topic="orders")],

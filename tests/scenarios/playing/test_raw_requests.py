@@ -38,5 +38,5 @@ def test_records_to_produce() -> None:
     assert as_record("x") == "x"
     assert as_record(["k", "v"]) == ("k", "v")
     assert as_record({"key": "k", "headers": {"a": "b"}}).headers == {"a": "b"}
-    with pytest.raises(UnknownThing, match="did you mean value"):
+    with pytest.raises(UnknownThing, match="did you mean 'value'"):
         as_record({"valeu": "k"})

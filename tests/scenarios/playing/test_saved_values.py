@@ -30,7 +30,7 @@ def test_a_name_that_nobody_saved() -> None:
     saved = SavedValues()
     saved.save("first", 1)
 
-    with pytest.raises(UnknownThing, match="no step has saved 'frist'; did you mean first"):
+    with pytest.raises(UnknownThing, match="no step has saved 'frist'; did you mean 'first'"):
         saved.filled({"a": ["$frist"]})
 
 

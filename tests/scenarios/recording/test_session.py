@@ -179,7 +179,7 @@ def test_a_line_that_is_being_written_ends_the_session_for_now(tmp_path: Path) -
         (["[1]"], "1: a line of a session is a JSON object, not list"),
         ([CONNECT], "1: a session begins with a line of the kind session"),
         ([HEAD, HEAD], "2: a second line of the kind session"),
-        ([HEAD, {"kind": "reqest"}], "2: there is no kind 'reqest'; did you mean request?"),
+        ([HEAD, {"kind": "reqest"}], "2: there is no kind 'reqest'; did you mean 'request'?"),
         ([HEAD, {"kind": ["request"]}], "2: there is no kind ['request']"),
         ([HEAD, {"kind": "connect", "at_ms": 3, "connection": 1}], "2: connect.broker is missing"),
         ([HEAD, exchanged(connection="1")], "2: request.connection is '1', not int"),

@@ -69,6 +69,22 @@ def test_what_was_committed_before_a_step_back_expires_when_its_time_comes_again
         assert live.heartbeat().error_code == 0
 
 
+def test_a_duration_may_be_a_text(broker: FakeBroker) -> None:
+    """As in ctl and in scenarios: "1d 2h", in both directions."""
+    broker.clock.advance("1d 2h")
+    assert broker.clock.now == NOON + timedelta(days=1, hours=2)
+    broker.clock.step_back("26h")
+    assert broker.clock.now == NOON
+
+
+def test_a_duration_of_nothing_is_one(broker: FakeBroker) -> None:
+    """A computed number may be 0."""
+    broker.clock.advance(days=0)
+    broker.clock.step_back(timedelta(0))
+    broker.clock.advance("0s")
+    assert broker.clock.now == NOON
+
+
 WRONG: list[tuple[Callable[[ClockHandle], Any], str, str]] = [
     (lambda clock: clock.advance(days=-1), "days", "days=-1 is negative; step_back"),
     (lambda clock: clock.step_back(hours=-2), "hours", "hours=-2 is negative"),
@@ -80,6 +96,17 @@ WRONG: list[tuple[Callable[[ClockHandle], Any], str, str]] = [
     (lambda clock: clock.advance(days=1e300 - 1), "days", "days="),
     (lambda clock: clock.advance(days=3e6), "days", "days=3000000.0 leads beyond the year 9999"),
     (lambda clock: clock.step_back(days=36_500), "days", "days=36500 leads to before 1970"),
+    (
+        lambda clock: clock.advance(),
+        "days",
+        "advance() needs a duration: days=8, hours=, minutes=, seconds=, ms=, or in",
+    ),
+    (lambda clock: clock.step_back(), "days", "step_back() needs a duration: days=8, "),
+    (lambda clock: clock.advance(timers=True), "days", "advance() needs a duration"),
+    (lambda clock: clock.advance("8 days"), "by", "advance('8 days'): '8 days' is no duration: 250ms, 10s, 1h 10m, 3d"),
+    (lambda clock: clock.advance("8d", days=1), "by", "advance('8d'): give it or days=, not both"),
+    (lambda clock: clock.advance([8]), "by", "advance([8]): that is not a duration: days=8"),  # type: ignore[arg-type]
+    (lambda clock: clock.step_back(8), "by", "8 what? days=8"),  # type: ignore[arg-type]
     (lambda clock: clock.set(datetime(2026, 1, 1)), "when", "has no time zone"),
     (lambda clock: clock.set("2026-01-01"), "when", "'2026-01-01' is neither a datetime"),  # type: ignore[arg-type]
     (lambda clock: clock.set(1.5), "when", "1.5 is neither"),  # type: ignore[arg-type]

@@ -197,8 +197,8 @@ def test_the_story_tells_of_hits(broker: FakeBroker) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
-    ({"apii": "Fetch", "delay_s": 1}, "apii", "did you mean api?"),
-    ({"api": "OffsetComit", "delay_s": 1}, "api", "did you mean OffsetCommit"),
+    ({"apii": "Fetch", "delay_s": 1}, "apii", "did you mean 'api'?"),
+    ({"api": "OffsetComit", "delay_s": 1}, "api", "did you mean 'OffsetCommit'"),
     ({"api": "Fetch|Nope", "delay_s": 1}, "api", "no API 'Nope'"),
     ({"api": "X*", "delay_s": 1}, "api", r"no API 'X\*'"),
     ({"api": "", "delay_s": 1}, "api", "a text"),
@@ -223,10 +223,10 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"run": 3}, "run", "a function"),
     ({}, "action", "must say what happens"),
     ({"api": "Fetch", "after": "applied"}, "action", "must say what happens"),
-    ({"error": "NOT_A_COORDINATOR"}, "error", "did you mean NOT_COORDINATOR"),
+    ({"error": "NOT_A_COORDINATOR"}, "error", "did you mean 'NOT_COORDINATOR'"),
     ({"error": 9999}, "error", "no error 9999"),
     ({"error": "NONE"}, "error", "one of Kafka's errors"),
-    ({"action": "disconect"}, "action", "did you mean disconnect"),
+    ({"action": "disconect"}, "action", "did you mean 'disconnect'"),
     ({"action": "disconnect", "error": "NOT_COORDINATOR"}, "error", "there is no answer"),
     ({"action": "drop-answer", "throttle_ms": 1}, "throttle_ms", "there is no answer"),
     ({"action": "truncate"}, "bytes", "needs bytes"),

@@ -177,7 +177,7 @@ def test_a_wait_that_gives_up_says_what_it_saw(broker: FakeBroker) -> None:
 
 def test_a_misspelt_state_is_an_error_at_once(resting: FakeBroker) -> None:
     """Nobody should wait ten seconds for a state that does not exist."""
-    with pytest.raises(ValueError, match="'stable' is no state of a group; those are Empty, PreparingRebalance"):
+    with pytest.raises(ValueError, match="state: there is no 'stable'; did you mean 'Stable'"):
         resting.group("billing").wait(state="stable")  # type: ignore[arg-type]
 
 

@@ -188,7 +188,7 @@ WRONG: list[tuple[Callable[[GroupHandle], Any], str, str]] = [
     (lambda group: group.hold_joins().release(order=["nobody"]), "order", "order='nobody': among those that wait"),
     (lambda group: group.rebalance(), "group_id", "there is no group 'billing'"),
     (lambda group: group.evict("a"), "group_id", "there is no group 'billing'"),
-    (lambda group: group.wait(state="stable"), "state", "those are Empty, "),  # type: ignore[arg-type]
+    (lambda group: group.wait(state="stable"), "state", "did you mean 'Stable'?"),  # type: ignore[arg-type]
 ]
 
 

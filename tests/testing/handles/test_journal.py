@@ -68,8 +68,8 @@ def test_a_limit_keeps_the_last(broker: FakeBroker) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"api": "JoinGrop"}, "did you mean JoinGroup"),
-        ({"error": "MEMBER_ID_REQUIERD"}, "did you mean MEMBER_ID_REQUIRED"),
+        ({"api": "JoinGrop"}, "did you mean 'JoinGroup'"),
+        ({"error": "MEMBER_ID_REQUIERD"}, "did you mean 'MEMBER_ID_REQUIRED'"),
     ],
 )
 def test_a_query_for_what_does_not_exist_is_an_error(
@@ -112,7 +112,7 @@ def test_events_are_found_by_kind(broker: FakeBroker) -> None:
     assert [entry.seq for entry in journal.entries()] == list(range(journal.next_seq))
     assert (len(journal), journal.forgotten) == (journal.next_seq, 0)
     assert len(journal.events()) + len(journal.requests()) == len(journal)
-    with pytest.raises(UnknownThing, match="did you mean transition"):
+    with pytest.raises(UnknownThing, match="did you mean 'transition'"):
         journal.events("transitions")
 
 

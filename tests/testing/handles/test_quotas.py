@@ -56,7 +56,7 @@ def test_what_cannot_be_is_told() -> None:
         quotas.set(user="alice", producer_byte_rate="many")  # type: ignore[arg-type]
     with pytest.raises(UnknownThing, match="no quota of user alice"):
         quotas.remove(user="alice")
-    with pytest.raises(InvalidArgument, match="there is no quota 'producer_rate'"):
+    with pytest.raises(InvalidArgument, match="key: there is no 'producer_rate'; did you mean 'producer_byte_rate'"):
         quotas.remove(user="alice", key="producer_rate")
 
 

@@ -167,5 +167,5 @@ def test_what_cannot_be_asked() -> None:
             with pytest.raises(InvalidArgument) as error:
                 broker.journal.brief(**wrong)  # type: ignore[arg-type]
             assert error.value.field in wrong
-        with pytest.raises(UnknownThing, match="did you mean transition"):
+        with pytest.raises(UnknownThing, match="did you mean 'transition'"):
             broker.journal.brief(kind="request|transitions")

@@ -452,8 +452,8 @@ def bad_forks() -> list[Any]:
         ({"lost_commits": ["billing"]}, InvalidArgument, r"'billing', which is not \(group, topic, partition\)"),
         ({"lost_commits": [("billing", "a", "0")]}, InvalidArgument, "which is not"),
         ({"config": {"offsets.retention.minute": 1}}, SettingError, "did you mean 'offsets.retention.minutes'"),
-        ({"as_release": "2.9"}, UnknownRelease, "unknown release '2.9'"),
-        ({"profile": "fast"}, SettingError, "unknown profile 'fast'"),
+        ({"as_release": "2.9"}, UnknownRelease, "there is no '2.9'"),
+        ({"profile": "fast"}, SettingError, "profile: there is no 'fast'; there are"),
     ]
 
 

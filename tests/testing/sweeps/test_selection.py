@@ -84,10 +84,10 @@ def test_apis_may_have_wildcards() -> None:
 @pytest.mark.parametrize(
     ("asked", "field", "message"),
     [
-        ({"apis": "OffsetCommt"}, "apis", "there is no API 'OffsetCommt'; did you mean OffsetCommit"),
+        ({"apis": "OffsetCommt"}, "apis", "there is no API 'OffsetCommt'; did you mean 'OffsetCommit'"),
         ({"apis": "Fetch||Produce"}, "apis", "a text such as 'A|B'"),
         ({"apis": ["Fetch"]}, "apis", "a text such as 'A|B'"),
-        ({"faults": "lost-anwser"}, "faults", "did you mean lost-answer"),
+        ({"faults": "lost-anwser"}, "faults", "did you mean 'lost-answer'"),
         ({"faults": ""}, "faults", "a text such as 'A|B'"),
         ({"budget": 0}, "budget", "a whole number from 1, not 0"),
         ({"budget": 2.5}, "budget", "a whole number from 1, not 2.5"),

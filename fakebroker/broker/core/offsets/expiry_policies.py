@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.offsets.expiry import Aging
-from fakebroker.protocol.errors import InvalidArgument, nearest
+from fakebroker.protocol.errors import InvalidArgument, wrong_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +126,5 @@ def policy_named(name: str) -> "Policy":
     """The policy of that name. Raises InvalidArgument, about `policy`, for any other name."""
     policy = EXPIRY_POLICIES.get(str(name))
     if policy is None:
-        raise InvalidArgument(
-            "policy", name, f"policy: there is no expiry policy {name!r}; {nearest(name, EXPIRY_POLICIES)}"
-        )
+        raise InvalidArgument("policy", name, wrong_name("policy", name, EXPIRY_POLICIES))
     return policy

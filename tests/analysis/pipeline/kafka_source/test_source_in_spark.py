@@ -84,7 +84,10 @@ def test_a_stream_goes_on_from_its_checkpoint_exactly_once(
 
 def test_errors_are_told_in_a_line(spark: "SparkSession", broker: FakeBroker) -> None:
     """What the source raises is the message: a wrong option, a broker that is not there."""
-    with pytest.raises(SparkFailure, match="there is no option 'subscribes'; did you mean subscribe"), told_in_a_line():
+    with (
+        pytest.raises(SparkFailure, match="there is no option 'subscribes'; did you mean 'subscribe'"),
+        told_in_a_line(),
+    ):
         read(spark, broker, subscribes="orders").count()
     with pytest.raises(SparkFailure, match="there is no topic or partition nothing at"), told_in_a_line():
         read(spark, broker, subscribe="nothing").count()
