@@ -219,7 +219,7 @@ def shown(name: str) -> str:
 
 
 LIKE, ABOUT_AS_LIKE = 0.6, 0.2  # of the measure of difflib, by which 1.0 is the same text
-MAX_LISTED, FIRST_LISTED = 12, 5  # names in a message: all of so many, else the first
+MAX_LISTED, FIRST_LISTED = 16, 5  # names in a message: all of so many, else the first
 WHERE_APIS = WHERE_KINDS = "`fakebroker ctl names` lists them"
 WHERE_ERRORS = "fakebroker.ErrorCode has them"
 

@@ -1,12 +1,27 @@
 """What is wrong with a scenario file, problem by problem."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.errors import FakebrokerError, spelt_alike
 from fakebroker.scenarios.script import SourceLine
 
 MAX_PROBLEMS = 20  # told of one file
+MAX_ACTORS = 12  # listed in a message
+
+
+def no_actor(name: str, actors: Iterable[str]) -> str:
+    """The message about an actor that the file does not declare, with those that it does."""
+    there = [repr(each) for each in actors]
+    if not there:
+        return f"no actor {name!r} here; the file has none: add `actors: [{name}]`"
+    listed = there if len(there) <= MAX_ACTORS else [*there[:MAX_ACTORS], "others"]
+    all_of_them = f"there is only {there[0]}" if len(there) == 1 else f"there are {_listed(listed)}"
+    return f"no actor {name!r} here; {spelt_alike(name, actors) or all_of_them}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 class Problem(NamedTuple):

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
+from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.language.declaration import WORDS
 from fakebroker.scenarios.language.kinds import (
     ACTOR_PROPERTIES,
@@ -177,7 +178,7 @@ def _identity(subject: str, node: Node, reading: Reading, actors: Sequence[str])
     if subject == "actor":
         name = NAME.read(node, reading)
         if name not in actors:
-            raise Wrong(node, f"there is no actor {name!r}; {nearest(name, actors)}")
+            raise Wrong(node, no_actor(name, actors))
         return {"name": name}
     if subject in ("fault", "hold"):
         return {"name": saved_thing(node, reading, subject)}

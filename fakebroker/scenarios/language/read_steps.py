@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from fakebroker.broker.engine.faults.fields import api_names
 from fakebroker.broker.engine.faults.spec import FaultSpec
-from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest
+from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest, spelt_alike
 from fakebroker.protocol.wire.registry import APIS
+from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.language.answer_fields import ANSWERED_BY, answer_fields, version_problem
 from fakebroker.scenarios.language.declaration import (
     ALL_WORDS,
@@ -116,11 +117,21 @@ class StepReader:
             if node.keys and not first:
                 text = f"beside {' and '.join(node.keys)} an actor or a word of the broker must be in the step"
                 raise Wrong(node, text, next(iter(node.keys)))
-            hint = nearest(first, [*self._actors, *ALL_WORDS])
-            what = f"{first!r} is neither an actor nor a word of the broker" if first else "the step is empty"
-            raise Wrong(node.keys.get(first, node), f"{what}; {hint}", first)
+            raise Wrong(node.keys.get(first, node), self._unknown(first, node.entries.get(first)), first)
         rest = {name: each for name, each in node.entries.items() if name != word}
         return _Entry(word, node.entries[word], rest, node)
+
+    def _unknown(self, name: str, value: Node | None) -> str:
+        """What is wrong with a step that begins with that name: an actor if it does what actors do."""
+        actors = f"the actors are {', '.join(self._actors)}; " if self._actors else ""
+        words = f"{actors}the words of the broker are {', '.join(ALL_WORDS)}"
+        if not name:
+            return f"the step is empty; {words}"
+        does = value.text.partition(" ")[0] if isinstance(value, Scalar) else ""
+        if does in actor_verbs() and not spelt_alike(name, ALL_WORDS):
+            return no_actor(name, self._actors)
+        hint = spelt_alike(name, [*self._actors, *ALL_WORDS]) or words
+        return f"{name!r} is neither an actor nor a word of the broker; {hint}"
 
     def _step(self, entry: _Entry) -> Iterator[Step]:
         word = entry.word

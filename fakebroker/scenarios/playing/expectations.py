@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.language.read_expectations import PATTERN_FIELDS
 from fakebroker.scenarios.playing.answer_views import record_view
 from fakebroker.scenarios.playing.matching import is_matcher, mismatches, shown
@@ -70,7 +71,7 @@ class Expectations:
     def _actor(self, identity: Mapping[str, Json]) -> "ActorClient":
         name = str(next(iter(identity.values()), ""))
         if name not in self._actors:
-            raise UnknownThing("actor", name, f"there is no actor {name!r}; {nearest(name, list(self._actors))}")
+            raise UnknownThing("actor", name, no_actor(name, self._actors))
         return self._actors[name]
 
     def _journal(self, expected: Mapping[str, Json]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing
+from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.happenings import Failed, Gave, Happening, Skipped, StepBegan
 from fakebroker.scenarios.playing.actors import OWN_VERBS, ActorClient, Outstanding
 from fakebroker.scenarios.playing.answer_views import NONE
@@ -361,7 +362,7 @@ class Player:
 
     def _actor(self, name: str) -> ActorClient:
         if name not in self._actors:
-            raise UnknownThing("actor", name, f"there is no actor {name!r}, only {', '.join(self._actors)}")
+            raise UnknownThing("actor", name, no_actor(name, self._actors))
         return self._actors[name]
 
     def _of_actor(self, name: str) -> Json:

@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 SUFFIX = ".transcript"
+CONTEXT = 3  # lines around a difference
 # The beginning of a step: its time, if that is another than before, and its place, "12" or "group:12".
 _PLACE = re.compile(r"\s*([+-]\S+(?: \d\d:\d\d:\d\d\.\d{3})?)?\s+(?:[^\s:]+:)?\d+  (?=\S)")
 _GREEN, _RED, _CYAN, _PLAIN = "\033[32m", "\033[31m", "\033[36m", "\033[0m"
@@ -74,7 +75,7 @@ def approve(path: Path, played: str) -> bool:
 
 
 def diff(approved: str, played: str, path: str, is_coloured: bool = False) -> str:
-    """A unified diff of the whole dialogue, from what was approved to what was played.
+    """A unified diff from what was approved to what was played, with CONTEXT lines around each difference.
 
     Lines in which only the place of the step is another one are no difference.
     """
@@ -87,7 +88,7 @@ def diff(approved: str, played: str, path: str, is_coloured: bool = False) -> st
         after,
         f"{path} (approved)",
         f"{path} (played)",
-        n=max(len(approved), len(played)),
+        n=CONTEXT,
         lineterm="",
     )
     return "\n".join(_coloured(line) if is_coloured else line for line in lines)

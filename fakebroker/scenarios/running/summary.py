@@ -8,6 +8,7 @@ from fakebroker.scenarios.running.run import Outcome, Status
 from fakebroker.scenarios.running.transcript import time_text
 
 KEEP = "keep the transcript with --approve"
+MAX_DIFF_LINES = 40  # unless the run is verbose
 MAX_SEEDS = 10  # failed seeds of one file that are listed
 _COLOURS = {Status.PASSED: "\033[32m", Status.APPROVED: "\033[33m", Status.NEW: "\033[33m"}
 _RED, _PLAIN = "\033[31m", "\033[0m"
@@ -104,4 +105,8 @@ def _difference(outcome: Outcome, is_coloured: bool) -> str:
     path = approved_path(outcome.task.path)
     if outcome.approved is None:
         return f"{path} does not exist; --verbose prints what was played"
-    return diff(outcome.approved, outcome.transcript, str(path), is_coloured)
+    lines = diff(outcome.approved, outcome.transcript, str(path), is_coloured).splitlines()
+    if not outcome.task.keeps_transcript and len(lines) > MAX_DIFF_LINES:
+        more = f"... and {len(lines) - MAX_DIFF_LINES:,} more lines; --verbose prints all of them, and the transcript"
+        lines = [*lines[:MAX_DIFF_LINES], more]
+    return "\n".join(lines)

@@ -97,7 +97,7 @@ def test_a_missing_transcript_fails_with_strict(folder: Path) -> None:
 
 
 def test_another_dialogue_is_shown_as_a_diff(folder: Path) -> None:
-    """The whole of it, without colours where nobody sees them."""
+    """What differs, without colours where nobody sees them, and how to approve it."""
     write(folder, good=GOOD)
     run("scenarios", "--approve")
     write(folder, good=GOOD.replace("42", "41"))
@@ -110,6 +110,23 @@ def test_another_dialogue_is_shown_as_a_diff(folder: Path) -> None:
         sent = f"{sign} a -> OffsetCommit v9 group_id: billing, orders-0: {{committed_offset: {offset}}}"
         assert sent in lines
     assert "\033" not in result.output
+    assert "approve: fakebroker scenario run scenarios/good.yaml --approve" in result.output
+
+
+def test_a_long_diff_is_cut(folder: Path) -> None:
+    """After 40 lines; --verbose prints all of it."""
+    write(folder, good=GOOD)
+    run("scenarios", "--approve")
+    approved = folder / "scenarios" / "good.transcript"
+    approved.write_text("\n".join(f"gone {number}" for number in range(100)))
+    cut, whole = run("scenarios").output, run("scenarios", "--verbose").output
+
+    assert "-gone 36\n" in cut
+    assert "-gone 37\n" not in cut
+    assert "more lines; --verbose prints all of them, and the transcript\n" in cut
+    assert "approve: fakebroker scenario run scenarios/good.yaml --approve" in cut
+    assert "-gone 99\n" in whole
+    assert "more lines;" not in whole
 
 
 def test_what_fails_is_told_with_its_place_and_how_to_repeat_it(folder: Path) -> None:

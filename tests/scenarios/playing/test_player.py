@@ -182,7 +182,10 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
             lambda s: [s.group(commit=1)],
             "1: expect group: 'commit' of <group billing> is something to do, not to expect",
         ),
-        (lambda s: [s.expect("actor", {"name": "z"}, {"node": 1})], "1: expect actor: there is no actor 'z'"),
+        (
+            lambda s: [s.expect("actor", {"name": "z"}, {"node": 1})],
+            "1: expect actor: no actor 'z' here; there are 'a', 'b' and 'c'",
+        ),
         (
             lambda s: [s.expect("actor", {"name": "a"}, {"nod": 1})],
             "1: expect actor: an actor: there is no 'nod'; did you mean 'node'",
@@ -231,7 +234,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
             "2: a: sync: assignments: b has no member id yet",
         ),
         (lambda s: [s.do("a", "hartbeat")], "1: a: hartbeat: there is no verb 'hartbeat'; did you mean 'heartbeat'"),
-        (lambda s: [s.do("z", "heartbeat")], "1: z: heartbeat: there is no actor 'z', only a, b, c"),
+        (lambda s: [s.do("z", "heartbeat")], "1: z: heartbeat: no actor 'z' here; there are 'a', 'b' and 'c'"),
         (
             lambda s: [s.do("a", "fetch", topic="orders")],
             "1: a: fetch: fetch: missing a required argument: 'partition'",

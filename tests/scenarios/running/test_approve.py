@@ -70,8 +70,20 @@ def test_approving_the_same_again_changes_nothing(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["x.transcript"]
 
 
-def test_a_diff_has_the_whole_dialogue() -> None:
-    """A reader needs what came before and after."""
+def test_a_diff_has_three_lines_around_each_difference() -> None:
+    """Of a long dialogue the rest is left out."""
+    lines = [f"line {number}" for number in range(100)]
+    played = [*lines[:50], "another", *lines[51:]]
+
+    shown = diff("\n".join(lines), "\n".join(played), "x.transcript").splitlines()
+    assert shown[2:] == [
+        "@@ -48,7 +48,7 @@",
+        *(" line 47", " line 48", " line 49", "-line 50", "+another", " line 51", " line 52", " line 53"),
+    ]
+
+
+def test_a_diff_shows_what_came_before_and_after() -> None:
+    """As far as there is something."""
     played = TEXT.replace("<- ok", "<- FENCED_INSTANCE_ID")
 
     assert diff(TEXT, played, "x.transcript").splitlines() == [
