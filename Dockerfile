@@ -4,13 +4,15 @@
 # 29092  for clients in the same container network: hands out the container's own address
 # 8092   control by HTTP (docs/docker.md); without FAKEBROKER_CONTROL_TOKEN a token is made and printed
 FROM python:3.13-slim AS build
+ARG EXTRAS=control,scenario,tls
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE pyspark_fakebroker.py ./
 COPY fakebroker fakebroker
-RUN python -m venv /opt/fakebroker && /opt/fakebroker/bin/pip install --no-cache-dir --no-compile '.[control,scenario]' \
+RUN python -m venv /opt/fakebroker && /opt/fakebroker/bin/pip install --no-cache-dir --no-compile ".[$EXTRAS]" \
     && /opt/fakebroker/bin/pip uninstall -y pip
 
 FROM python:3.13-slim
+ARG EXTRAS=control,scenario,tls
 LABEL org.opencontainers.image.title="fakebroker" \
     org.opencontainers.image.description="A Kafka broker made for tests" \
     org.opencontainers.image.version="0.1.0" \
@@ -22,6 +24,8 @@ EXPOSE 9092 29092 8092
 # The broker writes its process id here while it serves clients, whatever its options are. /dev/shm exists in every
 # container, also in a read-only one.
 ENV FAKEBROKER_READY_FILE=/dev/shm/fakebroker.pid
+# What an error says to build when a part is missing that the image has no pip for.
+ENV FAKEBROKER_IMAGE_EXTRAS=$EXTRAS
 HEALTHCHECK --interval=30s --timeout=2s --start-period=30s --start-interval=1s --retries=3 \
     CMD ["/bin/sh", "-c", "read pid < \"$FAKEBROKER_READY_FILE\" && test -d \"/proc/$pid\""]
 ENTRYPOINT ["/opt/fakebroker/bin/fakebroker"]

@@ -4,6 +4,7 @@
 """
 
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -40,6 +41,16 @@ def test_its_labels_are_those_of_the_package() -> None:
     labels = Dockerfile().labels
     for label, field in (("title", "name"), ("version", "version"), ("licenses", "license")):
         assert labels[f"org.opencontainers.image.{label}"] == project[field]
+
+
+def test_a_missing_extra_is_one_that_an_image_can_be_built_with() -> None:
+    """Every extra that the image has exists; errors name the argument of the build with them, for there is no pip."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = Dockerfile().build_arguments["EXTRAS"]
+    assert set(extras.split(",")) == {"control", "scenario", "tls"}
+    assert set(extras.split(",")) < project["optional-dependencies"].keys()
+    assert Dockerfile().environment["FAKEBROKER_IMAGE_EXTRAS"] == "$EXTRAS"
+    assert "[$EXTRAS]" in Dockerfile().all("RUN")[0]
 
 
 @contextmanager
@@ -110,7 +121,7 @@ def test_what_is_copied_installs_and_serves(tmp_path: Path) -> None:
     copy_context(source)
     venv.create(home, with_pip=True)
     (install,) = re.findall(r"/opt/fakebroker/bin/(pip install .*?) &&", Dockerfile().all("RUN")[0])
-    words = [word.strip("'") for word in install.split()[1:]]
+    words = shlex.split(install.replace("$EXTRAS", Dockerfile().build_arguments["EXTRAS"]))[1:]
     shown = subprocess.run([home / "bin" / "pip", *words], cwd=source, capture_output=True, text=True)
     if shown.returncode and NO_NETWORK.search(shown.stderr):
         pytest.skip("no package index can be reached")

@@ -1,6 +1,7 @@
 """The optional parts of the package (extras of pip): one clear line when one of them is not installed."""
 
 import json
+import os
 from pathlib import Path
 
 from fakebroker.protocol.errors import Unavailable
@@ -16,7 +17,12 @@ def missing_extra(extra: str, why: str) -> MissingExtra:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra, quoted for every shell: of the checkout if this package comes from one."""
+    """The command that installs an extra, quoted for every shell: of the checkout if this package comes from one.
+
+    In the container image, which has no pip, the command that builds an image with it.
+    """
+    if in_image := os.environ.get("FAKEBROKER_IMAGE_EXTRAS"):
+        return f"docker build -t fakebroker --build-arg EXTRAS={in_image},{extra} ."
     return f"pip install '{_source()}[{extra}]'"
 
 

@@ -156,7 +156,7 @@ def _like(kind: Listener, node_id: int, host: str) -> Listener:
 def bootstrap(listeners: Sequence[Listener], name: str = "", *, is_advertised: bool = False) -> str:
     """bootstrap.servers for clients on this machine: the listeners of a name, or of the first one's name.
 
-    With `is_advertised` it is for clients elsewhere: the advertised addresses, of listeners that have one.
+    With `is_advertised` it is for clients elsewhere: the advertised addresses, if any of these listeners has one.
 
     A client speaks one protocol, so those of other names are not for it. Listeners of dialects are named only if there
     are no others. Raises InvalidArgument for a name that no listener has.
@@ -166,6 +166,8 @@ def bootstrap(listeners: Sequence[Listener], name: str = "", *, is_advertised: b
     if not found:
         there = ", ".join(dict.fromkeys(listener.name for listener in plain))
         raise InvalidArgument("name", name, f"there is no listener {name!r}, only {there}")
+    if is_advertised:
+        found = [listener for listener in found if listener.advertised is not None] or found
     return ",".join(address_text(listener, is_advertised=is_advertised) for listener in found)
 
 

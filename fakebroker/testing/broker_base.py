@@ -100,6 +100,7 @@ class BrokerBase(BrokerControl):
     def bootstrap(self) -> str:
         """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node. Of the first listener's name.
 
+        These are addresses on this machine; over HTTP the answer has the advertised ones, if there are any.
         Raises InvalidArgument while the ports are not known.
         """
         self._check_ports()

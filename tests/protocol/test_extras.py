@@ -45,6 +45,12 @@ def test_an_installed_package_names_where_it_is_from(
     assert install_command("tls") == f"pip install '{source if is_there else 'fakebroker'}[tls]'"
 
 
+def test_the_image_names_how_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no pip: what it has already, and what is missing, go to `docker build`."""
+    monkeypatch.setenv("FAKEBROKER_IMAGE_EXTRAS", "control,scenario")
+    assert install_command("tls") == "docker build -t fakebroker --build-arg EXTRAS=control,scenario,tls ."
+
+
 def test_the_error_says_what_needs_what() -> None:
     """On one line; the command line ends with the status for what is missing outside."""
     error = missing_extra("scenario", "scenarios need PyYAML")

@@ -38,6 +38,14 @@ class Dockerfile:
         return words
 
     @property
+    def build_arguments(self) -> dict[str, str]:
+        """What ARG sets, if no `--build-arg` does. Raises ValueError if two stages differ."""
+        found = dict(line.split("=", 1) for line in self.all("ARG"))
+        if len(set(self.all("ARG"))) != len(found):
+            raise ValueError(f"stages differ: {self.all('ARG')}")
+        return found
+
+    @property
     def health_check(self) -> list[str]:
         """The command of HEALTHCHECK."""
         words: list[str] = json.loads(self.all("HEALTHCHECK")[0].partition("CMD ")[2])

@@ -12,6 +12,7 @@ from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.live import PARTS, live
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.registry import APIS
+from fakebroker.serve.listener_options import bootstrap
 from fakebroker.testing.handles.group_wait import STATE_NAMES
 from fakebroker.testing.journal.schema import KINDS
 
@@ -26,7 +27,7 @@ async def _about(served: Served, request: Request) -> Response:
         {
             "version": version_of_package(),
             "release": broker._engine.cluster.release.name,
-            "bootstrap": broker.bootstrap,
+            "bootstrap": bootstrap(broker.listeners, is_advertised=True),
             "nodes": list(broker._engine.cluster.nodes),
             "run": served.run,
             "is_running": broker.is_running,
@@ -93,7 +94,10 @@ ABOUT_SCHEMAS = {
         "Which broker this is.",
         version={**_TEXT, "description": "Of fakebroker."},
         release={**_TEXT, "description": "Of Kafka, as which it answers."},
-        bootstrap={**_TEXT, "description": "What clients call bootstrap.servers."},
+        bootstrap={
+            **_TEXT,
+            "description": "What clients call bootstrap.servers; the advertised addresses, if it has any.",
+        },
         nodes=_list(_NUMBER),
         run={**_TEXT, "description": "Of this process: journal numbers of another run mean other entries."},
         is_running={"type": "boolean"},

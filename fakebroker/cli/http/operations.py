@@ -10,9 +10,11 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fakebroker.serve.listener_options import bootstrap
 from fakebroker.testing.reflection.members import Member, find, handles_in, type_hints
 
 if TYPE_CHECKING:
+    from fakebroker.testing.broker import AsyncFakeBroker
     from fakebroker.testing.handles.topic import TopicHandle
 
 
@@ -32,6 +34,11 @@ def produced(
     partition = given.get("partition", 0)
     (first,) = topic.browse(partition, first_offset, 1).records
     return ProducedRecords(partition, first_offset, len(values), first.timestamp_ms)
+
+
+def advertised(broker: "AsyncFakeBroker", _local: str, _values: tuple[Any, ...], given: dict[str, Any]) -> str:
+    """What clients elsewhere call bootstrap.servers: a caller of HTTP may be in another container."""
+    return bootstrap(broker.listeners, given.get("listener", ""), is_advertised=True)
 
 
 class Operation(NamedTuple):
@@ -235,8 +242,8 @@ OPERATIONS = (
     # The whole broker
     Operation("POST", "/reset", "reset"),
     Operation("GET", "/story", "story"),
-    Operation("GET", "/bootstrap", "bootstrap"),
-    Operation("GET", "/bootstrap/{listener}", "bootstrap_of"),
+    Operation("GET", "/bootstrap", "bootstrap", form=advertised),
+    Operation("GET", "/bootstrap/{listener}", "bootstrap_of", form=advertised),
     Operation("GET", "/is_running", "is_running"),
 )
 

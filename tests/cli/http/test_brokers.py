@@ -132,6 +132,18 @@ def test_an_internal_error_is_told_when_it_is_deleted() -> None:
     with_door(test)
 
 
+def test_listeners_without_an_advertised_address_are_left_out() -> None:
+    """As of the container image, where the other listener is for clients in the container network."""
+
+    async def test(door: Client) -> None:
+        made = await door.do(
+            "POST", "/brokers", {"listen": ["0.0.0.0:0", "0.0.0.0:0"], "advertise": ["localhost:19092"]}
+        )
+        assert made["bootstrap"] == await door.get(f"/brokers/{made['broker_id']}/bootstrap") == "localhost:19092"
+
+    with_door(test, has_host_access=True)
+
+
 def test_it_listens_where_it_is_told() -> None:
     """`listen` is where, `advertise` what clients are told and `bootstrap` says: for containers."""
 
@@ -139,7 +151,11 @@ def test_it_listens_where_it_is_told() -> None:
         made = await door.do("POST", "/brokers", {"listen": "0.0.0.0:0", "advertise": "localhost:19092"})
         (listener,) = next(iter(door.app.brokers)).broker.listeners
         assert (listener.host, listener.advertised) == ("0.0.0.0", ("localhost", 19092))
+        own = f"/brokers/{made['broker_id']}"
         assert made["bootstrap"] == "localhost:19092"
-        assert await door.get(f"/brokers/{made['broker_id']}/bootstrap") == f"127.0.0.1:{listener.port}"
+        assert (await door.get(own))["bootstrap"] == "localhost:19092"
+        assert [each["bootstrap"] for each in await door.get("/brokers")] == ["localhost:19092"]
+        assert await door.get(f"{own}/bootstrap") == "localhost:19092"
+        assert (await door.get(f"{own}/about"))["bootstrap"] == "localhost:19092"
 
     with_door(test, has_host_access=True)
