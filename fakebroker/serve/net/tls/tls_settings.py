@@ -81,7 +81,7 @@ def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
     if not keystore.location and not (keystore.text and keystore.key_text):
         raise SettingError(
             f"the listener {listener.name} needs a certificate: ssl.keystore.location, or ssl.keystore.key and"
-            " ssl.keystore.certificate.chain (`fakebroker tls DIRECTORY` makes them for tests, fakebroker.tls in Python)"
+            " ssl.keystore.certificate.chain (`fakebroker tls DIRECTORY` makes some for tests, as fakebroker.tls does)"
         )
     truststore = Store(
         "ssl.truststore",
