@@ -54,7 +54,7 @@ class AdmittedRoutes:
                     _check_token(headers, self._token)
                 return route, dict(in_path)
         _check_token(headers, self._token)
-        raise no_such_path(scope["path"])
+        raise no_such_path(scope["path"], [route.path for route in self.routes])
 
 
 def _check_site(headers: Headers, token: str | None) -> None:

@@ -1,7 +1,7 @@
 """Errors as problem documents (RFC 9457): what was wrong, in which field, with which value, and what would be right."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from math import isfinite
 from typing import Any
@@ -18,6 +18,7 @@ from fakebroker.protocol.errors import (
     UnknownThing,
     WaitTimeout,
     nearest,
+    spelt_alike,
 )
 
 TYPE = "urn:fakebroker:problem:"
@@ -176,6 +177,17 @@ def unknown_field(name: str, known: list[str], where: str) -> Problem:
     return Problem(422, "unknown-field", detail, field=shown_value(name))
 
 
-def no_such_path(path: str) -> Problem:
-    """The error for a path without a route."""
-    return Problem(404, "not-found", f"there is nothing at {path[:200]}; see /openapi.json")
+def no_such_path(path: str, routes: Iterable[str]) -> Problem:
+    """The error for a path without a route, with the nearest spelling of the part that is wrong."""
+    hint = _nearest_part(path.split("/"), [route.split("/") for route in routes])
+    return Problem(404, "not-found", f"there is nothing at {path[:200]}; {hint or 'see /openapi.json'}")
+
+
+def _nearest_part(parts: list[str], routes: list[list[str]]) -> str:
+    """The question about a part that is spelt like one that may stand there; "" if there is none."""
+    for place, part in enumerate(parts):
+        here = [route for route in routes if len(route) > place]
+        routes = [route for route in here if route[place] == part or route[place].startswith("{")]
+        if not routes:
+            return spelt_alike(part[:200], sorted({route[place] for route in here}))
+    return ""

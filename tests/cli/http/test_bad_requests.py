@@ -96,12 +96,21 @@ def test_bad_input_is_named(
 
 
 def test_the_nearest_spelling_is_offered() -> None:
-    """Of fields, of topics."""
+    """Of fields, of topics, of the parts of paths."""
 
     async def test(door: Client) -> None:
         await door.do("PUT", "/topics/orders")
         assert "did you mean 'days'?" in (await door.problem("POST", "/clock/advance", {"dayz": 8}))["detail"]
         assert "did you mean 'orders'?" in (await door.problem("GET", "/topics/ordrs"))["detail"]
+        for path, hint in {
+            "/topic": "did you mean 'topics'?",
+            "/topics/orders/record": "did you mean 'records'?",
+            "/groups/billing/explian": "did you mean 'explain'?",
+            "/brokers/b1/clocks": "did you mean 'clock'?",
+            "/nowhere": "see /openapi.json",
+            "/topics/orders/records/further": "see /openapi.json",
+        }.items():
+            assert (await door.problem("GET", path))["detail"] == f"there is nothing at {path}; {hint}"
 
     with_door(test)
 
@@ -160,7 +169,7 @@ def test_a_port_that_is_taken() -> None:
         ("/topics/there/records", {"values": [{"base64": 5}]}, "values[0]['base64']: should be a valid string, not 5"),
         ("/topics/there/records", {"values": []}, "values: should have at least one element, not []"),
         ("/brokers", {"config": {"a.b": [1]}}, "config['a.b']: should be a valid string, not [1]"),
-        ("/clock/advance", {"days": None}, "days: should be a valid number, not null"),
+        ("/coordinators/g/load", {"for_s": None}, "for_s: should be a valid number, not null"),
     ],
 )
 def test_the_place_in_the_body_is_named(path: str, body: object, detail: str) -> None:
