@@ -100,7 +100,7 @@ def test_eras_side_by_side() -> None:
     table = side_by_side(stories.values())
     assert table.splitlines()[0].split() == ["topic", "partition", "offset", *EXPIRY_POLICIES]
     assert "never EX-18" in table
-    with pytest.raises(InvalidArgument, match=r"policy: there is no '1\.0'; did you mean 2\.0"):
+    with pytest.raises(InvalidArgument, match=r"policy: there is no '1\.0'; did you mean '2\.0"):
         lab.explain(policy="1.0")
 
 
