@@ -6,10 +6,11 @@ Kafka never answers (AC-3).
 
 from collections import Counter
 
-from fakebroker.broker.apis.call import Call
-from fakebroker.broker.apis.incremental_alter_configs import alter
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP, alter
 from fakebroker.broker.core.config_changes import SET, Change
 from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
+from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -19,10 +20,21 @@ from fakebroker.protocol.wire.messages.alter_configs import (
 )
 
 
-def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
+def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse | None:
     """One answer per entry, in their order."""
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: AlterConfigsRequest) -> Steps[AlterConfigsResponse]:
+    """Each resource is changed in one step."""
+    pace = Pace(RESOURCES_PER_STEP)
     times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
-    return AlterConfigsResponse(responses=[_response(call, request, entry, times) for entry in request.resources])
+    responses = []
+    for entry in request.resources:
+        responses.append(_response(call, request, entry, times))
+        if pace.is_over():
+            yield
+    return AlterConfigsResponse(responses=responses)
 
 
 def _response(

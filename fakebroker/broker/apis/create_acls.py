@@ -1,11 +1,13 @@
 """CreateAcls, key 30, v0-v3: add ACLs (KIP-140, AU-11, AU-12)."""
 
 from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, refuse_unknown
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.events import AclChanged
+from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import (
     CLUSTER_NAME,
     Acl,
+    Acls,
     Operation,
     PatternType,
     Permission,
@@ -21,7 +23,10 @@ from fakebroker.protocol.wire.messages.create_acls import (
 )
 
 
-def handle(call: Call, request: CreateAclsRequest) -> CreateAclsResponse:
+ENTRIES_PER_STEP = 2_000
+
+
+def handle(call: Call, request: CreateAclsRequest) -> CreateAclsResponse | None:
     """Each entry by itself; SECURITY_DISABLED for each without an authorizer (AU-1).
 
     A code that only filters have, in one entry, is UNKNOWN_SERVER_ERROR for all. Raises CloseConnection if an entry has
@@ -34,6 +39,12 @@ def handle(call: Call, request: CreateAclsRequest) -> CreateAclsResponse:
         return _all(request, ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}.")
     if any(_is_filter(each) for each in request.creations):
         return _all(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
+    return call.work(_in_steps(call, request, authorizer.acls), must_finish=True)
+
+
+def _in_steps(call: Call, request: CreateAclsRequest, acls: Acls) -> Steps[CreateAclsResponse]:
+    """All entries are checked before the first one counts."""
+    pace = Pace(ENTRIES_PER_STEP)
     results, wanted = [], list[Acl]()
     for each in request.creations:
         result = AclCreationResult(error_message="")
@@ -42,9 +53,13 @@ def handle(call: Call, request: CreateAclsRequest) -> CreateAclsResponse:
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
         results.append(result)
+        if pace.is_over():
+            yield
     for acl in wanted:
-        if authorizer.acls.add(acl):
+        if acls.add(acl):
             call.cluster.outbox.append(AclChanged("added", str(acl)))
+        if pace.is_over():
+            yield
     return CreateAclsResponse(results=results)
 
 

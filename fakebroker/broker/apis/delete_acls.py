@@ -1,9 +1,10 @@
 """DeleteAcls, key 31, v0-v3: remove the ACLs that match filters (KIP-140, AU-13)."""
 
 from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.events import AclChanged
-from fakebroker.broker.core.security.acls import Acl
+from fakebroker.broker.core.pace import Pace
+from fakebroker.broker.core.security.acls import Acl, Acls
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -13,7 +14,11 @@ from fakebroker.protocol.wire.messages.delete_acls import (
 )
 
 
-def handle(call: Call, request: DeleteAclsRequest) -> DeleteAclsResponse:
+ENTRIES_PER_STEP = 20_000  # that are looked at
+_REMOVAL_COSTS_ENTRIES = 10
+
+
+def handle(call: Call, request: DeleteAclsRequest) -> DeleteAclsResponse | None:
     """For each filter the entries that it means, which are gone then; SECURITY_DISABLED without an authorizer (AU-1).
 
     All filters look at the entries of the beginning. A code that nobody knows is INVALID_REQUEST. Raises
@@ -26,6 +31,12 @@ def handle(call: Call, request: DeleteAclsRequest) -> DeleteAclsResponse:
         code, text = ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}."
         results = [DeleteAclsFilterResult(error_code=code, error_message=text) for _ in request.filters]
         return DeleteAclsResponse(filter_results=results)
+    return call.work(_in_steps(call, request, authorizer.acls), must_finish=True)
+
+
+def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[DeleteAclsResponse]:
+    """All filters are looked at before the first entry goes."""
+    pace = Pace(ENTRIES_PER_STEP)
     results, found = [], list[Acl]()
     for each in request.filters:
         wanted = filter_of(each)
@@ -33,12 +44,16 @@ def handle(call: Call, request: DeleteAclsRequest) -> DeleteAclsResponse:
             text = "the filter has a code that does not exist"
             results.append(DeleteAclsFilterResult(error_code=ErrorCode.INVALID_REQUEST, error_message=text))
             continue
-        matching = authorizer.acls.find(wanted)
+        matching = acls.find(wanted)
         found += matching
         results.append(DeleteAclsFilterResult(error_message=None, matching_acls=[_removed(acl) for acl in matching]))
+        if pace.is_over(len(acls) + _REMOVAL_COSTS_ENTRIES):
+            yield
     for acl in found:
-        if authorizer.acls.remove(acl):
+        if acls.remove(acl):
             call.cluster.outbox.append(AclChanged("removed", str(acl)))
+        if pace.is_over(_REMOVAL_COSTS_ENTRIES):
+            yield
     return DeleteAclsResponse(filter_results=results)
 
 

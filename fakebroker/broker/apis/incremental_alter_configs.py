@@ -6,9 +6,10 @@ v1 flexible. MOCK: done at once (AD-1).
 from collections import Counter
 from collections.abc import Sequence
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.config_changes import Change, apply
 from fakebroker.broker.core.config_resources import TOPIC_RESOURCE, resource
+from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
@@ -18,12 +19,24 @@ from fakebroker.protocol.wire.messages.incremental_alter_configs import (
 )
 
 
-def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+RESOURCES_PER_STEP = 200  # one with an unknown name costs the most: the names that are like it are looked for
+
+
+def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse | None:
     """One answer per entry, in their order; a resource that comes twice gets two errors (IA-6, IA-11)."""
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: IncrementalAlterConfigsRequest) -> Steps[IncrementalAlterConfigsResponse]:
+    """Each resource is changed in one step."""
+    pace = Pace(RESOURCES_PER_STEP)
     times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
-    return IncrementalAlterConfigsResponse(
-        responses=[_response(call, request, entry, times) for entry in request.resources]
-    )
+    responses = []
+    for entry in request.resources:
+        responses.append(_response(call, request, entry, times))
+        if pace.is_over():
+            yield
+    return IncrementalAlterConfigsResponse(responses=responses)
 
 
 def _response(

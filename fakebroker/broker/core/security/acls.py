@@ -3,6 +3,8 @@
 The entries are part of the cluster's durable state. What follows from them is decided in `authorizer.py`.
 """
 
+from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
@@ -128,12 +130,35 @@ class AclFilter(NamedTuple):
 _Entries = dict[Acl, None]  # in the order in which they were added; Python has no ordered set
 
 
+class PrefixLengths:
+    """The lengths of prefixed patterns, ascending, and how many patterns have each."""
+
+    def __init__(self) -> None:
+        self._patterns = Counter[int]()
+        self._ascending: list[int] = []
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ascending)
+
+    def add(self, length: int) -> None:
+        """Count a pattern more."""
+        self._patterns[length] += 1
+        if self._patterns[length] == 1:
+            insort(self._ascending, length)
+
+    def remove(self, length: int) -> None:
+        """Count a pattern less."""
+        self._patterns[length] -= 1
+        if not self._patterns[length]:
+            self._ascending.remove(length)
+
+
 class Acls:
     """All entries of a cluster, found by the resources that they are for."""
 
     def __init__(self) -> None:
         self._by_pattern: dict[ResourcePattern, _Entries] = {}
-        self._prefix_lengths: dict[ResourceType, list[int]] = {}  # of the prefixed patterns, ascending
+        self._prefix_lengths: dict[ResourceType, PrefixLengths] = {}
 
     def __iter__(self) -> Iterator[Acl]:
         """All entries, those of one pattern together, in the order in which patterns and entries were added."""
@@ -150,9 +175,9 @@ class Acls:
         """Add an entry; whether it was not there before (AU-11)."""
         entries = self._by_pattern.setdefault(acl.pattern, {})
         is_new = acl not in entries
+        if not entries and acl.pattern.pattern_type is PatternType.PREFIXED:
+            self._prefix_lengths.setdefault(acl.pattern.resource_type, PrefixLengths()).add(len(acl.pattern.name))
         entries[acl] = None
-        if len(entries) == 1:
-            self._index_prefixes(acl.pattern.resource_type)
         return is_new
 
     def remove(self, acl: Acl) -> bool:
@@ -163,7 +188,8 @@ class Acls:
         del entries[acl]
         if not entries:
             del self._by_pattern[acl.pattern]
-            self._index_prefixes(acl.pattern.resource_type)
+            if acl.pattern.pattern_type is PatternType.PREFIXED:
+                self._prefix_lengths[acl.pattern.resource_type].remove(len(acl.pattern.name))
         return True
 
     def find(self, wanted: AclFilter) -> list[Acl]:
@@ -182,14 +208,6 @@ class Acls:
             patterns.append(ResourcePattern(resource_type, ANY_NAME, literal))
         for pattern in patterns:
             yield from self._by_pattern.get(pattern, ())
-
-    def _index_prefixes(self, resource_type: ResourceType) -> None:
-        lengths = (
-            len(pattern.name)
-            for pattern in self._by_pattern
-            if pattern.resource_type is resource_type and pattern.pattern_type is PatternType.PREFIXED
-        )
-        self._prefix_lengths[resource_type] = sorted(dict.fromkeys(lengths))
 
     # State
 
