@@ -8,6 +8,18 @@ from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
 Path = tuple[str, ...]
 """The names of fields on the way to a list."""
 
+NAME = "retention.ms{}"  # a topic may be called so, and it is so much like a setting that the setting is looked for
+CODES = {  # what entries are stored with; 0 and most other numbers close the connection or are refused at once
+    "resource_type": 2,
+    "resource_type_filter": 2,
+    "resource_pattern_type": 4,
+    "pattern_type_filter": 4,
+    "operation": 3,
+    "permission_type": 3,
+    "config_operation": 0,
+}
+PRINCIPALS = ("principal", "principal_filter")
+
 
 def list_paths(declaration: Any, version: int, path: Path = ()) -> Iterator[Path]:
     """The way to each list of a message."""
@@ -42,6 +54,10 @@ def _values(
             values[spec.name] = [
                 _value(kind.element, version, target, here, count, 0 if same else each, same) for each in numbers
             ]
+        elif spec.name in CODES:
+            values[spec.name] = CODES[spec.name]
+        elif spec.name in PRINCIPALS:
+            values[spec.name] = f"User:{number}"
         else:
             values[spec.name] = _value(kind, version, target, here, count, number, same)
     return values
@@ -61,7 +77,7 @@ def _fresh(spec: FieldSpec) -> Any:
 def _number(kind: Primitive, number: int) -> Any:
     match kind.name:
         case "string":
-            return f"t{number}"
+            return NAME.format(number)
         case "uuid":
             return (number + 1).to_bytes(16, "big")
         case "int8":

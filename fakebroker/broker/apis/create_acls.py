@@ -22,7 +22,6 @@ from fakebroker.protocol.wire.messages.create_acls import (
     CreateAclsResponse,
 )
 
-
 ENTRIES_PER_STEP = 2_000
 
 

@@ -13,7 +13,6 @@ from fakebroker.protocol.wire.messages.delete_acls import (
     DeleteAclsResponse,
 )
 
-
 ENTRIES_PER_STEP = 20_000  # that are looked at
 _REMOVAL_COSTS_ENTRIES = 10
 

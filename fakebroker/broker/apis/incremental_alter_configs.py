@@ -18,7 +18,6 @@ from fakebroker.protocol.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-
 RESOURCES_PER_STEP = 200  # one with an unknown name costs the most: the names that are like it are looked for
 
 
