@@ -107,7 +107,7 @@ class BrokerResource(ConfigResource):
     def check(self, values: Mapping[str, str]) -> None:
         """Names that Kafka does not know are kept, like those of plug-ins."""
         for name, text in values.items():
-            if name not in BROKER or text == self.own.get(name):
+            if text == self.own.get(name):
                 continue
             try:
                 self._node.settings.check_dynamic(name, text, self._is_default)

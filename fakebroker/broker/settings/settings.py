@@ -167,9 +167,19 @@ class Settings(Reader):
         return dict(self._shared.dynamic if cluster else self._dynamic)
 
     def check_dynamic(self, name: str, text: str, cluster: bool) -> None:
-        """Raises SettingError unless `name` may be set to that at run time, for one broker or for all (IA-6)."""
-        setting = find(name)
+        """Raises SettingError unless `name` may be set to that at run time, for one broker or for all (IA-6).
+
+        Names that no setting has may be. So may settings of one listener that are fixed when the broker starts, which
+        then have no effect.
+        """
+        if name.startswith(LISTENER) and cluster:
+            raise SettingError(f"{name} can be set for one broker only, not for all")
+        setting = lookup(name)
+        if setting is None:
+            return
         parse(setting, text)
+        if name.startswith(LISTENER):
+            return
         if setting.update == READ_ONLY:
             raise SettingError(f"{name} is fixed when the broker starts")
         if setting.update == PER_BROKER and cluster:
@@ -259,9 +269,10 @@ class Settings(Reader):
     def _compute(self) -> None:
         values: dict[str, Value] = {name: setting.default for name, setting in BROKER.items()}
         for layer in (self._defaults, self._static, self._own, self._shared.dynamic, self._dynamic):
+            is_dynamic = layer is self._shared.dynamic or layer is self._dynamic
             for name, text in layer.items():
                 setting = lookup(name)
-                if setting is not None:
+                if setting is not None and not (is_dynamic and setting.update == READ_ONLY):
                     values[name] = parse(setting, text)
         for name, others in FALLBACKS.items():
             if values[name] is None:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from fakebroker.cli.http.arguments import Arguments
 from fakebroker.cli.http.brokers import Brokers
-from fakebroker.cli.http.host_access import check_host_access
+from fakebroker.cli.http.host_access import check_host_access, check_snapshot
 from fakebroker.cli.http.plays import Plays
 from fakebroker.testing.broker import AsyncFakeBroker
 from fakebroker.testing.journal.files import new_run
@@ -35,6 +35,11 @@ class Served:
         """Raises Problem for options of a broker that callers may not give."""
         if not self.has_host_access:
             check_host_access(options)
+
+    def check_snapshot(self, snapshot: "Snapshot") -> None:
+        """Raises Problem for a snapshot whose settings callers may not give."""
+        if not self.has_host_access:
+            check_snapshot(snapshot)
 
     def broker_of(self, request: Request) -> AsyncFakeBroker:
         """The broker that a path is about. Raises UnknownThing."""

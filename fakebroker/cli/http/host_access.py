@@ -1,15 +1,19 @@
 """What callers without the token may not do with the machine that the broker runs on.
 
 A broker that is made by HTTP may write journals to a folder, open ports to other hosts, and read files and addresses
-for its keys. Without a token every user of this machine may call: then these need `--control-host-access`.
+for its keys. So may one that is made from a snapshot file or by a scenario, whose settings come from the caller, too.
+Without a token every user of this machine may call: then these need `--control-host-access`.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.cli.http.control_port import is_loopback
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.serve.listener_options import parse_listener
+
+if TYPE_CHECKING:
+    from fakebroker.testing.snapshot.snapshot import Snapshot
 
 OPTION = "--control-host-access"
 ENDS_OF_SETTINGS = (".location", ".url")  # of keys: files and addresses that the broker reads
@@ -20,6 +24,14 @@ def check_host_access(options: Mapping[str, Any]) -> None:
     for field, value, what in _reaching(options):
         detail = f"{field}: {what}; callers with the token may do that, or all of them after `serve {OPTION}`"
         raise Problem(403, "forbidden-option", detail, field=field, value=shown_value(value))
+
+
+def check_snapshot(snapshot: "Snapshot") -> None:
+    """Raises Problem for a snapshot from elsewhere whose settings reach files or the network of the machine."""
+    cluster = snapshot.state.cluster
+    of_nodes = [each for node in cluster.nodes for each in (node.own, node.dynamic)]
+    for config in (snapshot.state.options.config, cluster.dynamic, *of_nodes):
+        check_host_access({"config": config})
 
 
 def _reaching(options: Mapping[str, Any]) -> Iterable[tuple[str, Any, str]]:

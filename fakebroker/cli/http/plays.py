@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.cli.http.problems import Problem, shown_value
@@ -119,10 +119,12 @@ class Plays:
         parameters: Mapping[str, Any],
         broker: "AsyncFakeBroker | None",
         broker_id: str | None,
+        check_options: Callable[[Mapping[str, Any]], None],
     ) -> Play:
         """Read a scenario and begin to play it, on `broker` or, with None, in virtual time.
 
-        `name` is what stands for its file, `broker_id` the isolated broker that it was sent to.
+        `name` is what stands for its file, `broker_id` the isolated broker that it was sent to. `check_options` raises
+        Problem for options of a broker that the caller may not give.
 
         Raises Problem for a scenario that cannot be read or when too many are under way, InvalidArgument for one that
         contradicts the broker.
@@ -137,6 +139,7 @@ class Plays:
         except ScenarioError as error:
             problems = [str(each) for each in error.problems]
             raise Problem(422, "invalid-argument", str(error), field="scenario", problems=problems) from None
+        check_options({"config": scenario.config})
         return self.add(*_begun(scenario, seed, broker), broker_id)
 
     def add(self, play: "BackgroundPlay", broker: "FromThread | None", broker_id: str | None = None) -> Play:

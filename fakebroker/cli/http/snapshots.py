@@ -112,8 +112,13 @@ async def _file(served: Served, request: Request) -> Response:
 
 
 async def _from_file(served: Served, request: Request) -> Response:
-    """Keep a snapshot that is sent as a file."""
-    return _keep(served, Snapshot.from_bytes(await read_body(request), "the body"))
+    """Keep a snapshot that is sent as a file.
+
+    Without a token one whose settings name files or addresses needs `fakebroker serve --control-host-access`.
+    """
+    snapshot = Snapshot.from_bytes(await read_body(request), "the body")
+    served.check_snapshot(snapshot)
+    return _keep(served, snapshot)
 
 
 _ONE = "/snapshots/{snapshot_id}"

@@ -1,13 +1,17 @@
 """Brokers that use files and ports of the machine: only callers with the token make them, or all when that is asked."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fakebroker.testing.snapshot.snapshot import Snapshot
+from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.control import Client, with_door
 from tests.support.serving import controlled
 
+SCENARIO = {"about": "A consumer.", "actors": ["a"], "timeline": [{"a": "login b", "password": "c"}]}
 URL = "sasl.oauthbearer.jwks.endpoint.url"
 REACHING: dict[str, tuple[str, dict[str, Any]]] = {
     "journal": ("journal_dir", {"journal_dir": "journals"}),
@@ -37,6 +41,66 @@ def test_without_a_token_they_are_refused(case: str, tmp_path: Path, monkeypatch
             assert "--control-host-access" in problem["detail"]
         assert await door.get("/brokers") == []
         assert not list(tmp_path.iterdir())
+
+    with_door(test)
+
+
+IN_CONFIG = {case: options["config"] for case, (field, options) in REACHING.items() if field == "config"}
+
+
+def snapshots_with(config: dict[str, str]) -> list[Snapshot]:
+    """Snapshots that have a setting in each place: of the start, at run time of all or of one broker, of one alone."""
+    with VirtualBroker() as broker:
+        state = broker.snapshot().state
+    node, cluster, options = state.cluster.nodes[0], state.cluster, state.options
+    changed = [
+        state._replace(options=options._replace(config=options.config | config)),
+        state._replace(cluster=cluster._replace(dynamic=config)),
+        state._replace(cluster=cluster._replace(nodes=(node._replace(dynamic=config),))),
+        state._replace(cluster=cluster._replace(nodes=(node._replace(own=node.own | config),))),
+    ]
+    return [Snapshot(each) for each in changed]
+
+
+@pytest.mark.parametrize("case", IN_CONFIG)
+def test_without_a_token_a_snapshot_file_brings_none_of_them(case: str) -> None:
+    """Wherever the file has the setting; nothing is kept that could be restored or forked."""
+    contents = [each.to_bytes() for each in snapshots_with(IN_CONFIG[case])]
+
+    async def test(door: Client) -> None:
+        for content in contents:
+            problem = await door.problem("POST", "/snapshots/file", content=content)
+            assert (problem["status"], problem["type"]) == (403, "urn:fakebroker:problem:forbidden-option")
+        assert await door.get("/snapshots") == []
+
+    async def test_trusted(door: Client) -> None:
+        assert (await door.ask("POST", "/snapshots/file", content=contents[0])).status_code == 201
+
+    with_door(test)
+    with_door(test_trusted, has_host_access=True)
+
+
+@pytest.mark.parametrize("case", IN_CONFIG)
+def test_without_a_token_a_scenario_brings_none_of_them(case: str) -> None:
+    """A broker in virtual time reads its keys, too."""
+    body = {"virtual": True, "scenario": json.dumps(SCENARIO | {"config": IN_CONFIG[case]})}
+
+    async def test(door: Client) -> None:
+        problem = await door.problem("POST", "/scenarios", body)
+        assert (problem["status"], problem["field"]) == (403, "config"), problem
+        assert await door.get("/scenarios") == []
+
+    with_door(test)
+
+
+def test_scenarios_and_snapshots_of_others_are_taken() -> None:
+    """What reaches nothing needs no token."""
+    (content, *_) = [each.to_bytes() for each in snapshots_with({"num.partitions": "3"})]
+
+    async def test(door: Client) -> None:
+        assert (await door.ask("POST", "/snapshots/file", content=content)).status_code == 201
+        body = {"virtual": True, "scenario": json.dumps(SCENARIO | {"config": {"num.partitions": 3}})}
+        assert (await door.do("POST", "/scenarios", body))["state"] == "passed"
 
     with_door(test)
 
