@@ -56,8 +56,8 @@ async def _play(served: Served, request: Request) -> Response:
     It is played on this broker, in the background and in real time, while clients are connected: the answer is 202
     with its `scenario_id`, as soon as the timeline waits for something. With `virtual` it is played on a broker of its
     own in virtual time, and the answer is 200 with what came of it. `name` stands for the file in places of steps.
-    Includes are refused, and without a token a `config` that names files or addresses. The text may also be the body itself, as application/yaml; then the query has the other
-    fields, but for parameters.
+    Includes are refused, and without a token a `config` that names files or addresses. The text may also be the body
+    itself, as application/yaml; then the query has the other fields, but for parameters.
     """
     given = await _sent(request)
     is_virtual = given.get("virtual", False)

@@ -110,7 +110,7 @@ class ClientConnection(WithheldLink):
         self._is_turn_scheduled = False
         self._withheld = None  # while nothing gets through (node_links.py)
         self._connection: Connection = server.engine.connect(
-            listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now(), peer_port
+            listener, "/" + _as_java(_plain(peer_host)), Address(_plain(host), port), server.clock.now(), peer_port
         )
         self._connection.driver = self
         server.joined(self)
@@ -332,3 +332,14 @@ def _drop(unsent: deque[bytes | memoryview], sent_bytes: int) -> None:
 def _plain(host: str) -> str:
     """An IPv4 address that came in on an IPv6 socket, as the IPv4 address it is."""
     return host.removeprefix("::ffff:")
+
+
+def _as_java(host: str) -> str:
+    """A client's address as Java writes it, and so ACLs for it (AU-8): `0:0:0:0:0:0:0:1` for `::1`."""
+    if ":" not in host:
+        return host
+    from ipaddress import IPv6Address
+
+    address, _, scope = host.partition("%")
+    groups = [f"{int(group, 16):x}" for group in IPv6Address(address).exploded.split(":")]
+    return ":".join(groups) + (f"%{scope}" if scope else "")

@@ -115,28 +115,27 @@ def fetch_allowed_offsets(authorized: AuthorizedRequest) -> None:
         _fetch_of_one_group(authorized)
         return
     access, groups, refused = authorized.access, list[Any](), list[Any]()
-    topics_refused: dict[str, list[OffsetFetchResponseTopics]] = {}
+    topics_refused: list[list[OffsetFetchResponseTopics]] = []  # of each of the groups: one may be there twice
     for group in authorized.request.groups:
         if not access.may(Operation.DESCRIBE, GROUP, group.group_id):
             refused.append(OffsetFetchResponseGroup(group_id=group.group_id, error_code=int(CODES[GROUP])))
             continue
         rest, errors = _parted(authorized, group.topics, OffsetFetchResponseTopics)
-        topics_refused.setdefault(group.group_id, errors)
+        topics_refused.append(errors)
         groups.append(with_fields(group, topics=rest) if errors else group)
     hides = any(group.topics is None for group in groups)
-    if not refused and not any(topics_refused.values()) and not hides:
+    if not refused and not any(topics_refused) and not hides:
         return
     authorized.change(groups=groups)
-    everything = {group.group_id for group in groups if group.topics is None}
 
     def finish(response: Any) -> None:
-        for group in response.groups:
+        for asked, group, errors in zip(groups, response.groups, topics_refused, strict=True):
             if group.error_code:
                 continue
-            if group.group_id in everything:
+            if asked.topics is None:
                 _keep_describable(authorized, group)
             else:
-                group.topics = [*group.topics, *topics_refused[group.group_id]]
+                group.topics = [*group.topics, *errors]
         response.groups = [*response.groups, *refused]
 
     authorized.finish_with(finish)

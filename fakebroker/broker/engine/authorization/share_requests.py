@@ -26,29 +26,30 @@ def describe_allowed_offsets(authorized: AuthorizedRequest) -> None:
     access = authorized.access
     mirror = ENTRIES[authorized.route.api_key][0]
     assert mirror.inner is not None
-    groups, refused = [], dict[str, list[Any]]()
+    groups, refused = [], list[list[Any]]()  # topics of each of the groups: one may be there twice
     for group in authorized.request.groups:
         denied, rest = parted(
             group.topics or (), lambda each: not access.may(Operation.DESCRIBE, TOPIC, each.topic_name)
         )
+        refused.append([])
         if denied:
             chosen = with_fields(authorized.request, groups=[with_fields(group, topics=denied)])
             entries = error_entries(mirror, authorized.route.response, chosen, authorized.route.version, _REFUSED)
-            refused[group.group_id] = entries[0].topics
+            refused[-1] = entries[0].topics
             group = with_fields(group, topics=rest)
         groups.append(group)
-    everything = {group.group_id for group in groups if group.topics is None}
     authorized.change(groups=groups)
 
     def finish(response: Any) -> None:
-        for group in response.groups:
+        # Groups that are refused themselves stand behind these.
+        for asked, group, topics in zip(groups, response.groups, refused, strict=False):
             if group.error_code:
                 continue
-            if group.group_id in everything:
+            if asked.topics is None:
                 group.topics = [each for each in group.topics if access.may(Operation.DESCRIBE, TOPIC, each.topic_name)]
-            group.topics = [*group.topics, *refused.get(group.group_id, ())]
+            group.topics = [*group.topics, *topics]
 
-    if refused or everything:
+    if any(refused) or any(group.topics is None for group in groups):
         authorized.finish_with(finish)
 
 

@@ -5,7 +5,7 @@ import pytest
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.jsonable import uuid_to_text
-from tests.support.rights import ask, client_of, guarded_lab
+from tests.support.rights import allow, ask, client_of, guarded_lab
 
 UNKNOWN = uuid_to_text(b"\x01" * 16)
 NO_ID = uuid_to_text(ZERO_UUID)
@@ -49,6 +49,37 @@ def test_an_entry_with_name_and_id_spares_no_other_deletion() -> None:
     assert told((None, NO_ID), ("t", NO_ID), ("t", NO_ID)) == [(42, "t"), (42, None)]
     assert told(("", NO_ID)) == [(29, "")]
     assert lab.cluster.topics.get("t") is topic
+
+
+@pytest.mark.rules("AU-4")
+def test_a_group_that_comes_twice_gets_the_refusals_of_each_entry() -> None:
+    """Topics that may not be described are answered where they were asked for."""
+    lab = guarded_lab()
+    allow(lab, "DESCRIBE", "GROUP", "g")
+    allow(lab, "DESCRIBE", name="t")
+    client = client_of(lab)
+    ask(client_of(lab, "root"), "FindCoordinator", 4, KeyType=0, CoordinatorKeys=["g"])
+
+    def offsets(name: str, index: int) -> dict[str, object]:
+        return {"Name": name, "PartitionIndexes": [index]}
+
+    groups = [[offsets("u", 0), offsets("t", 0)], [offsets("u", 1)], None, [offsets("t", 1)]]
+    answer = ask(client, "OffsetFetch", 8, Groups=[{"GroupId": "g", "Topics": topics} for topics in groups])
+    told = [[(topic.name, *topic.partitions[0][:1]) for topic in group.topics] for group in answer.groups]
+    assert told == [[("t", 0), ("u", 0)], [("u", 1)], [], [("t", 1)]]
+
+    shares = [[("u", 0), ("t", 0)], [("u", 1)], None, [("t", 1)]]
+    named = [
+        None if topics is None else [{"TopicName": name, "Partitions": [index]} for name, index in topics]
+        for topics in shares
+    ]
+    answer = ask(
+        client, "DescribeShareGroupOffsets", 0, Groups=[{"GroupId": "g", "Topics": topics} for topics in named]
+    )
+    told = [
+        [(topic.topic_name, topic.partitions[0].partition_index) for topic in group.topics] for group in answer.groups
+    ]
+    assert told == [[("t", 0), ("u", 0)], [("u", 1)], [], [("t", 1)]]
 
 
 @pytest.mark.rules("AU-4", "MD-2")
