@@ -9,7 +9,7 @@ from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
 from fakebroker.broker.settings.declare import READ_ONLY, Setting
-from fakebroker.broker.settings.settings import BROKER
+from fakebroker.broker.settings.table import BROKER
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.alter_configs import AlterableConfig as ReplacedConfig
 from fakebroker.protocol.wire.messages.alter_configs import AlterConfigsRequest
