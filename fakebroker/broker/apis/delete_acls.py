@@ -36,6 +36,7 @@ def handle(call: Call, request: DeleteAclsRequest) -> DeleteAclsResponse | None:
 def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[DeleteAclsResponse]:
     """All filters are looked at before the first entry goes."""
     pace = Pace(ENTRIES_PER_STEP)
+    entries_of_filter = len(acls) + _REMOVAL_COSTS_ENTRIES
     results, found = [], list[Acl]()
     for each in request.filters:
         wanted = filter_of(each)
@@ -46,7 +47,7 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
         matching = acls.find(wanted)
         found += matching
         results.append(DeleteAclsFilterResult(error_message=None, matching_acls=[_removed(acl) for acl in matching]))
-        if pace.is_over(len(acls) + _REMOVAL_COSTS_ENTRIES):
+        if pace.is_over(entries_of_filter):
             yield
     for acl in found:
         if acls.remove(acl):
