@@ -61,12 +61,12 @@ def again(call: Call, request: ConsumerGroupHeartbeatRequest, response: Consumer
     if response.error_code or response.assignment is not None or request.member_epoch <= _JOIN_EPOCH:
         return None
     group_id, usual = request.group_id, _to_core(call, request)
-    shard_at_hand = call.node.coordinator.shard_at_hand
+    loaded_shard = call.node.coordinator.loaded_shard
     version, known = call.version, _answer_of(response)
     welcome = response.encode(version)
 
     def answer(call: Call, _values: tuple[Any, ...]) -> bytes | None:
-        shard = shard_at_hand(group_id)
+        shard = loaded_shard(group_id)
         if shard is None or not shard.is_replicated:
             return None
         answer = heartbeat(shard, usual, call.now)

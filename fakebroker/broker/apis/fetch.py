@@ -8,9 +8,9 @@ FENCED_LEADER_EPOCH (KIP-951).
 """
 
 from fakebroker.broker.apis.call import Again, Call, RequestQuota
-from fakebroker.broker.apis.fetch_again import FullFetchAgain, IncrementalFetchAgain
 from fakebroker.broker.apis.fetch_answer import partition_data
 from fakebroker.broker.apis.fetch_request import FullFetch, IncrementalFetch
+from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedIncrementalFetch
 from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
 from fakebroker.broker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -64,11 +64,11 @@ def again(call: Call, request: FetchRequest, response: FetchResponse) -> Again |
     if request.session_epoch == FINAL_EPOCH and not request.session_id:
         partitions = [call.cluster.topics.partition(fetch.topic, fetch.partition) for fetch in fetches]
         targets = [(fetch, found) for fetch, found in zip(fetches, partitions, strict=True) if found is not None]
-        return FullFetchAgain(call, params, targets)
+        return RepeatedFullFetch(call, params, targets)
     session = call.node.fetch_sessions.get(request.session_id)
     if session is None or request.session_epoch <= FULL_EPOCH or session.params is None:
         return None
-    return IncrementalFetchAgain(call, session.params, session, fetches)
+    return RepeatedIncrementalFetch(call, session.params, session, fetches)
 
 
 def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:

@@ -40,14 +40,14 @@ def again(call: Call, request: HeartbeatRequest, response: HeartbeatResponse) ->
     """The next heartbeats of a member that was welcome: all that is checked in them is what its group says now."""
     group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
     generation, coordinator = request.generation_id, call.node.coordinator
-    shard = coordinator.shard_at_hand(group_id)
+    shard = coordinator.loaded_shard(group_id)
     group = None if shard is None else shard.group(group_id)
     if response.error_code or group is None:
         return None
     welcome = response.encode(call.version)
 
     def answer(call: Call, _values: tuple[Any, ...]) -> bytes | None:
-        shard = coordinator.shard_at_hand(group_id)
+        shard = coordinator.loaded_shard(group_id)
         if shard is None or shard.groups.get(group_id) is not group or not shard.is_replicated:
             return None
         code = group.heartbeat(member_id, instance_id, generation, call.now)

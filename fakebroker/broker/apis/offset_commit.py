@@ -183,7 +183,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
     What the topics say can have changed only if `Topics.changes` has; whether the group accepts the commit, and its log
     takes it at once, is asked as `handle` asks.
     """
-    shard = call.node.coordinator.shard_at_hand(request.group_id)
+    shard = call.node.coordinator.loaded_shard(request.group_id)
     group = None if shard is None else shard.group(request.group_id)
     if shard is None or group is None:
         return None
@@ -194,7 +194,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
     group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
     generation, version = request.generation_id_or_member_epoch, call.version
     topics, changes = call.cluster.topics, call.cluster.topics.changes
-    commit_again = shard.commit_again
+    repeat_commit = shard.repeat_commit
     accepted = response.encode(call.version)
 
     def answer(call: Call, offsets: tuple[Any, ...]) -> bytes | None:
@@ -203,7 +203,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
         if group.error_for_commit(member_id, instance_id, generation, version):
             return None
         now = call.now
-        if not commit_again(group, template, offsets, now):
+        if not repeat_commit(group, template, offsets, now):
             return None
         if group.state is not _EMPTY:
             group.restart_session_of(member_id, now)

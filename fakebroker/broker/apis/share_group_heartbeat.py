@@ -40,14 +40,14 @@ def again(call: Call, request: ShareGroupHeartbeatRequest, response: ShareGroupH
     if response.error_code or response.assignment is not None or request.member_epoch <= JOIN_EPOCH:
         return None
     group_id, usual, version = request.group_id, _core_request(call, request), call.version
-    shard_at_hand = call.node.coordinator.shard_at_hand
+    loaded_shard = call.node.coordinator.loaded_shard
     known = HeartbeatAnswer(
         ErrorCode.NONE, None, response.member_id, response.member_epoch, response.heartbeat_interval_ms
     )
     welcome = response.encode(version)
 
     def answer(call: Call, _values: tuple[Any, ...]) -> bytes | None:
-        shard = shard_at_hand(group_id)
+        shard = loaded_shard(group_id)
         if shard is None or not shard.is_replicated:
             return None
         answer = heartbeat(shard, usual, call.now)

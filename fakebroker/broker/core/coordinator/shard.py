@@ -229,7 +229,7 @@ class Shard(CoordinatorShard):
             CommitTemplate(group.group_id, offsets, retention_ms, self._format, group.offsets)
         )
 
-    def commit_again(self, group: Group, template: CommitTemplate, offsets: Sequence[int], now: Instant) -> bool:
+    def repeat_commit(self, group: Group, template: CommitTemplate, offsets: Sequence[int], now: Instant) -> bool:
         """As `commit`, for a repetition of an earlier commit: `offsets` has one for each row of the template.
 
         Returns False, and changes nothing, if it is refused or has to wait for replicas: then `commit` has to see to

@@ -80,7 +80,7 @@ class Life:
         ]
         assert validator.accepted == []
         if self.columns and again and known is not None and known[0] is group:
-            assert shard.commit_again(group, known[1], tuple(values), now)
+            assert shard.repeat_commit(group, known[1], tuple(values), now)
         else:
             shard.commit(group, rows, now)
             if self.columns:
@@ -202,6 +202,6 @@ def test_what_cannot_be_stored_at_once_changes_nothing(why: str) -> None:
     else:
         lab.cluster.topics.internal("__consumer_offsets").config.replace({"max.message.bytes": "100"})
     end = shard.log.log_end_offset
-    assert not shard.commit_again(group, template, range(17), lab.now)
+    assert not shard.repeat_commit(group, template, range(17), lab.now)
     assert shard.log.log_end_offset == end
     assert {stored[:2]: stored[2] for stored in group.offsets} == {row[:2]: row[2] for row in rows}

@@ -74,7 +74,7 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
             raise KafkaError(code, f"{self.topic_name}-{partition}: {code.name}")
         return shard
 
-    def shard_at_hand(self, key: str) -> ShardT | None:
+    def loaded_shard(self, key: str) -> ShardT | None:
         """The shard that holds `key`, if it is loaded and serves; nothing is loaded here."""
         if self._topic is None:
             return None

@@ -26,7 +26,7 @@ from fakebroker.broker.core.groups.consumer.member import ClassicMetadata, Consu
 from fakebroker.broker.core.groups.consumer.migration import downgrade_for, is_last_of_consumer_protocol, policy
 from fakebroker.broker.core.groups.consumer.states import MemberState
 from fakebroker.broker.core.groups.consumer.static_members import check_holder
-from fakebroker.broker.core.groups.modern.classic_instead import join_classic_instead
+from fakebroker.broker.core.groups.modern.classic_replacement import replace_with_classic_group
 from fakebroker.broker.core.groups.modern.heartbeats import JOIN_EPOCH, check_room, unknown_member
 from fakebroker.protocol.errors import ErrorCode, KafkaError, WireError
 from fakebroker.protocol.instant import Instant
@@ -38,7 +38,7 @@ from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolSubscr
 def join(group: ConsumerGroup, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
     """JoinGroup: a member is answered at once; an Empty group becomes a classic one, which answers (CGM-2)."""
     if group.is_empty:
-        join_classic_instead(group, group.host, request, answer, now)
+        replace_with_classic_group(group, group.host, request, answer, now)
         return
     try:
         answered = _join(group, request, now)

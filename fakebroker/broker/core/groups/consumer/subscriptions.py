@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.broker.core.groups.consumer.member import MemberMetadata
 from fakebroker.broker.core.groups.modern.assignments import topic_ids_of
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
-from fakebroker.broker.core.groups.modern.tallies import tally
+from fakebroker.broker.core.groups.modern.subscription_counts import add_to_counts
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topics
@@ -49,8 +49,8 @@ class Subscriptions:
         return frozenset(self.names).union(*by_pattern)
 
     def _count(self, metadata: MemberMetadata, by: int) -> bool:
-        names_changed = tally(self.names, metadata.topic_names, by)
-        patterns_changed = tally(self.patterns, (metadata.pattern,) if metadata.pattern else (), by)
+        names_changed = add_to_counts(self.names, metadata.topic_names, by)
+        patterns_changed = add_to_counts(self.patterns, (metadata.pattern,) if metadata.pattern else (), by)
         return names_changed or patterns_changed
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.groups.modern.heartbeats import group_for_heartbeat
 from fakebroker.broker.core.groups.share import records
-from fakebroker.broker.core.groups.share.gathering import Gathering
 from fakebroker.broker.core.groups.share.initialization import Codes, ShareGroupHost, initialize, keys_of, note
+from fakebroker.broker.core.groups.share.pending_answers import PendingAnswers
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.groups.share.state_partitions import Partitions, TopicPartitions
 from fakebroker.broker.core.share_state import asking
@@ -108,23 +108,23 @@ def describe_states(
     """The states of share partitions without their batches, each with its code (SGO-1)."""
 
     def described(codes: Codes, now: Instant) -> None:
-        answer({key: (code, gathering.states[key]) for key, code in codes.items()}, now)
+        answer({key: (code, pending.states[key]) for key, code in codes.items()}, now)
 
-    gathering = Gathering(keys, described)
-    if not gathering.codes:
+    pending = PendingAnswers(keys, described)
+    if not pending.codes:
         answer({}, now)
-    for key in list(gathering.codes):
-        asking.read_summary(node, key, gathering.state_for(key), now)
+    for key in list(pending.codes):
+        asking.read_summary(node, key, pending.state_for(key), now)
 
 
 def _delete_states(
     shard: ShareGroupHost, keys: Iterable[SharePartition], answer: Callable[[Codes, Instant], None], now: Instant
 ) -> None:
-    gathering = Gathering(keys, answer)
-    if not gathering.codes:
+    pending = PendingAnswers(keys, answer)
+    if not pending.codes:
         answer({}, now)
-    for key in list(gathering.codes):
-        asking.delete(shard.node, key, gathering.one_for(key), now)
+    for key in list(pending.codes):
+        asking.delete(shard.node, key, pending.one_for(key), now)
 
 
 def _empty_group(shard: ShareGroupHost, group_id: str, now: Instant, *, may_create: bool) -> ShareGroup:

@@ -15,7 +15,7 @@ from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
-from fakebroker.broker.core.groups.modern.tallies import tally
+from fakebroker.broker.core.groups.modern.subscription_counts import add_to_counts
 from fakebroker.broker.core.groups.share import records as share_records
 from fakebroker.broker.core.groups.share.member import CurrentAssignment, MemberMetadata, ShareMember
 from fakebroker.broker.core.groups.share.state_partitions import StatePartitions
@@ -129,8 +129,8 @@ class ShareGroup(ModernGroup):
     @staticmethod
     def _retell(counts: dict[str, int], before: ShareMember | None, topic_names: Sequence[str]) -> bool:
         """Count a member's topics instead of those it had before; returns whether the counted ones may differ."""
-        changed = before is not None and tally(counts, before.topic_names, -1)
-        return tally(counts, topic_names, 1) or changed
+        changed = before is not None and add_to_counts(counts, before.topic_names, -1)
+        return add_to_counts(counts, topic_names, 1) or changed
 
     def _replay_current(self, member_id: str, current: CurrentAssignment | None) -> None:
         member = self.members.get(member_id)

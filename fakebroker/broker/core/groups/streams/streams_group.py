@@ -7,7 +7,7 @@ Kafka: `StreamsGroup`.
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.groups.classic.messages import AnswerJoin, JoinRequest
 from fakebroker.broker.core.groups.host import GroupsHost
-from fakebroker.broker.core.groups.modern.classic_instead import join_classic_instead
+from fakebroker.broker.core.groups.modern.classic_replacement import replace_with_classic_group
 from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredTopology
@@ -51,7 +51,7 @@ class StreamsGroup(StoredGroup):
     def join(self, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
         """JoinGroup: takes no classic members, but makes an Empty group a classic one (STL-1)."""
         if self.is_empty:
-            join_classic_instead(self, self.host, request, answer, now)
+            replace_with_classic_group(self, self.host, request, answer, now)
         else:
             super().join(request, answer, now)
 

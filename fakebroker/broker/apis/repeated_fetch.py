@@ -49,7 +49,7 @@ class _FetchAgain:
         return not done.ends_wait and (done.size_bytes >= params.min_bytes or params.max_wait_ms <= 0)
 
 
-class FullFetchAgain(_FetchAgain):
+class RepeatedFullFetch(_FetchAgain):
     """Without a session."""
 
     def __init__(self, call: Call, params: FetchParams, targets: list[FetchTarget]) -> None:
@@ -71,7 +71,7 @@ class FullFetchAgain(_FetchAgain):
         return self._template.fill(*_values(done.reads))
 
 
-class IncrementalFetchAgain(_FetchAgain):
+class RepeatedIncrementalFetch(_FetchAgain):
     """In a session."""
 
     def __init__(self, call: Call, params: FetchParams, session: FetchSession, fetches: list[PartitionFetch]) -> None:

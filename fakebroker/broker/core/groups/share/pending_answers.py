@@ -1,4 +1,4 @@
-"""Answers of the share coordinator about several share partitions, gathered until the last has come."""
+"""Answers of the share coordinator about several share partitions, kept until the last has come."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Gathering:
+class PendingAnswers:
     """Calls `done` once with the codes of all `keys`, in their order, when each was answered.
 
     With no keys at all nobody is asked and nobody answers, so `done` is never called: the caller sees to that.

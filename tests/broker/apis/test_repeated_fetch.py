@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker.apis import fetch, fetch_again
+from fakebroker.broker.apis import fetch, repeated_fetch
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.topics import Topic
 from fakebroker.broker.engine.lanes import MAX_MISSES
@@ -374,12 +374,12 @@ def test_a_session_used_in_order_of_its_last_use(twins: Twins) -> None:
 
 def test_templates_of_a_session_are_bounded(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that list ever other partitions are made without a template once there are enough."""
-    monkeypatch.setattr(fetch_again, "MAX_TEMPLATES", 2)
+    monkeypatch.setattr(repeated_fetch, "MAX_TEMPLATES", 2)
     made = []
-    template = fetch_again._template
+    template = repeated_fetch._template
     twins.open(*(At(partition, offset=3) for partition in range(4)))
     warm(twins, At(0, offset=2))
-    monkeypatch.setattr(fetch_again, "_template", lambda *args: made.append(args) or template(*args))
+    monkeypatch.setattr(repeated_fetch, "_template", lambda *args: made.append(args) or template(*args))
     before = twins.general
     for partition in (1, 2, 3, 0):
         twins.produce(partition)
@@ -391,10 +391,10 @@ def test_templates_of_a_session_are_bounded(twins: Twins, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("has_session", [False, True])
 def test_no_template_of_too_many_partitions(twins: Twins, monkeypatch: pytest.MonkeyPatch, has_session: bool) -> None:
     """It would take too much memory; requests are answered all the same without being decoded."""
-    monkeypatch.setattr(fetch_again, "MAX_LISTED", 1)
+    monkeypatch.setattr(repeated_fetch, "MAX_LISTED", 1)
     made = []
-    template = fetch_again._template
-    monkeypatch.setattr(fetch_again, "_template", lambda *args: made.append(args) or template(*args))
+    template = repeated_fetch._template
+    monkeypatch.setattr(repeated_fetch, "_template", lambda *args: made.append(args) or template(*args))
     if has_session:
         twins.open(At(0), At(1))
     asked = [At(0)] if has_session else [At(0), At(1)]
@@ -459,7 +459,7 @@ def test_a_partition_that_was_read_to_its_end_is_read_from_an_earlier_offset(twi
 
 def test_an_answer_without_a_template(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the same byte by byte, and of the same session."""
-    monkeypatch.setattr(fetch_again, "MAX_TEMPLATES", 0)
+    monkeypatch.setattr(repeated_fetch, "MAX_TEMPLATES", 0)
     twins.open(At(0), At(1))
     warm(twins, At(0))
     assert twins.ask(At(0)).session_id == twins.session

@@ -9,7 +9,7 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import GroupEntry
 
 
-def join_classic_instead(
+def replace_with_classic_group(
     group: ModernGroup, host: GroupsHost, request: JoinRequest, answer: AnswerJoin, now: Instant
 ) -> None:
     """Let an Empty group become a new classic one of generation 0, which answers the JoinGroup.

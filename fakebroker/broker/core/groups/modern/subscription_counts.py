@@ -1,9 +1,9 @@
-"""Counting what members of a group have in common, such as the topics that they name."""
+"""Counts of what members of a group subscribe to, such as the topics that they name."""
 
 from collections.abc import Iterable
 
 
-def tally(counts: dict[str, int], keys: Iterable[str], by: int) -> bool:
+def add_to_counts(counts: dict[str, int], keys: Iterable[str], by: int) -> bool:
     """Count each of `keys` up by 1 or down by -1; one that comes to 0 is dropped. Returns whether any came or went."""
     changed = False
     for key in keys:
