@@ -271,7 +271,7 @@ def test_docstrings_are_sentences() -> None:
 
 
 def test_importing_the_package_is_cheap() -> None:
-    """`import fakebroker` loads nothing of ours but the front door, and no library."""
+    """`import fakebroker` loads nothing of ours but the lazy names of the package, and no library."""
     assert {m for m in loaded_by("import fakebroker") if m.split(".")[0] not in sys.stdlib_module_names} == CHEAP
     assert not loaded_by("import fakebroker") & {"asyncio", "dataclasses", "inspect", "logging"}
 
@@ -297,7 +297,7 @@ def test_a_running_broker_needs_only_the_core_dependencies() -> None:
 
 
 def test_without_control_nothing_of_it_is_imported() -> None:
-    """A broker that is not controlled by HTTP does not load the door, nor the libraries that it needs."""
+    """A broker that is not controlled by HTTP does not load the control server, nor the libraries that it needs."""
     serve = "from fakebroker.cli.main import main; main(['serve', '--help'], standalone_mode=False)"
     for statement in (
         "import fakebroker.testing.broker, fakebroker.testing.handles.broker_control, fakebroker.serve.net.server",
@@ -306,8 +306,15 @@ def test_without_control_nothing_of_it_is_imported() -> None:
         loaded = loaded_by(
             f"import sys, io; out, sys.stdout = sys.stdout, io.StringIO(); {statement}; sys.stdout = out"
         )
-        doors = ("fakebroker.cli.http", "fakebroker.cli.ctl", "pydantic", "starlette", "uvicorn", "prometheus_client")
-        assert [module for module in loaded if module.startswith(doors)] == []
+        control_modules = (
+            "fakebroker.cli.http",
+            "fakebroker.cli.ctl",
+            "pydantic",
+            "starlette",
+            "uvicorn",
+            "prometheus_client",
+        )
+        assert [module for module in loaded if module.startswith(control_modules)] == []
 
 
 def test_an_api_has_one_name_in_three_places() -> None:

@@ -185,7 +185,7 @@ def _meanings() -> dict[str, str]:
 
 
 def openapi_document() -> str:
-    """The document of the HTTP door."""
+    """The document of the HTTP API."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 

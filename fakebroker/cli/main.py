@@ -169,8 +169,8 @@ def serve(
         if scenario is not None:
             options = scenario.options(options)
         ports = _take_ports(_node_ids(snapshot, options), listen or (DEFAULT_LISTEN,), advertise)
-        door = None if control is None else _take_door(control, control_token, control_host_access)
-        _serve(ports, snapshot, door, scenario, ready, **options)
+        control_port = None if control is None else _take_control_port(control, control_token, control_host_access)
+        _serve(ports, snapshot, control_port, scenario, ready, **options)
 
 
 def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int, ...]:
@@ -233,8 +233,8 @@ def _take_ready_file(path: str) -> "ReadyFile":
         raise CommandError(f"--ready-file: cannot write {path}: {error.strerror or error}") from None
 
 
-def _take_door(address: str, token: str | None, has_host_access: bool) -> "ControlPort":
-    """Bind the port of the HTTP door."""
+def _take_control_port(address: str, token: str | None, has_host_access: bool) -> "ControlPort":
+    """Bind the control port."""
     from fakebroker.cli.http.control_port import ControlPort
 
     return ControlPort(address, token, has_host_access=has_host_access)
@@ -253,7 +253,7 @@ def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: t
 def _serve(
     ports: "Ports",
     snapshot: "Snapshot | None",
-    door: "ControlPort | None",
+    control_port: "ControlPort | None",
     scenario: "ServedScenario | None",
     ready: "ReadyFile | None",
     topics: tuple[str, ...],
@@ -281,7 +281,7 @@ def _serve(
         scenario.create_topics(broker)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        status = runner.run(_run_until_signal(broker, door, scenario, ready))
+        status = runner.run(_run_until_signal(broker, control_port, scenario, ready))
     if status:
         raise SystemExit(status)
 
@@ -299,7 +299,10 @@ def tune_garbage_collector() -> None:
 
 
 async def _run_until_signal(
-    broker: "AsyncFakeBroker", door: "ControlPort | None", scenario: "ServedScenario | None", ready: "ReadyFile | None"
+    broker: "AsyncFakeBroker",
+    control_port: "ControlPort | None",
+    scenario: "ServedScenario | None",
+    ready: "ReadyFile | None",
 ) -> int:
     """Serve until a signal or the end of the scenario; the exit status."""
     import asyncio
@@ -315,10 +318,10 @@ async def _run_until_signal(
     if scenario is not None:
         await scenario.begin(broker, out.put, stop.set)
     out.put(f"fakebroker listening on {format_listeners(broker.listeners)}")
-    if door is not None:
-        await door.open(broker, None if scenario is None else scenario.play)
-        out.put(f"fakebroker control on {door.address}")
-        out.put(f"fakebroker page on {door.page}")
+    if control_port is not None:
+        await control_port.open(broker, None if scenario is None else scenario.play)
+        out.put(f"fakebroker control on {control_port.address}")
+        out.put(f"fakebroker page on {control_port.page}")
     if ready is not None:
         ready.write()
     await stop.wait()
@@ -329,8 +332,8 @@ async def _run_until_signal(
     out.flush()
     broker.errors.clear()  # each was logged when it happened, and a signal ends us with status 0
     await broker.stop()
-    if door is not None:  # after the broker, whose end is the end of all waits
-        await door.close()
+    if control_port is not None:  # after the broker, whose end is the end of all waits
+        await control_port.close()
     return 0 if scenario is None else scenario.status
 
 

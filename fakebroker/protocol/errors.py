@@ -330,7 +330,7 @@ class SettingError(FakebrokerError):
 class InvalidArgument(FakebrokerError, ValueError):
     """A test asks the broker for something that cannot be. `field` names the argument, `value` is what it was.
 
-    The message names both and what is right; every door tells all three.
+    The message names both and what is right; the Python, HTTP and shell interfaces report all three.
     """
 
     def __init__(self, field: str, value: object, message: str) -> None:

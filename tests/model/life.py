@@ -79,7 +79,7 @@ class DrivenLoop(asyncio.SelectorEventLoop):
         return False
 
 
-class Door(ABC):
+class BrokerDriver(ABC):
     """A kind of broker, and how to drive it."""
 
     broker: FakeBroker | AsyncFakeBroker
@@ -120,7 +120,7 @@ class Door(ABC):
     def close(self) -> None: ...
 
 
-class AsyncDoor(Door):
+class AsyncBrokerDriver(BrokerDriver):
     """AsyncFakeBroker, in one loop after the other."""
 
     def __init__(self) -> None:
@@ -169,7 +169,7 @@ class AsyncDoor(Door):
         self.loop.close()
 
 
-class ThreadDoor(Door):
+class ThreadBrokerDriver(BrokerDriver):
     """FakeBroker. Its loop waits for the test when it is idle."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from fakebroker.protocol.errors import BrokerStopped
-from tests.model.life import AsyncDoor, Client, Door, ThreadDoor, check_timer, descriptors
+from tests.model.life import AsyncBrokerDriver, BrokerDriver, Client, ThreadBrokerDriver, check_timer, descriptors
 from tests.support.chance import MINUTES, model_settings, run_model
 from tests.support.frames import JOIN, long_poll, request
 
@@ -33,12 +33,12 @@ LONGEST_WAIT_MS = 60_000
 class LifeMachine(RuleBasedStateMachine):
     """One broker, clients that are parked, and whoever starts, stops and moves its clock."""
 
-    door: type[Door]
+    driver_type: type[BrokerDriver]
 
     @initialize()
     def make(self) -> None:
-        self.world = self.door()
-        self.broker = self.world.broker
+        self.driver = self.driver_type()
+        self.broker = self.driver.broker
         self.clients: list[Client] = []
         self.waits: list[Callable[[], BaseException | None]] = []
         self.fetching: list[Client] = []
@@ -60,7 +60,7 @@ class LifeMachine(RuleBasedStateMachine):
 
     def _start(self) -> None:
         self.descriptors = descriptors()
-        self.world.start()
+        self.driver.start()
 
     @precondition(is_stopped)
     @rule()
@@ -70,7 +70,7 @@ class LifeMachine(RuleBasedStateMachine):
     @precondition(is_stopped)
     @rule()
     def start_in_another_loop(self) -> None:
-        self.world.change_loop()
+        self.driver.change_loop()
         self._start()
 
     @precondition(is_running)
@@ -83,29 +83,29 @@ class LifeMachine(RuleBasedStateMachine):
     def restart(self, in_another_loop: bool) -> None:
         self._stop()
         if in_another_loop:
-            self.world.change_loop()
+            self.driver.change_loop()
         self._start()
 
     @precondition(is_running)
     @rule()
     def restart_after_the_loop_was_lost(self) -> None:
-        self.world.lose_loop()
+        self.driver.lose_loop()
         assert not self.broker.is_running
-        self.world.start()
+        self.driver.start()
         self._everybody_is_gone(BrokerStopped, asyncio.CancelledError)
 
     @rule()
     def start_or_stop_again(self) -> None:
         if self.broker.is_running:
-            self.world.start()
+            self.driver.start()
         else:
-            self.world.stop()
+            self.driver.stop()
 
     @rule()
     def reset(self) -> None:
         self.broker.reset()
         self._create_topic()
-        self.world.run_for(0)
+        self.driver.run_for(0)
         assert all(not client.read() for client in self.clients)
         self._close_clients()
 
@@ -132,7 +132,7 @@ class LifeMachine(RuleBasedStateMachine):
         """A record is what the fetches wait for."""
         self.broker.topic("t").produce("v")
         self.records += 1
-        self.world.run_for(0)
+        self.driver.run_for(0)
         for client in self.fetching:
             assert client not in self.clients or client.read()
             assert client not in self.clients or client.due_ms is None
@@ -152,18 +152,18 @@ class LifeMachine(RuleBasedStateMachine):
     def vanish(self, with_reset: bool, data: st.DataObject) -> None:
         client = self.clients.pop(data.draw(st.integers(0, len(self.clients) - 1)))
         client.vanish(with_reset)
-        self.world.run_for(0)
+        self.driver.run_for(0)
 
     @precondition(is_running)
     @rule()
     def wait_in_vain(self) -> None:
-        self.waits.append(self.world.wait(lambda: None))
+        self.waits.append(self.driver.wait(lambda: None))
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
     @rule(ms=st.integers(0, 7000))
     def time_passes(self, ms: int) -> None:
-        self.world.run_for(ms)
+        self.driver.run_for(ms)
 
     @rule(ms=st.integers(0, 10 * 86_400_000), timers=st.booleans())
     def advance(self, ms: int, timers: bool) -> None:
@@ -197,24 +197,24 @@ class LifeMachine(RuleBasedStateMachine):
     def nothing_is_overdue(self) -> None:
         if not self.broker.is_running:
             return
-        self.world.run_for(0)
+        self.driver.run_for(0)
         now_ms = self._now_ms()
         for client in self.clients:
             assert client.read(), "the broker closed a connection"
             assert client.due_ms is None or now_ms < client.due_ms + EARLY_MS, "a request is overdue"
 
     def teardown(self) -> None:
-        if not hasattr(self, "world"):
+        if not hasattr(self, "driver"):
             return
         try:
             if not self.broker.is_running:
                 self._start()
-            self.world.run_for(LONGEST_WAIT_MS)
+            self.driver.run_for(LONGEST_WAIT_MS)
             self.nothing_is_overdue()
             self._stop()
         finally:
             self._close_clients()
-            self.world.close()
+            self.driver.close()
 
     # -- helpers -------------------------------------------------------------------------------------------------------
 
@@ -226,11 +226,11 @@ class LifeMachine(RuleBasedStateMachine):
         client = Client(self.broker)
         client.send(frame, self._now_ms() + within_ms)
         self.clients.append(client)
-        self.world.run_for(0)
+        self.driver.run_for(0)
         return client
 
     def _stop(self) -> None:
-        self.world.stop()
+        self.driver.stop()
         assert self.broker._engine.connections == {}
         self._everybody_is_gone(BrokerStopped)
         assert descriptors() <= self.descriptors  # fewer: the collector came by loops that were lost before
@@ -253,13 +253,13 @@ class LifeMachine(RuleBasedStateMachine):
 class AsyncLifeMachine(LifeMachine):
     """AsyncFakeBroker, in one loop or in several."""
 
-    door = AsyncDoor
+    driver_type = AsyncBrokerDriver
 
 
 class ThreadLifeMachine(LifeMachine):
     """FakeBroker: each start has a thread and a loop of its own."""
 
-    door = ThreadDoor
+    driver_type = ThreadBrokerDriver
 
 
 SHORT = model_settings(max_examples=60, steps=25)

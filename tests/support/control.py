@@ -1,4 +1,4 @@
-"""The HTTP door without a socket, in the loop of the test."""
+"""The HTTP API without a socket, in the loop of the test."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ App = ControlApp | SavedApp
 
 
 class Client:
-    """A caller of the door; `problem` expects a problem document."""
+    """A caller of the HTTP API; `problem` expects a problem document."""
 
     def __init__(self, broker: AsyncFakeBroker, app: ControlApp, http: httpx.AsyncClient) -> None:
         self.broker = broker
@@ -51,14 +51,14 @@ class Client:
         return problem
 
 
-def with_door(
+def with_control(
     test: Callable[[Client], Awaitable[None]],
     *,
     token: str | None = None,
     has_host_access: bool = False,
     **options: Any,
 ) -> None:
-    """Run a test against the door of a broker that serves."""
+    """Run a test against the HTTP API of a broker that serves."""
 
     async def run() -> None:
         async with AsyncFakeBroker(**options) as broker:

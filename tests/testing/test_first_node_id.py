@@ -8,7 +8,7 @@ import pytest
 from fakebroker import FakeBroker, VirtualBroker
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument
 from fakebroker.testing.snapshot.snapshot import Snapshot
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 IDS = [0, 1, 2]
 
@@ -108,18 +108,18 @@ def test_a_snapshot_keeps_the_ids(broker: VirtualBroker, tmp_path: Path) -> None
 def test_by_http() -> None:
     """An isolated broker has the option; paths name its nodes."""
 
-    async def test(door: Client) -> None:
-        made = await door.do("POST", "/brokers", {"nodes": 2, "node_id": 0})
+    async def test(control: Client) -> None:
+        made = await control.do("POST", "/brokers", {"nodes": 2, "node_id": 0})
         assert made["nodes"] == [0, 1]
         own = f"/brokers/{made['broker_id']}"
-        assert [each["node_id"] for each in await door.get(f"{own}/nodes")] == [0, 1]
-        await door.do("POST", f"{own}/nodes/0/stop")
-        assert (await door.get(f"{own}/nodes/0"))["is_alive"] is False
-        await door.do("POST", f"{own}/nodes/0/start")
-        problem = await door.problem("POST", "/brokers", {"node_id": -1})
+        assert [each["node_id"] for each in await control.get(f"{own}/nodes")] == [0, 1]
+        await control.do("POST", f"{own}/nodes/0/stop")
+        assert (await control.get(f"{own}/nodes/0"))["is_alive"] is False
+        await control.do("POST", f"{own}/nodes/0/start")
+        problem = await control.problem("POST", "/brokers", {"node_id": -1})
         assert (problem["status"], problem["field"]) == (422, "node_id")
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_scenario_is_played_on_it() -> None:
@@ -132,16 +132,16 @@ timeline:
   - {wait: {group: billing, state: Stable}, within: 30s}
 """
 
-    async def test(door: Client) -> None:
-        made = await door.do("POST", "/brokers", {"node_id": 0})
+    async def test(control: Client) -> None:
+        made = await control.do("POST", "/brokers", {"node_id": 0})
         own = f"/brokers/{made['broker_id']}"
-        answer = await door.ask("POST", f"{own}/scenarios", {"scenario": text})
+        answer = await control.ask("POST", f"{own}/scenarios", {"scenario": text})
         assert answer.status_code == 202, answer.text
         play = answer.json()
-        done = await door.do("POST", f"{own}/scenarios/{play['scenario_id']}/wait", {"timeout_s": 30.0})
+        done = await control.do("POST", f"{own}/scenarios/{play['scenario_id']}/wait", {"timeout_s": 30.0})
         assert done["state"] == "passed", done
 
-    with_door(test)
+    with_control(test)
 
 
 @pytest.mark.clients

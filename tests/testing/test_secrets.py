@@ -20,10 +20,10 @@ from fakebroker.client.login import LoginRefused
 from fakebroker.client.scram import HASHES
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.tokens import TokenAuthority
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 ALICE, BOB, WRONG, NEWER = "alices-own-secret", "bobs-own-secret", "a-wrong-secret", "a-newer-secret"
-SECRET_KEY, CLIENT_SECRET, CONTROL = "the-brokers-own-secret", "the-oauth-clients-secret", "the-doors-own-secret"
+SECRET_KEY, CLIENT_SECRET, CONTROL = "the-brokers-own-secret", "the-oauth-clients-secret", "the-control-tokens-secret"
 JAAS = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_bob="{BOB}";'
 SALTED = hashlib.pbkdf2_hmac("sha256", NEWER.encode(), b"salt" * 4, 4096)
 
@@ -87,7 +87,7 @@ def forms(secret: str | bytes) -> Iterator[bytes]:
 
 
 async def told_over_http(client: Client) -> dict[str, str]:
-    """What the door tells: each list, and refusals of bad arguments."""
+    """What the HTTP API answers: each list, and refusals of bad arguments."""
     paths = [row.path for row in OPERATIONS if row.verb == "GET" and not row.in_path]
     told = {path: (await client.ask("GET", path)).text for path in [*paths, "/metrics", "/openapi.json"]}
     (token,) = json.loads(told["/delegation_tokens"])
@@ -127,7 +127,9 @@ def test_secrets_do_not_come_out(tmp_path: Path, caplog: pytest.LogCaptureFixtur
             broker.snapshot().save(tmp_path / "snapshot")
             told["snapshot"] = repr(broker.snapshot())
 
-        with_door(use, token=CONTROL, config=config, users={"alice": ALICE}, verbose=True, journal_dir=tmp_path / "all")
+        with_control(
+            use, token=CONTROL, config=config, users={"alice": ALICE}, verbose=True, journal_dir=tmp_path / "all"
+        )
 
     told["log"] = caplog.text
     told |= {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

@@ -177,22 +177,22 @@ def _run(
     out: str | None = None,
 ) -> None:
     """Send the request, print the answer."""
-    door, as_json = ctx.obj
+    remote, as_json = ctx.obj
     path = row.path
     for name, value in values.items():
         path = path.replace(f"{{{name}}}", quote(value, safe=""))
-    path = door.path(path, not isinstance(row, Extra) or row.of_broker)
+    path = remote.path(path, not isinstance(row, Extra) or row.of_broker)
     answer = row.answer if isinstance(row, Extra) else Answer.SHOWN
     accept = "application/json" if as_json else "text/plain, application/json"
     if answer is Answer.STREAM:
-        follow(door.lines(path, given))
+        follow(remote.lines(path, given))
     elif answer is Answer.FILE:
-        put_file(door.send(row.verb, path, None)[1], out)
+        put_file(remote.send(row.verb, path, None)[1], out)
     elif file is not None:
-        media_type, data = door.send(row.verb, path, ("application/octet-stream", file.read()), accept)
+        media_type, data = remote.send(row.verb, path, ("application/octet-stream", file.read()), accept)
         show(media_type, data.decode(), as_json)
     elif isinstance(row, Extra) and row.judges:
-        judge(door.ask(row.verb, path, given, row.has_body, "application/json")[1], as_json)
+        judge(remote.ask(row.verb, path, given, row.has_body, "application/json")[1], as_json)
     else:
-        media_type, text = door.ask(row.verb, path, given, row.has_body, accept)
+        media_type, text = remote.ask(row.verb, path, given, row.has_body, accept)
         show(media_type, text, as_json)

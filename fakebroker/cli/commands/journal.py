@@ -101,11 +101,11 @@ def view(files: tuple[str, ...], listen: str) -> None:
 
     rows = _one_run(_load(files))
     with errors_end_the_command():
-        door = ControlPort(listen, None, "listen")
-    asyncio.run(_view(rows, ", ".join(files), door))
+        control_port = ControlPort(listen, None, "listen")
+    asyncio.run(_view(rows, ", ".join(files), control_port))
 
 
-async def _view(rows: list[dict[str, Any]], source: str, door: "ControlPort") -> None:
+async def _view(rows: list[dict[str, Any]], source: str, control_port: "ControlPort") -> None:
     """Serve until a signal."""
     import asyncio
 
@@ -114,10 +114,10 @@ async def _view(rows: list[dict[str, Any]], source: str, door: "ControlPort") ->
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await door.serve(SavedApp(rows, source, door.token))
-    click.echo(f"{source} on {door.page}")
+    await control_port.serve(SavedApp(rows, source, control_port.token))
+    click.echo(f"{source} on {control_port.page}")
     await stop.wait()
-    await door.close()
+    await control_port.close()
 
 
 def _check_kind(kind: str) -> None:

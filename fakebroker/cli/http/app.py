@@ -1,4 +1,4 @@
-"""The HTTP door as an ASGI application: all operations, for the served broker and under /brokers/{broker_id}."""
+"""The HTTP API as an ASGI application: all operations, for the served broker and under /brokers/{broker_id}."""
 
 import logging
 from collections.abc import Iterable

@@ -24,14 +24,14 @@ log = logging.getLogger("fakebroker")
 
 
 class Isolated:
-    """A broker that was made through the door. It is idle without a request for it under way and a client connected."""
+    """A broker made through the HTTP API. It is idle while no request is under way and no client is connected."""
 
     def __init__(self, broker_id: str, broker: AsyncFakeBroker, idle_ttl_s: float) -> None:
         self.broker_id = broker_id
         self.broker = broker
         self.idle_ttl_s = idle_ttl_s
         self._used_s = monotonic()
-        self._requests = 0  # under way at the door
+        self._requests = 0  # under way
 
     def touch(self) -> None:
         """Somebody uses it."""
@@ -56,7 +56,7 @@ class Isolated:
         return monotonic() - self._used_s > self.idle_ttl_s
 
     def shown(self) -> dict[str, Any]:
-        """What the door tells of it."""
+        """Its state as the HTTP API reports it."""
         nodes = sorted(self.broker._engine.cluster.nodes)
         return {
             "broker_id": self.broker_id,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Served:
-    """What they work with: the served broker, the isolated ones, the snapshots that were taken through the door."""
+    """What they work with: the served broker, the isolated ones, the snapshots that were taken through the HTTP API."""
 
     def __init__(self, broker: AsyncFakeBroker, brokers: Brokers, *, has_host_access: bool) -> None:
         self.broker = broker

@@ -1,4 +1,4 @@
-"""What the HTTP door has beside the powers: health, metrics, the OpenAPI document, isolated brokers."""
+"""What the HTTP API has beside the powers: health, metrics, the OpenAPI document, isolated brokers."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response

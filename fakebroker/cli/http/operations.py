@@ -1,4 +1,4 @@
-"""The table of the HTTP door: for each power of the object model a method and a path.
+"""The table of the HTTP API: for each power of the object model a method and a path.
 
 `power` names it from the broker on: "group.wait" is `broker.group(group_id).wait(...)`. The placeholders of the path
 are arguments of the calls on the way; the arguments of the last one come in the query (GET, DELETE) or in a JSON body.
@@ -252,7 +252,7 @@ PYTHON_ONLY: dict[str, str] = {
     "AsyncFakeBroker.listeners": "objects of the broker; `GET /bootstrap` and `GET /brokers` tell the addresses",
     "AsyncFakeBroker.start": "the control server lives as long as the broker; `POST /brokers` starts others",
     "AsyncFakeBroker.stop": "as start; `DELETE /brokers/{broker_id}` stops others",
-    "DelegationTokenHandle.secret": "a secret, which this door does not give away",
+    "DelegationTokenHandle.secret": "a secret, which HTTP does not give away",
     "Expectation.never": "as Expectation.then, with `is_never`",
     "Expectation.then": "chained calls are Python's form of `POST /journal/wait`",
     "Expectation.within": "as Expectation.then",

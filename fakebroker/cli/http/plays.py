@@ -1,4 +1,4 @@
-"""The scenarios that are played through the HTTP door: on a broker of their own in virtual time, or on a served one."""
+"""The scenarios that are played through the HTTP API: on a broker of their own in virtual time, or on a served one."""
 
 import asyncio
 import contextlib
@@ -68,7 +68,7 @@ class Play:
         await self._play.cancel_on(self.broker)
 
     def shown(self, with_transcript: bool = True) -> dict[str, Json]:
-        """What the door tells of it."""
+        """Its state as the HTTP API reports it."""
         from fakebroker.scenarios.happenings import Skipped, StepBegan
 
         play = self._play

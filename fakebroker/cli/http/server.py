@@ -1,4 +1,4 @@
-"""The HTTP door on a port, in the event loop of the broker that it controls."""
+"""The HTTP API on a port, in the event loop of the broker that it controls."""
 
 import asyncio
 import socket
@@ -53,7 +53,7 @@ class _Server(uvicorn.Server):
 
 
 class ControlServer:
-    """A running HTTP door."""
+    """A running control server."""
 
     def __init__(self, app: ServedApp, ports: Ports) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What a broker lets a test do, by name: the object model begins here, whatever door one comes in by.
+"""What a test can do to a broker, by name: the root of the object model for Python, HTTP, the shell and pytest.
 
 `FakeBroker`, `AsyncFakeBroker` and `VirtualBroker` inherit it; they add how a broker is started, stopped and reached.
 """

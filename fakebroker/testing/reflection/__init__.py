@@ -1,1 +1,1 @@
-"""The object model read from itself: what a broker and its handles can do, for the doors that offer it by name."""
+"""The object model read from itself: what a broker and its handles can do, for the interfaces that offer it by name."""

@@ -1,4 +1,4 @@
-"""`fakebroker ctl`: the HTTP door from a shell, with the words of the paths and the options of the methods."""
+"""`fakebroker ctl`: the HTTP API from a shell, with the words of the paths and the options of the methods."""
 
 import json
 from collections.abc import Callable, Iterator

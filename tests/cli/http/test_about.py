@@ -2,33 +2,33 @@
 
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.protocol.errors import ErrorCode
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 
 def test_which_broker_this_is() -> None:
     """The served one, and an isolated one by its own path; the run is that of the process."""
 
-    async def test(door: Client) -> None:
-        about = await door.get("/about")
-        assert (about["bootstrap"], about["nodes"], about["release"]) == (door.broker.bootstrap, [1], "4.3.1")
+    async def test(control: Client) -> None:
+        about = await control.get("/about")
+        assert (about["bootstrap"], about["nodes"], about["release"]) == (control.broker.bootstrap, [1], "4.3.1")
         assert (about["is_running"], about["is_read_only"], about["broker_id"], about["brokers"]) == (
             True, False, None, []
         )  # fmt: skip
-        added = await door.do("POST", "/brokers", {"nodes": 2})
-        isolated = await door.get(f"/brokers/{added['broker_id']}/about")
+        added = await control.do("POST", "/brokers", {"nodes": 2})
+        isolated = await control.get(f"/brokers/{added['broker_id']}/about")
         assert (isolated["broker_id"], isolated["nodes"], isolated["run"]) == (added["broker_id"], [1, 2], about["run"])
-        assert (await door.get("/about"))["brokers"] == [added["broker_id"]]
+        assert (await control.get("/about"))["brokers"] == [added["broker_id"]]
 
-    with_door(test)
+    with_control(test)
 
 
 def test_names_are_those_that_the_broker_takes() -> None:
     """A fault can be made of every API and error that is named, and of every field but functions."""
 
-    async def test(door: Client) -> None:
-        names = await door.get("/names")
+    async def test(control: Client) -> None:
+        names = await control.get("/names")
         for api in names["apis"]:
-            await door.do(
+            await control.do(
                 "POST", "/faults", {"api": api["name"], "version": api["versions"][1], "error": "NOT_COORDINATOR"}
             )
         assert {each["code"] for each in names["errors"]} == {int(code) for code in ErrorCode if code}
@@ -40,4 +40,4 @@ def test_names_are_those_that_the_broker_takes() -> None:
             assert action["about"]
         assert names["moments"] == ["received", "applied"]
 
-    with_door(test)
+    with_control(test)

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from fakebroker.cli.http.admission import PublicRoute
 from fakebroker.cli.http.saved_app import SavedApp
-from tests.support.control import App, Client, asked, with_door
+from tests.support.control import App, Client, asked, with_control
 
 HOSTILE_HOSTS = (
     *(
@@ -32,28 +32,28 @@ OF_ISOLATED_BROKERS = {"/brokers/{broker_id}", "/brokers/{broker_id}/", "/broker
 def test_with_a_token_everything_but_health_needs_it() -> None:
     """401 without it and with another one."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic s3cret"}):
-            answer = await door.ask("GET", "/clock", headers=headers)
+            answer = await control.ask("GET", "/clock", headers=headers)
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-        assert (await door.ask("GET", "/clock", headers={"authorization": "Bearer s3cret"})).status_code == 200
-        assert await door.get("/healthz") == {"status": "ok"}
+        assert (await control.ask("GET", "/clock", headers={"authorization": "Bearer s3cret"})).status_code == 200
+        assert await control.get("/healthz") == {"status": "ok"}
 
-    with_door(test, token="s3cret")
+    with_control(test, token="s3cret")
 
 
 def test_pages_of_other_sites_are_refused() -> None:
     """A page in a browser on this host can send requests here; its origin, or the name that it made up, tells."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}, {"origin": "null"}):
-            problem = await door.problem("POST", "/reset", headers=headers)
+            problem = await control.problem("POST", "/reset", headers=headers)
             assert problem["status"] == 403
         for host in ("localhost:8092", "127.0.0.1:8092", "[::1]:8092"):
             headers = {"host": host, "origin": f"http://{host}"}
-            assert (await door.ask("GET", "/clock", headers=headers)).status_code == 200
+            assert (await control.ask("GET", "/clock", headers=headers)).status_code == 200
 
-    with_door(test)
+    with_control(test)
 
 
 def path_of(route: Route) -> str:
@@ -61,16 +61,16 @@ def path_of(route: Route) -> str:
     return re.sub(r"\{(\w+)(:\w+)?\}", lambda found: "1" if found[2] == ":int" else quote("a/b", safe=""), route.path)
 
 
-def apps(door: Client, token: str | None) -> tuple[App, App]:
+def apps(control: Client, token: str | None) -> tuple[App, App]:
     """Both applications, with a token of their own."""
-    return type(door.app)(door.broker, token), SavedApp([], "a file", token)
+    return type(control.app)(control.broker, token), SavedApp([], "a file", token)
 
 
 def test_every_route_but_the_public_ones_needs_the_token() -> None:
     """What needs none is named here; a new route needs it, and so does a path without a route."""
 
-    async def test(door: Client) -> None:
-        for app in apps(door, "s3cret"):
+    async def test(control: Client) -> None:
+        for app in apps(control, "s3cret"):
             public = {route.path for route in app.routes if isinstance(route, PublicRoute)}
             assert public == (PUBLIC if isinstance(app, SavedApp) else PUBLIC | OF_ISOLATED_BROKERS)
             for route in app.routes:
@@ -81,7 +81,7 @@ def test_every_route_but_the_public_ones_needs_the_token() -> None:
             authorized = {"host": "localhost", "authorization": "Bearer s3cret"}
             assert (await asked(app, "GET", "/none", authorized))[0] == 404
 
-    with_door(test)
+    with_control(test)
 
 
 @pytest.mark.parametrize("token", ["s3cret", None])
@@ -90,20 +90,20 @@ def test_no_host_header_makes_another_path_of_a_request(token: str | None, monke
     old = property(lambda self: URL(f"http://{self.headers['host']}{self.scope['path']}"))
     monkeypatch.setattr(HTTPConnection, "url", old)
 
-    async def test(door: Client) -> None:
-        for app in apps(door, token):
+    async def test(control: Client) -> None:
+        for app in apps(control, token):
             for route in app.routes:
                 for host in HOSTILE_HOSTS:
                     status, problem = await asked(app, "DELETE", path_of(route), {"host": host})
                     assert (status, problem["type"].rpartition(":")[2]) == (400, "malformed-host"), (host, route.path)
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_host_is_a_name_or_an_address_and_a_port() -> None:
     """Others are an error of the caller, and never one of the broker; so is an origin that is no URL."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for headers, status in (
             ({"host": "[::1"}, 400),
             ({"host": "localhost", "origin": "http://[::1"}, 403),
@@ -113,6 +113,6 @@ def test_a_host_is_a_name_or_an_address_and_a_port() -> None:
             ({}, 403),
             ({"host": "[::1]:8092", "origin": "http://[::1]:8092"}, 200),
         ):
-            assert (await asked(door.app, "GET", "/clock", headers))[0] == status, headers
+            assert (await asked(control.app, "GET", "/clock", headers))[0] == status, headers
 
-    with_door(test)
+    with_control(test)

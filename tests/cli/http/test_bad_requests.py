@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.cli.http.arguments import BYTES
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 BAD = [
     ("POST", "/clock/advance", {"days": "8"}, 422, {"field": "days", "value": "8"}),
@@ -81,27 +81,27 @@ def test_bad_input_is_named(
 ) -> None:
     """Status, field and value; nothing has changed."""
 
-    async def test(door: Client) -> None:
-        await door.do("PUT", "/topics/there")
-        await door.do("POST", "/clock/freeze")
-        before = [await door.get(place) for place in ("/clock", "/topics", "/groups", "/nodes", "/brokers")]
-        problem = await door.problem(verb, path, body)
+    async def test(control: Client) -> None:
+        await control.do("PUT", "/topics/there")
+        await control.do("POST", "/clock/freeze")
+        before = [await control.get(place) for place in ("/clock", "/topics", "/groups", "/nodes", "/brokers")]
+        problem = await control.problem(verb, path, body)
         assert problem["status"] in (status if isinstance(status, tuple) else (status,)), problem
         assert problem | members == problem
         assert "Traceback" not in json.dumps(problem)
-        assert [await door.get(place) for place in ("/clock", "/topics", "/groups", "/nodes", "/brokers")] == before
-        assert door.broker.errors == []
+        assert [await control.get(place) for place in ("/clock", "/topics", "/groups", "/nodes", "/brokers")] == before
+        assert control.broker.errors == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_the_nearest_spelling_is_offered() -> None:
     """Of fields, of topics, of the parts of paths."""
 
-    async def test(door: Client) -> None:
-        await door.do("PUT", "/topics/orders")
-        assert "did you mean 'days'?" in (await door.problem("POST", "/clock/advance", {"dayz": 8}))["detail"]
-        assert "did you mean 'orders'?" in (await door.problem("GET", "/topics/ordrs"))["detail"]
+    async def test(control: Client) -> None:
+        await control.do("PUT", "/topics/orders")
+        assert "did you mean 'days'?" in (await control.problem("POST", "/clock/advance", {"dayz": 8}))["detail"]
+        assert "did you mean 'orders'?" in (await control.problem("GET", "/topics/ordrs"))["detail"]
         for path, hint in {
             "/topic": "did you mean 'topics'?",
             "/topics/orders/record": "did you mean 'records'?",
@@ -110,52 +110,52 @@ def test_the_nearest_spelling_is_offered() -> None:
             "/nowhere": "see /openapi.json",
             "/topics/orders/records/further": "see /openapi.json",
         }.items():
-            assert (await door.problem("GET", path))["detail"] == f"there is nothing at {path}; {hint}"
+            assert (await control.problem("GET", path))["detail"] == f"there is nothing at {path}; {hint}"
 
-    with_door(test)
+    with_control(test)
 
 
 def test_bodies_that_are_no_json() -> None:
     """400 for malformed JSON, 415 for another type, 413 for ten megabytes, with and without a length."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         json_type = {"content-type": "application/json"}
         for body in (b"{", b'{"days": NaN}', b'{"days": 1', b"\xff", b'{"days": 8}x', b'"\\ud800"'):
-            problem = await door.problem("POST", "/clock/advance", content=body, headers=json_type)
+            problem = await control.problem("POST", "/clock/advance", content=body, headers=json_type)
             assert problem["status"] in (400, 422), body
-        assert (await door.problem("POST", "/clock/advance", content=b"days=8"))["status"] == 415
+        assert (await control.problem("POST", "/clock/advance", content=b"days=8"))["status"] == 415
 
         async def pieces() -> Any:
             for _ in range(10):
                 yield b" " * 1_000_000
 
         for content in (b" " * 10_000_000, pieces()):
-            problem = await door.problem("POST", "/clock/advance", content=content, headers=json_type)
+            problem = await control.problem("POST", "/clock/advance", content=content, headers=json_type)
             assert (problem["status"], problem["title"]) == (413, "The body is too large")
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_wrong_method_says_which_are_right() -> None:
     """405 with Allow."""
 
-    async def test(door: Client) -> None:
-        answer = await door.ask("PATCH", "/topics/orders")
+    async def test(control: Client) -> None:
+        answer = await control.ask("PATCH", "/topics/orders")
         assert (answer.status_code, sorted(answer.headers["allow"].split(", "))) == (405, ["DELETE", "GET", "PUT"])
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_port_that_is_taken() -> None:
     """Two brokers cannot share one: 409 that names the address."""
 
-    async def test(door: Client) -> None:
-        problem = await door.problem("POST", "/brokers", {"listen": door.broker.bootstrap})
+    async def test(control: Client) -> None:
+        problem = await control.problem("POST", "/brokers", {"listen": control.broker.bootstrap})
         assert problem["status"] == 409
-        assert door.broker.bootstrap in problem["detail"]
-        assert await door.get("/brokers") == []
+        assert control.broker.bootstrap in problem["detail"]
+        assert await control.get("/brokers") == []
 
-    with_door(test)
+    with_control(test)
 
 
 @pytest.mark.parametrize(
@@ -175,30 +175,30 @@ def test_a_port_that_is_taken() -> None:
 def test_the_place_in_the_body_is_named(path: str, body: object, detail: str) -> None:
     """Of what stands in a list or an object, in the words of JSON."""
 
-    async def test(door: Client) -> None:
-        assert (await door.problem("POST", path, body))["detail"] == detail
+    async def test(control: Client) -> None:
+        assert (await control.problem("POST", path, body))["detail"] == detail
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_taken_port_is_named() -> None:
     """Two brokers cannot have one port; nothing of the second is left."""
 
-    async def test(door: Client) -> None:
-        taken = await door.get("/bootstrap")
-        problem = await door.problem("POST", "/brokers", {"listen": taken})
+    async def test(control: Client) -> None:
+        taken = await control.get("/bootstrap")
+        problem = await control.problem("POST", "/brokers", {"listen": taken})
         assert (problem["status"], problem["field"], problem["value"]) == (409, "listen", [taken])
-        assert await door.get("/brokers") == []
+        assert await control.get("/brokers") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_file_that_is_no_journal_is_refused() -> None:
     """The problem names the line, and no file of the broker's machine."""
 
-    async def test(door: Client) -> None:
-        answer = await door.ask("POST", "/journal/diff", content=b"no journal")
+    async def test(control: Client) -> None:
+        answer = await control.ask("POST", "/journal/diff", content=b"no journal")
         assert answer.status_code == 422
         assert answer.json()["detail"] == "the body, line 1, is no line of a journal: it is no JSON object"
 
-    with_door(test)
+    with_control(test)

@@ -7,30 +7,30 @@ import pytest
 from fakebroker.cli.http import brokers as brokers_module
 from fakebroker.cli.http.brokers import Brokers
 from fakebroker.protocol.errors import UnknownThing
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 
 def test_a_broker_of_ones_own() -> None:
     """It has the options that were given, and shares nothing with the served one."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         options = {"nodes": 3, "config": {"num.partitions": 2}, "seed": 7, "profile": "kafka", "as_release": "3.9"}
-        made = await door.ask("POST", "/brokers", options)
+        made = await control.ask("POST", "/brokers", options)
         broker = made.json()
         assert (made.status_code, made.headers["location"]) == (201, f"/brokers/{broker['broker_id']}")
         assert len(broker["bootstrap"].split(",")) == 3
         own = f"/brokers/{broker['broker_id']}"
-        assert await door.get(own) == broker
-        assert await door.get(f"{own}/bootstrap") == broker["bootstrap"]
-        await door.do("PUT", f"{own}/topics/orders")
-        assert await door.get("/topics") == []
-        assert (await door.get(f"{own}/healthz")) == {"status": "ok"}
-        assert "fakebroker_topics 1.0" in (await door.ask("GET", f"{own}/metrics")).text
-        await door.do("DELETE", own)
-        assert await door.get("/brokers") == []
-        assert (await door.problem("GET", f"{own}/topics"))["status"] == 404
+        assert await control.get(own) == broker
+        assert await control.get(f"{own}/bootstrap") == broker["bootstrap"]
+        await control.do("PUT", f"{own}/topics/orders")
+        assert await control.get("/topics") == []
+        assert (await control.get(f"{own}/healthz")) == {"status": "ok"}
+        assert "fakebroker_topics 1.0" in (await control.ask("GET", f"{own}/metrics")).text
+        await control.do("DELETE", own)
+        assert await control.get("/brokers") == []
+        assert (await control.problem("GET", f"{own}/topics"))["status"] == 404
 
-    with_door(test)
+    with_control(test)
 
 
 def test_one_that_is_forgotten_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,10 +61,10 @@ def test_one_with_a_request_under_way_is_not_idle(
     """A wait or a stream that takes longer than `idle_ttl_s` goes on; after it the broker is idle."""
     monkeypatch.setattr(brokers_module, "LOOK_EVERY_S", 0)
 
-    async def test(door: Client) -> None:
-        isolated = await door.app.brokers.add()
+    async def test(control: Client) -> None:
+        isolated = await control.app.brokers.add()
         broker = isolated.broker
-        request = asyncio.create_task(door.ask(verb, f"/brokers/{isolated.broker_id}{path}", body))
+        request = asyncio.create_task(control.ask(verb, f"/brokers/{isolated.broker_id}{path}", body))
         while not len(broker._waiters):
             await asyncio.sleep(0)
         isolated.idle_ttl_s = 0.0
@@ -76,86 +76,86 @@ def test_one_with_a_request_under_way_is_not_idle(
         while broker.is_running:
             await asyncio.sleep(0)
 
-    with_door(test)
+    with_control(test)
 
 
 def test_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite that never deletes its brokers is told."""
     monkeypatch.setattr(brokers_module, "MAX_BROKERS", 1)
 
-    async def test(door: Client) -> None:
-        await door.do("POST", "/brokers")
-        problem = await door.problem("POST", "/brokers")
+    async def test(control: Client) -> None:
+        await control.do("POST", "/brokers")
+        problem = await control.problem("POST", "/brokers")
         assert (problem["status"], "delete those" in problem["detail"]) == (409, True)
 
-    with_door(test)
+    with_control(test)
 
 
 def test_all_brokers_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of nodes, since each takes a port: by new brokers, many at once as well, by forks and by new nodes."""
     monkeypatch.setattr(brokers_module, "MAX_NODES_TOGETHER", 5)
 
-    async def test(door: Client) -> None:
-        snapshot = await door.do("POST", "/snapshots")
-        answers = await asyncio.gather(*(door.ask("POST", "/brokers", {"nodes": 2}) for _ in range(10)))
+    async def test(control: Client) -> None:
+        snapshot = await control.do("POST", "/snapshots")
+        answers = await asyncio.gather(*(control.ask("POST", "/brokers", {"nodes": 2}) for _ in range(10)))
         assert sorted(answer.status_code for answer in answers) == [201] * 2 + [409] * 8
         fork = f"/snapshots/{snapshot['snapshot_id']}/fork"
         for path in ("/brokers", fork, "/nodes", "/brokers/b1/nodes"):
-            problem = await door.problem("POST", path)
+            problem = await control.problem("POST", path)
             assert problem["detail"] == (
                 "all brokers together have at most 5 nodes; there are 5, and 1 more are too many; "
                 "delete brokers that are not used"
             )
             assert problem["status"] == 409
-        await door.do("DELETE", "/brokers/b1")
-        await door.do("POST", "/nodes")
-        await door.do("POST", fork)
+        await control.do("DELETE", "/brokers/b1")
+        await control.do("POST", "/nodes")
+        await control.do("POST", fork)
 
-    with_door(test)
+    with_control(test)
 
 
 def test_an_internal_error_is_told_when_it_is_deleted() -> None:
     """A bug of the broker fails the test that caused it, in any language."""
 
-    async def test(door: Client) -> None:
-        made = await door.do("POST", "/brokers")
+    async def test(control: Client) -> None:
+        made = await control.do("POST", "/brokers")
         own = f"/brokers/{made['broker_id']}"
-        broker = next(iter(door.app.brokers)).broker
+        broker = next(iter(control.app.brokers)).broker
         broker.errors.append(RuntimeError("a bug"))
-        assert await door.get(f"{own}/errors") == ["RuntimeError('a bug')"]
-        problem = await door.problem("DELETE", own)
+        assert await control.get(f"{own}/errors") == ["RuntimeError('a bug')"]
+        problem = await control.problem("DELETE", own)
         assert (problem["status"], problem["detail"]) == (500, "RuntimeError: a bug")
         assert not broker.is_running
-        assert await door.get("/brokers") == []
-        assert await door.get("/errors") == []
+        assert await control.get("/brokers") == []
+        assert await control.get("/errors") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_listeners_without_an_advertised_address_are_left_out() -> None:
     """As of the container image, where the other listener is for clients in the container network."""
 
-    async def test(door: Client) -> None:
-        made = await door.do(
+    async def test(control: Client) -> None:
+        made = await control.do(
             "POST", "/brokers", {"listen": ["0.0.0.0:0", "0.0.0.0:0"], "advertise": ["localhost:19092"]}
         )
-        assert made["bootstrap"] == await door.get(f"/brokers/{made['broker_id']}/bootstrap") == "localhost:19092"
+        assert made["bootstrap"] == await control.get(f"/brokers/{made['broker_id']}/bootstrap") == "localhost:19092"
 
-    with_door(test, has_host_access=True)
+    with_control(test, has_host_access=True)
 
 
 def test_it_listens_where_it_is_told() -> None:
     """`listen` is where, `advertise` what clients are told and `bootstrap` says: for containers."""
 
-    async def test(door: Client) -> None:
-        made = await door.do("POST", "/brokers", {"listen": "0.0.0.0:0", "advertise": "localhost:19092"})
-        (listener,) = next(iter(door.app.brokers)).broker.listeners
+    async def test(control: Client) -> None:
+        made = await control.do("POST", "/brokers", {"listen": "0.0.0.0:0", "advertise": "localhost:19092"})
+        (listener,) = next(iter(control.app.brokers)).broker.listeners
         assert (listener.host, listener.advertised) == ("0.0.0.0", ("localhost", 19092))
         own = f"/brokers/{made['broker_id']}"
         assert made["bootstrap"] == "localhost:19092"
-        assert (await door.get(own))["bootstrap"] == "localhost:19092"
-        assert [each["bootstrap"] for each in await door.get("/brokers")] == ["localhost:19092"]
-        assert await door.get(f"{own}/bootstrap") == "localhost:19092"
-        assert (await door.get(f"{own}/about"))["bootstrap"] == "localhost:19092"
+        assert (await control.get(own))["bootstrap"] == "localhost:19092"
+        assert [each["bootstrap"] for each in await control.get("/brokers")] == ["localhost:19092"]
+        assert await control.get(f"{own}/bootstrap") == "localhost:19092"
+        assert (await control.get(f"{own}/about"))["bootstrap"] == "localhost:19092"
 
-    with_door(test, has_host_access=True)
+    with_control(test, has_host_access=True)

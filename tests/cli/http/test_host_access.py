@@ -8,7 +8,7 @@ import pytest
 
 from fakebroker.testing.snapshot.snapshot import Snapshot
 from fakebroker.testing.virtual_broker import VirtualBroker
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 from tests.support.serving import controlled
 
 SCENARIO = {"about": "A consumer.", "actors": ["a"], "timeline": [{"a": "login b", "password": "c"}]}
@@ -32,17 +32,17 @@ def test_without_a_token_they_are_refused(case: str, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     field, options = REACHING[case]
 
-    async def test(door: Client) -> None:
-        snapshot = await door.do("POST", "/snapshots")
+    async def test(control: Client) -> None:
+        snapshot = await control.do("POST", "/snapshots")
         fork = f"/snapshots/{snapshot['snapshot_id']}/fork"
         for path in ("/brokers",) if field == "journal_dir" else ("/brokers", fork):
-            problem = await door.problem("POST", path, options)
+            problem = await control.problem("POST", path, options)
             assert (problem["status"], problem["field"]) == (403, field), problem
             assert "--control-host-access" in problem["detail"]
-        assert await door.get("/brokers") == []
+        assert await control.get("/brokers") == []
         assert not list(tmp_path.iterdir())
 
-    with_door(test)
+    with_control(test)
 
 
 IN_CONFIG = {case: options["config"] for case, (field, options) in REACHING.items() if field == "config"}
@@ -67,17 +67,17 @@ def test_without_a_token_a_snapshot_file_brings_none_of_them(case: str) -> None:
     """Wherever the file has the setting; nothing is kept that could be restored or forked."""
     contents = [each.to_bytes() for each in snapshots_with(IN_CONFIG[case])]
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for content in contents:
-            problem = await door.problem("POST", "/snapshots/file", content=content)
+            problem = await control.problem("POST", "/snapshots/file", content=content)
             assert (problem["status"], problem["type"]) == (403, "urn:fakebroker:problem:forbidden-option")
-        assert await door.get("/snapshots") == []
+        assert await control.get("/snapshots") == []
 
-    async def test_trusted(door: Client) -> None:
-        assert (await door.ask("POST", "/snapshots/file", content=contents[0])).status_code == 201
+    async def test_trusted(control: Client) -> None:
+        assert (await control.ask("POST", "/snapshots/file", content=contents[0])).status_code == 201
 
-    with_door(test)
-    with_door(test_trusted, has_host_access=True)
+    with_control(test)
+    with_control(test_trusted, has_host_access=True)
 
 
 @pytest.mark.parametrize("case", IN_CONFIG)
@@ -85,36 +85,36 @@ def test_without_a_token_a_scenario_brings_none_of_them(case: str) -> None:
     """A broker in virtual time reads its keys, too."""
     body = {"virtual": True, "scenario": json.dumps(SCENARIO | {"config": IN_CONFIG[case]})}
 
-    async def test(door: Client) -> None:
-        problem = await door.problem("POST", "/scenarios", body)
+    async def test(control: Client) -> None:
+        problem = await control.problem("POST", "/scenarios", body)
         assert (problem["status"], problem["field"]) == (403, "config"), problem
-        assert await door.get("/scenarios") == []
+        assert await control.get("/scenarios") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_scenarios_and_snapshots_of_others_are_taken() -> None:
     """What reaches nothing needs no token."""
     (content, *_) = [each.to_bytes() for each in snapshots_with({"num.partitions": "3"})]
 
-    async def test(door: Client) -> None:
-        assert (await door.ask("POST", "/snapshots/file", content=content)).status_code == 201
+    async def test(control: Client) -> None:
+        assert (await control.ask("POST", "/snapshots/file", content=content)).status_code == 201
         body = {"virtual": True, "scenario": json.dumps(SCENARIO | {"config": {"num.partitions": 3}})}
-        assert (await door.do("POST", "/scenarios", body))["state"] == "passed"
+        assert (await control.do("POST", "/scenarios", body))["state"] == "passed"
 
-    with_door(test)
+    with_control(test)
 
 
 def test_with_a_token_they_are_made(tmp_path: Path) -> None:
     """The token is what callers on the machine have in common with whoever started the broker."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         headers = {"authorization": "Bearer s3cret"}
         options = {"journal_dir": str(tmp_path / "journals"), "listen": "0.0.0.0:0"}
-        assert (await door.ask("POST", "/brokers", options, headers=headers)).status_code == 201
+        assert (await control.ask("POST", "/brokers", options, headers=headers)).status_code == 201
         assert (tmp_path / "journals").is_dir()
 
-    with_door(test, token="s3cret")
+    with_control(test, token="s3cret")
 
 
 def test_the_option_of_serve_lets_all_callers() -> None:

@@ -6,98 +6,100 @@ import json
 from fakebroker.cli.http.app import ControlApp
 from fakebroker.cli.http.extra import Extra
 from fakebroker.cli.http.extras import EXTRAS
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 
-async def heartbeat(door: Client, client_id: str = "svc-1") -> None:
+async def heartbeat(control: Client, client_id: str = "svc-1") -> None:
     """A client asks once."""
-    client = door.broker.client(client_id)
+    client = control.broker.client(client_id)
     await asyncio.to_thread(client.request, "Heartbeat", 4, group_id="billing", generation_id=1, member_id="m")
 
 
 def test_requests_and_events() -> None:
     """As `journal.requests` and `journal.events`, as the lines of a journal file."""
 
-    async def test(door: Client) -> None:
-        await heartbeat(door)
-        (request,) = await door.get("/journal", params={"api": "Heartbeat", "client_id": "svc-*"})
+    async def test(control: Client) -> None:
+        await heartbeat(control)
+        (request,) = await control.get("/journal", params={"api": "Heartbeat", "client_id": "svc-*"})
         assert (request["kind"], request["api"], request["client"]) == ("request", "Heartbeat", "svc-1")
-        assert await door.get("/journal", params={"client_id": "other"}) == []
-        assert [event["kind"] for event in await door.get("/journal/events?kind=connected")] == ["connected"]
-        assert request in await door.get("/journal/lines")
-        assert await door.get("/journal/next_seq") > request["seq"]
-        lines = (await door.ask("GET", "/journal/file")).text.splitlines()
-        assert [json.loads(line)["kind"] for line in lines] == [row["kind"] for row in await door.get("/journal/lines")]
-        await door.do("DELETE", "/journal")
-        assert await door.get("/journal/lines") == []
+        assert await control.get("/journal", params={"client_id": "other"}) == []
+        assert [event["kind"] for event in await control.get("/journal/events?kind=connected")] == ["connected"]
+        assert request in await control.get("/journal/lines")
+        assert await control.get("/journal/next_seq") > request["seq"]
+        lines = (await control.ask("GET", "/journal/file")).text.splitlines()
+        assert [json.loads(line)["kind"] for line in lines] == [
+            row["kind"] for row in await control.get("/journal/lines")
+        ]
+        await control.do("DELETE", "/journal")
+        assert await control.get("/journal/lines") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_wait_for_requests() -> None:
     """As `journal.wait`: it gives them."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         wanted = {"requests": [{"api": "Heartbeat", "client_id": "svc-2"}], "timeout_s": 30}
-        waiting = asyncio.create_task(door.do("POST", "/journal/wait", wanted))
-        await heartbeat(door, "svc-1")
+        waiting = asyncio.create_task(control.do("POST", "/journal/wait", wanted))
+        await heartbeat(control, "svc-1")
         assert not waiting.done()
-        await heartbeat(door, "svc-2")
+        await heartbeat(control, "svc-2")
         (found,) = await waiting
         assert found["client"] == "svc-2"
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_lost_answer_by_http() -> None:
     """A fault is set, counted, waited for and removed."""
 
-    async def test(door: Client) -> None:
-        fault = await door.do("POST", "/faults", {"api": "Heartbeat", "error": "NOT_COORDINATOR", "times": 1})
+    async def test(control: Client) -> None:
+        fault = await control.do("POST", "/faults", {"api": "Heartbeat", "error": "NOT_COORDINATOR", "times": 1})
         assert fault["hits"] == 0
-        await heartbeat(door)
-        assert await door.do("POST", f"/faults/{fault['fault_id']}/wait", {"hits": 1}) == 1
-        assert (await door.get("/journal?error=NOT_COORDINATOR"))[0]["api"] == "Heartbeat"
-        await door.do("DELETE", f"/faults/{fault['fault_id']}")
-        await door.do("POST", "/faults", {"api": "Fetch", "delay_s": 2, "probability": 0.3})
-        await door.do("DELETE", "/faults")
-        assert await door.get("/faults") == []
+        await heartbeat(control)
+        assert await control.do("POST", f"/faults/{fault['fault_id']}/wait", {"hits": 1}) == 1
+        assert (await control.get("/journal?error=NOT_COORDINATOR"))[0]["api"] == "Heartbeat"
+        await control.do("DELETE", f"/faults/{fault['fault_id']}")
+        await control.do("POST", "/faults", {"api": "Fetch", "delay_s": 2, "probability": 0.3})
+        await control.do("DELETE", "/faults")
+        assert await control.get("/faults") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_files_for_tools() -> None:
     """A trace is JSON, a capture has its magic number, and a journal does not differ from itself."""
 
-    async def test(door: Client) -> None:
-        await heartbeat(door)
-        assert "traceEvents" in await door.get("/journal/trace")
-        assert (await door.ask("GET", "/journal/pcap")).content[:4] in (
+    async def test(control: Client) -> None:
+        await heartbeat(control)
+        assert "traceEvents" in await control.get("/journal/trace")
+        assert (await control.ask("GET", "/journal/pcap")).content[:4] in (
             b"\xa1\xb2\xc3\xd4",
             b"\xd4\xc3\xb2\xa1",
             b"\n\r\r\n",
         )
-        content = (await door.ask("GET", "/journal/file")).content
-        assert (await door.ask("POST", "/journal/diff", content=content)).json() == {"is_same": True, "lines": []}
-        assert (await door.problem("POST", "/journal/diff", content=b"junk\njunk\n"))["status"] == 422
+        content = (await control.ask("GET", "/journal/file")).content
+        assert (await control.ask("POST", "/journal/diff", content=content)).json() == {"is_same": True, "lines": []}
+        assert (await control.problem("POST", "/journal/diff", content=b"junk\njunk\n"))["status"] == 422
 
-    with_door(test)
+    with_control(test)
 
 
 def test_the_stream() -> None:
-    """Events with their sequence numbers, from the one that was asked for; it ends when the door is closed."""
+    """Events with their sequence numbers, from the one that was asked for; it ends when the control server stops."""
 
-    async def test(door: Client) -> None:
-        app = ControlApp(door.broker)
-        events = await _read_stream(app, door)
+    async def test(control: Client) -> None:
+        app = ControlApp(control.broker)
+        events = await _read_stream(app, control)
         assert events[0] == ": the journal\n\n"
         data = [json.loads(event.rpartition("data: ")[2]) for event in "".join(events[1:]).split("\n\n") if event]
         assert [row["kind"] for row in data][:3] == ["broker_started", "connected", "request"]
 
-    with_door(test)
+    with_control(test)
 
 
-async def _read_stream(app: ControlApp, door: Client) -> list[str]:
+async def _read_stream(app: ControlApp, control: Client) -> list[str]:
     """What a stream sends until the request of a client is in it."""
     sent: asyncio.Queue[str] = asyncio.Queue()
 
@@ -114,7 +116,7 @@ async def _read_stream(app: ControlApp, door: Client) -> list[str]:
     scope |= {"query_string": b"since=0", "headers": headers, "http_version": "1.1", "scheme": "http", "root_path": ""}
     stream = asyncio.create_task(app(scope, receive, send))  # type: ignore[arg-type]
     events = [await sent.get()]
-    await heartbeat(door)
+    await heartbeat(control)
     while '"kind": "request"' not in events[-1]:
         events.append(await sent.get())
     stream.cancel()

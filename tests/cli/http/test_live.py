@@ -10,7 +10,7 @@ import pytest
 from fakebroker import AsyncFakeBroker
 from fakebroker.cli.http import live
 from fakebroker.cli.http.live import PARTS, LiveReader, StreamPosition
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 Heard = list[tuple[str, str, Any]]  # of each message its id, its name and its data
 
@@ -196,7 +196,7 @@ def test_requests_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     run(test)
 
 
-async def listen(door: Client, query: str, last_event_id: str | None, until: Callable[[Heard], bool]) -> Heard:
+async def listen(control: Client, query: str, last_event_id: str | None, until: Callable[[Heard], bool]) -> Heard:
     """What a stream sends until it is enough."""
     sent: asyncio.Queue[str] = asyncio.Queue()
 
@@ -212,7 +212,7 @@ async def listen(door: Client, query: str, last_event_id: str | None, until: Cal
     headers += [] if last_event_id is None else [(b"last-event-id", last_event_id.encode())]
     scope = {"type": "http", "method": "GET", "path": "/live", "raw_path": b"/live", "query_string": query.encode()}
     scope |= {"headers": headers, "http_version": "1.1", "scheme": "http", "root_path": ""}
-    stream = asyncio.create_task(door.app(scope, receive, send))  # type: ignore[arg-type]
+    stream = asyncio.create_task(control.app(scope, receive, send))  # type: ignore[arg-type]
     heard: Heard = []
     while not until(heard):
         text = await asyncio.wait_for(sent.get(), 30)
@@ -232,99 +232,99 @@ def has_lines(heard: Heard) -> bool:
 def test_a_reader_goes_on_after_a_break() -> None:
     """With the id of its last message it gets what came after that, and nothing twice."""
 
-    async def test(door: Client) -> None:
-        await heartbeat(door.broker)
-        first = await listen(door, "since=0&what=lines", None, has_lines)
+    async def test(control: Client) -> None:
+        await heartbeat(control.broker)
+        first = await listen(control, "since=0&what=lines", None, has_lines)
         assert [name for _, name, _ in first] == ["hello", "lines"]
         assert first[0][2]["is_resumed"] is True
-        await heartbeat(door.broker)
-        second = await listen(door, "what=lines", first[-1][0], has_lines)
+        await heartbeat(control.broker)
+        second = await listen(control, "what=lines", first[-1][0], has_lines)
         seqs = [line["seq"] for heard in (first, second) for line in heard[-1][2]["lines"]]
-        assert seqs == list(range(door.broker.journal.next_seq))
+        assert seqs == list(range(control.broker.journal.next_seq))
         assert second[0][2]["next_seq"] == first[-1][2]["next_seq"]
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_reader_of_another_run_begins_anew() -> None:
     """Its numbers mean other entries: it is told to forget what it knows."""
 
-    async def test(door: Client) -> None:
-        await heartbeat(door.broker)
-        for last in ("another-run.5.1", "nonsense", f"{door.app.served.run}.x.y"):
-            ((_, _, hello),) = await listen(door, "", last, lambda heard: len(heard) == 1)
-            assert (hello["is_resumed"], hello["next_seq"]) == (False, door.broker.journal.next_seq)
-            assert hello["run"] == (await door.get("/about"))["run"]
+    async def test(control: Client) -> None:
+        await heartbeat(control.broker)
+        for last in ("another-run.5.1", "nonsense", f"{control.app.served.run}.x.y"):
+            ((_, _, hello),) = await listen(control, "", last, lambda heard: len(heard) == 1)
+            assert (hello["is_resumed"], hello["next_seq"]) == (False, control.broker.journal.next_seq)
+            assert hello["run"] == (await control.get("/about"))["run"]
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_number_of_the_future_is_the_end() -> None:
     """Whoever says more than there is gets what comes from now on."""
 
-    async def test(door: Client) -> None:
-        await heartbeat(door.broker)
-        ((_, _, hello),) = await listen(door, "since=100000", None, lambda heard: len(heard) == 1)
-        assert hello["next_seq"] == door.broker.journal.next_seq
+    async def test(control: Client) -> None:
+        await heartbeat(control.broker)
+        ((_, _, hello),) = await listen(control, "since=100000", None, lambda heard: len(heard) == 1)
+        assert hello["next_seq"] == control.broker.journal.next_seq
 
-    with_door(test)
+    with_control(test)
 
 
 def test_names_of_clients_break_no_message() -> None:
     """Whatever a client calls a group, it stays within the data of one message."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         hostile = "\n\nevent: end\ndata: <script>\u2028\r\n\0"
-        door.broker.create_topic("orders")
-        door.broker.group(hostile).commit({("orders", 0): 1})
-        client = door.broker.client(hostile)
+        control.broker.create_topic("orders")
+        control.broker.group(hostile).commit({("orders", 0): 1})
+        client = control.broker.client(hostile)
         await asyncio.to_thread(client.request, "Heartbeat", 4, group_id=hostile, generation_id=1, member_id="m")
-        heard = await listen(door, "since=0&groups_since=0&what=lines,groups", None, lambda heard: len(heard) == 3)
+        heard = await listen(control, "since=0&groups_since=0&what=lines,groups", None, lambda heard: len(heard) == 3)
         assert [name for _, name, _ in heard] == ["hello", "lines", "groups"]
         (request,) = [line for line in heard[1][2]["lines"] if line.get("api") == "Heartbeat"]
         assert (request["client"], request["groups"]) == (hostile, [hostile])
         assert [row["group_id"] for row in heard[2][2]["rows"]] == [hostile]
 
-    with_door(test)
+    with_control(test)
 
 
 def test_groups_since_a_version() -> None:
     """Between the rows that a page has asked for and its stream nothing falls."""
 
-    async def test(door: Client) -> None:
-        door.broker.create_topic("orders")
-        version = (await door.get("/group_rows"))["version"]
-        door.broker.group("billing").commit({("orders", 0): 1})
-        heard = await listen(door, f"what=groups&groups_since={version}", None, lambda heard: len(heard) == 2)
+    async def test(control: Client) -> None:
+        control.broker.create_topic("orders")
+        version = (await control.get("/group_rows"))["version"]
+        control.broker.group("billing").commit({("orders", 0): 1})
+        heard = await listen(control, f"what=groups&groups_since={version}", None, lambda heard: len(heard) == 2)
         assert [row["group_id"] for row in heard[1][2]["rows"]] == ["billing"]
 
-    with_door(test)
+    with_control(test)
 
 
 def test_the_end_of_a_broker_is_the_end_of_its_stream() -> None:
     """A reader of a broker that was stopped learns it."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         listening = asyncio.create_task(
-            listen(door, "what=lines", None, lambda heard: bool(heard) and heard[-1][1] == "end")
+            listen(control, "what=lines", None, lambda heard: bool(heard) and heard[-1][1] == "end")
         )
         await asyncio.sleep(0)
-        await door.broker.stop()
+        await control.broker.stop()
         assert (await listening)[-1][2] == {"detail": "the broker was stopped"}
 
-    with_door(test)
+    with_control(test)
 
 
 def test_wrong_questions() -> None:
     """Each is named."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for query, field in (("what=lines,nothing", "what"), ("since=x", "since"), ("groups_since=-1", "groups_since")):
-            problem = await door.problem("GET", f"/live?{query}")
+            problem = await control.problem("GET", f"/live?{query}")
             assert (problem["status"], problem["field"]) == (422, field)
-        assert (await door.problem("GET", "/live?unknown=1"))["field"] == "unknown"
+        assert (await control.problem("GET", "/live?unknown=1"))["field"] == "unknown"
 
-    with_door(test)
+    with_control(test)
 
 
 def test_the_parts_are_those_of_the_reader() -> None:

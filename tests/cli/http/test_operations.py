@@ -1,4 +1,4 @@
-"""The table of the HTTP door and the object model are the same powers."""
+"""The table of the HTTP API and the object model are the same powers."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def covered() -> set[str]:
     return names | {name for extra in EXTRAS for name in extra.covers}
 
 
-def test_every_power_is_behind_every_door() -> None:
+def test_every_power_has_a_row_or_a_reason() -> None:
     """A public member of the object model has a row, or is Python only for a reason."""
     assert sorted({str(power) for power in powers()} - covered() - PYTHON_ONLY.keys()) == []
 

@@ -1,45 +1,45 @@
 """What the page asks of all groups and connections at once."""
 
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 
 def test_holds_of_all_groups_are_told_until_they_end() -> None:
     """Each with the group, the phase and words; one that is released is gone."""
 
-    async def test(door: Client) -> None:
-        assert (await door.get("/overview"))["holds"] == []
-        await door.do("POST", "/groups/billing/hold_joins", {"until_members": 3})
-        await door.do("POST", "/groups/search/hold_syncs", {})
-        joins, syncs = (await door.get("/overview"))["holds"]
+    async def test(control: Client) -> None:
+        assert (await control.get("/overview"))["holds"] == []
+        await control.do("POST", "/groups/billing/hold_joins", {"until_members": 3})
+        await control.do("POST", "/groups/search/hold_syncs", {})
+        joins, syncs = (await control.get("/overview"))["holds"]
         assert (joins["group_id"], joins["phase"], syncs["group_id"], syncs["phase"]) == (
             "billing", "join", "search", "sync"
         )  # fmt: skip
         assert joins["text"] == "a test holds its joins until 3 members have sent JoinGroup"
-        await door.do("POST", f"/groups/billing/holds/{joins['hold_id']}/release", {})
-        assert [each["group_id"] for each in (await door.get("/overview"))["holds"]] == ["search"]
+        await control.do("POST", f"/groups/billing/holds/{joins['hold_id']}/release", {})
+        assert [each["group_id"] for each in (await control.get("/overview"))["holds"]] == ["search"]
 
-    with_door(test)
+    with_control(test)
 
 
 def test_the_lag_of_groups_is_what_they_have_not_committed() -> None:
     """All partitions of a group together; null for a group that has committed nothing."""
 
-    async def test(door: Client) -> None:
-        await door.do("PUT", "/topics/orders", {"partitions": 2})
+    async def test(control: Client) -> None:
+        await control.do("PUT", "/topics/orders", {"partitions": 2})
         for partition in (0, 1):
-            await door.do("POST", "/topics/orders/records", {"values": ["a", "b", "c"], "partition": partition})
-        await door.do("POST", "/groups/billing/commit", {"offsets": {"orders": {"0": 1, "1": 3}}})
-        lags = await door.get("/group_lags?group=billing&group=nobody")
+            await control.do("POST", "/topics/orders/records", {"values": ["a", "b", "c"], "partition": partition})
+        await control.do("POST", "/groups/billing/commit", {"offsets": {"orders": {"0": 1, "1": 3}}})
+        lags = await control.get("/group_lags?group=billing&group=nobody")
         assert lags == {"billing": 2, "nobody": None}
 
-    with_door(test)
+    with_control(test)
 
 
 def test_too_many_groups_at_once_are_refused() -> None:
     """A request stays bounded, however many groups there are."""
 
-    async def test(door: Client) -> None:
-        problem = await door.problem("GET", f"/group_lags?{'&'.join(['group=a'] * 201)}")
+    async def test(control: Client) -> None:
+        problem = await control.problem("GET", f"/group_lags?{'&'.join(['group=a'] * 201)}")
         assert (problem["status"], problem["field"]) == (422, "group")
 
-    with_door(test)
+    with_control(test)

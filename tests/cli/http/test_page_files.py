@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from fakebroker.cli.http.page_files import FOLDER, MEDIA_TYPES, PageFiles
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 
 @pytest.fixture
@@ -104,31 +104,31 @@ def test_scripts_only_from_files(folder: Path) -> None:
 def test_the_files_need_no_token_and_the_data_does() -> None:
     """A browser sends no token for what stands in its address bar; the page has to ask for one."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for path in ("/", "/page/nothing.js"):
-            assert (await door.ask("GET", path)).status_code in (200, 404)
+            assert (await control.ask("GET", path)).status_code in (200, 404)
         for path in ("/clock", "/journal/brief", "/page", "//page/x", "/page/../clock"):
-            assert (await door.ask("GET", path)).status_code == 401, path
+            assert (await control.ask("GET", path)).status_code == 401, path
 
-    with_door(test, token="s3cret")
+    with_control(test, token="s3cret")
 
 
 def test_an_isolated_broker_has_the_page_at_its_own_path() -> None:
     """A browser is led to the slash that relative links need, without a token; programs get the broker as before."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         authorization = {"authorization": "Bearer s3cret"}
-        added = (await door.ask("POST", "/brokers", {}, headers=authorization)).json()
+        added = (await control.ask("POST", "/brokers", {}, headers=authorization)).json()
         path = f"/brokers/{added['broker_id']}"
-        led = await door.ask("GET", path, headers={"accept": "text/html,*/*;q=0.8"})
+        led = await control.ask("GET", path, headers={"accept": "text/html,*/*;q=0.8"})
         assert (led.status_code, led.headers["location"], led.headers["vary"]) == (307, "./b1/", "Accept")
         for each in ("/", "/page/main.js"):
-            assert (await door.ask("GET", path + each)).content == (await door.ask("GET", each)).content
-        assert (await door.ask("GET", path)).status_code == 401
-        assert (await door.ask("GET", path, headers=authorization)).json() == added
-        assert (await door.ask("DELETE", path, headers={"accept": "text/html", **authorization})).status_code == 204
+            assert (await control.ask("GET", path + each)).content == (await control.ask("GET", each)).content
+        assert (await control.ask("GET", path)).status_code == 401
+        assert (await control.ask("GET", path, headers=authorization)).json() == added
+        assert (await control.ask("DELETE", path, headers={"accept": "text/html", **authorization})).status_code == 204
 
-    with_door(test, token="s3cret")
+    with_control(test, token="s3cret")
 
 
 def test_the_index_links_to_nothing_by_an_absolute_path() -> None:
@@ -141,11 +141,11 @@ def test_the_index_links_to_nothing_by_an_absolute_path() -> None:
 def test_pages_of_other_sites_get_nothing() -> None:
     """Not even the page: a name that leads to this host is refused with it."""
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
-            assert (await door.ask("GET", "/", headers=headers)).status_code == 403
+            assert (await control.ask("GET", "/", headers=headers)).status_code == 403
 
-    with_door(test)
+    with_control(test)
 
 
 def test_every_file_of_the_page_is_of_a_known_type() -> None:

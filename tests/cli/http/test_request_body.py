@@ -11,7 +11,7 @@ import pytest
 
 from fakebroker.cli.http import request_body
 from fakebroker.cli.http.request_body import MAX_VALUES, has_many_values
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 from tests.support.serving import controlled
 
 
@@ -28,34 +28,34 @@ def test_values_are_counted_outside_of_texts() -> None:
 def test_a_body_of_too_many_values_is_refused() -> None:
     """It would stop the broker for seconds; nothing is done with it."""
 
-    async def test(door: Client) -> None:
-        await door.do("PUT", "/topics/orders")
-        problem = await door.problem("POST", "/topics/orders/records", {"values": ["a"] * (MAX_VALUES + 1)})
+    async def test(control: Client) -> None:
+        await control.do("PUT", "/topics/orders")
+        problem = await control.problem("POST", "/topics/orders/records", {"values": ["a"] * (MAX_VALUES + 1)})
         assert problem["detail"] == "a JSON body has at most 50,000 values; send the others in further requests"
         assert problem["status"] == 413
-        assert await door.get("/topics/orders/records") == []
-        answer = await door.ask("POST", "/topics/orders/records", {"values": ["a," * MAX_VALUES]})
+        assert await control.get("/topics/orders/records") == []
+        answer = await control.ask("POST", "/topics/orders/records", {"values": ["a," * MAX_VALUES]})
         assert answer.status_code == 200
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_caller_that_hangs_up_in_a_body_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     """One line for debugging, and no traceback: every path that takes a body."""
     caplog.set_level(logging.DEBUG, "fakebroker")
 
-    async def test(door: Client) -> None:
+    async def test(control: Client) -> None:
         for path in ("/clock/advance", "/journal/diff", "/snapshots/file", "/scenarios", "/brokers", "/snapshots"):
             for length in (b"100", str(2 * request_body.MAX_BODY_BYTES).encode()):
-                await hang_up(door, path, length)
+                await hang_up(control, path, length)
 
-    with_door(test)
+    with_control(test)
     records = [record for record in caplog.records if "hung up" in record.getMessage()]
     assert len(records) == 12
     assert all(record.levelno == logging.DEBUG and not record.exc_info for record in caplog.records)
 
 
-async def hang_up(door: Client, path: str, length: bytes) -> None:
+async def hang_up(control: Client, path: str, length: bytes) -> None:
     """Send half of a body."""
     incoming = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
 
@@ -67,7 +67,7 @@ async def hang_up(door: Client, path: str, length: bytes) -> None:
 
     headers = [(b"host", b"localhost"), (b"content-length", length), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
-    await door.app({**scope, "headers": headers, "http_version": "1.1", "scheme": "http"}, receive, send)
+    await control.app({**scope, "headers": headers, "http_version": "1.1", "scheme": "http"}, receive, send)
 
 
 def test_a_caller_whose_body_is_too_large_reads_why() -> None:

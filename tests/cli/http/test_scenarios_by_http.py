@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.control import Client, with_door
+from tests.support.control import Client, with_control
 
 REFUSED_ONCE = """\
 about: One commit is refused.
@@ -50,7 +50,7 @@ def test_in_virtual_time_the_answer_is_the_result() -> None:
         assert "+8d 00:00:00.000" in told["transcript"]
         assert await client.get("/topics") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_on_the_served_broker_it_is_played_in_the_background() -> None:
@@ -69,7 +69,7 @@ def test_on_the_served_broker_it_is_played_in_the_background() -> None:
         (listed,) = await client.get("/scenarios")
         assert listed == {name: value for name, value in told.items() if name != "transcript"}
 
-    with_door(test)
+    with_control(test)
 
 
 def test_what_fails_is_told() -> None:
@@ -83,7 +83,7 @@ def test_what_fails_is_told() -> None:
         assert len(told["problems"]) == 1
         assert told["problems"][0].startswith("scenario:9: expect: {group: billing")
 
-    with_door(test)
+    with_control(test)
 
 
 def test_people_are_told_in_text() -> None:
@@ -96,7 +96,7 @@ def test_people_are_told_in_text() -> None:
         assert answer.text.startswith("scenario: A week passes.\n")
         assert answer.text.endswith("\np1 passed\n")
 
-    with_door(test)
+    with_control(test)
 
 
 def test_one_that_goes_on_is_waited_for_in_vain_and_ended() -> None:
@@ -112,10 +112,10 @@ def test_one_that_goes_on_is_waited_for_in_vain_and_ended() -> None:
         assert (await client.problem("GET", "/scenarios/p1"))["status"] == 404
         assert (await client.problem("DELETE", "/scenarios/p1"))["status"] == 404
 
-    with_door(test)
+    with_control(test)
 
 
-def test_the_end_of_the_door_is_the_end_of_its_scenarios() -> None:
+def test_scenarios_end_with_the_control_server() -> None:
     """Nothing hangs, no thread goes on."""
 
     async def test(client: Client) -> None:
@@ -130,7 +130,7 @@ def test_the_end_of_the_door_is_the_end_of_its_scenarios() -> None:
             ),
         )
 
-    with_door(test)
+    with_control(test)
 
 
 def test_an_isolated_broker_has_scenarios_of_its_own() -> None:
@@ -144,7 +144,7 @@ def test_an_isolated_broker_has_scenarios_of_its_own() -> None:
         assert told["state"] == "passed", told
         assert not client.broker.topic("orders").exists
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_text_that_is_no_scenario_is_refused() -> None:
@@ -157,7 +157,7 @@ def test_a_text_that_is_no_scenario_is_refused() -> None:
         assert any("scenario:2: actor" in each for each in problem["problems"])
         assert len(problem["problems"]) >= 2
 
-    with_door(test)
+    with_control(test)
 
 
 def test_includes_are_refused() -> None:
@@ -171,7 +171,7 @@ def test_includes_are_refused() -> None:
         assert "include" in problem["detail"]
         assert "root:" not in json.dumps(problem)
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_scenario_that_the_broker_contradicts_is_refused() -> None:
@@ -190,7 +190,7 @@ def test_a_scenario_that_the_broker_contradicts_is_refused() -> None:
             assert told in problem["detail"]
         assert await client.get("/scenarios") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_bad_bodies_are_refused() -> None:
@@ -207,7 +207,7 @@ def test_bad_bodies_are_refused() -> None:
             problem = await client.problem("POST", "/scenarios", body)
             assert (problem["status"], problem["field"]) == (422, field)
 
-    with_door(test)
+    with_control(test)
 
 
 def test_too_many_at_once_are_refused() -> None:
@@ -220,7 +220,7 @@ def test_too_many_at_once_are_refused() -> None:
         await client.do("DELETE", "/scenarios/p3")
         assert (await client.ask("POST", "/scenarios", scenario(ENDLESS))).status_code == 202
 
-    with_door(test)
+    with_control(test)
 
 
 def test_an_isolated_broker_has_all_paths_of_scenarios() -> None:
@@ -243,7 +243,7 @@ def test_an_isolated_broker_has_all_paths_of_scenarios() -> None:
         await client.do("DELETE", there)
         assert await client.get(f"{above}/scenarios") == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_reset_ends_what_is_played_on_the_broker() -> None:
@@ -258,7 +258,7 @@ def test_reset_ends_what_is_played_on_the_broker() -> None:
         assert [each["state"] for each in await client.get("/scenarios")] == ["cancelled", "playing"]
         assert (await client.get("/scenarios/p1"))["problems"] == []
 
-    with_door(test)
+    with_control(test)
 
 
 def test_a_text_has_the_name_that_it_was_sent_with() -> None:
@@ -270,7 +270,7 @@ def test_a_text_has_the_name_that_it_was_sent_with() -> None:
         told = await client.do("POST", "/scenarios", scenario(WEEK, name="tests/x.yaml", virtual=True))
         assert told["step"] == "tests/x.yaml:7: expect: {group: billing, state: Dead}"
 
-    with_door(test)
+    with_control(test)
 
 
 def test_the_body_may_be_the_file_itself() -> None:
@@ -296,4 +296,4 @@ def test_the_body_may_be_the_file_itself() -> None:
         json_and_query = await client.problem("POST", "/scenarios?virtual=true", scenario(WEEK))
         assert (json_and_query["status"], json_and_query["field"]) == (422, "virtual")
 
-    with_door(test)
+    with_control(test)

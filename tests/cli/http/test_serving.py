@@ -1,4 +1,4 @@
-"""`serve --control`: where the door is, its token, its end."""
+"""`serve --control`: the address of the control server, its token, its end."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def test_the_page_has_an_address_of_its_own() -> None:
 
 
 def test_a_broker_that_nobody_controls_loads_nothing_of_it() -> None:
-    """Clients are served, and a group of theirs is looked at: no module of the door or of the page is there."""
+    """A broker serves clients and shows a group of theirs: no module of the control server or the page is loaded."""
     code = """if True:
         import sys
         from fakebroker import FakeBroker

@@ -134,7 +134,7 @@ def test_options_of_a_scenario_need_one() -> None:
     assert there_is_none == "Error: nowhere.yaml: No such file or directory"
 
 
-def test_what_is_served_is_the_first_scenario_of_the_door(path: str) -> None:
+def test_what_is_served_is_the_first_scenario_of_the_http_api(path: str) -> None:
     """A test in any language waits for it by HTTP, or ends it."""
     with controlled("--scenario", path) as url:
         (told,) = asked(f"{url}/scenarios")
