@@ -117,17 +117,17 @@ def _group_record(record: LogRecord, record_type: RecordType, key: bytes, value:
     """The row of any record of a known type that is no committed offset."""
     try:
         named = _group_key(key) if len(key) <= _LONGEST_KEPT_BYTES else _group_key.__wrapped__(key)
-        told, version, value_end = None, None, 0
+        message, version, value_end = None, None, 0
         if value is not None:
             version = _value_version(record_type, value)
-            told, value_end = record_type.value.decode(value, version, _PREFIX_BYTES)
+            message, value_end = record_type.value.decode(value, version, _PREFIX_BYTES)
     except WireError as error:
         return [_reject(record, str(error))]
     row = _row(record, "record")
     row["record_type"], row["kind"], row["value_version"] = record_type.number, record_type.name, version
     row["group_id"], row["key"] = named.group_id, named.json
-    if told is not None and version is not None:
-        row["value"] = _json(told, version)
+    if message is not None and version is not None:
+        row["value"] = _json(message, version)
     rows = [row]
     _check_rest(record, rows, named.end, value_end)
     return rows

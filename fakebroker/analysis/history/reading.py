@@ -91,7 +91,7 @@ def read_file(file: HistoryFile, source: str) -> Iterator[LogRecord | Reject]:
         else:
             yield from read_parquet(file.path, source, log_partition=file.log_partition)
     except OSError as error:
-        yield Reject(source, str(file.path), 0, file.log_partition, None, _told(error), None)
+        yield Reject(source, str(file.path), 0, file.log_partition, None, _reason_of(error), None)
 
 
 def has_scheme(path: str | Path) -> bool:
@@ -126,7 +126,7 @@ def _check_that_one_opens(files: Sequence[HistoryFile]) -> None:
             return
         except OSError as error:
             errors.append(error)
-    raise HistoryError(f"{files[0].path}: {_told(errors[0])}")
+    raise HistoryError(f"{files[0].path}: {_reason_of(errors[0])}")
 
 
 def _check_name(path: Path) -> None:
@@ -148,7 +148,7 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
         elif not may_skip:
             raise HistoryError(f"{path}: {_why_unknown(path)}")
     except OSError as error:
-        raise HistoryError(f"{error.filename or path}: {_told(error)}") from None
+        raise HistoryError(f"{error.filename or path}: {_reason_of(error)}") from None
 
 
 def _files_in(folder: Path) -> Iterator[HistoryFile]:
@@ -198,5 +198,5 @@ def _order(file: HistoryFile) -> tuple[int, int, str]:
     return reading_order(str(file.path), file.kind, file.log_partition)
 
 
-def _told(error: OSError) -> str:
+def _reason_of(error: OSError) -> str:
     return f"the file cannot be read: {error.strerror or error}"

@@ -43,15 +43,15 @@ class SyncAnswer(NamedTuple):
 
 def join_answer(request: str | None, response: str | None) -> JoinAnswer | None:
     """What an answered JoinGroup says; None for an error, and for messages that were too large to be kept."""
-    asked, told = _messages(request, response)
-    if not told:
+    asked, answered = _messages(request, response)
+    if not answered:
         return None
-    protocol_type, protocol = asked["ProtocolType"], told["ProtocolName"] or None
+    protocol_type, protocol = asked["ProtocolType"], answered["ProtocolName"] or None
     own = [each["Metadata"] for each in asked["Protocols"] if each["Name"] == protocol]
     return JoinAnswer(
         group_id=asked["GroupId"],
-        generation=told["GenerationId"],
-        member_id=told["MemberId"],
+        generation=answered["GenerationId"],
+        member_id=answered["MemberId"],
         group_instance_id=asked.get("GroupInstanceId"),
         rebalance_timeout_ms=asked.get("RebalanceTimeoutMs", asked["SessionTimeoutMs"]),
         session_timeout_ms=asked["SessionTimeoutMs"],
@@ -63,18 +63,18 @@ def join_answer(request: str | None, response: str | None) -> JoinAnswer | None:
 
 def sync_answer(request: str | None, response: str | None) -> SyncAnswer | None:
     """What an answered SyncGroup says; None for an error, and for messages that were too large to be kept."""
-    asked, told = _messages(request, response)
-    if not told:
+    asked, answered = _messages(request, response)
+    if not answered:
         return None
-    is_consumer = told.get("ProtocolType") in (None, CONSUMER)  # before v5 it does not say
-    partitions = assigned_partitions(told["Assignment"]) if is_consumer else []
+    is_consumer = answered.get("ProtocolType") in (None, CONSUMER)  # before v5 it does not say
+    partitions = assigned_partitions(answered["Assignment"]) if is_consumer else []
     return SyncAnswer(asked["GroupId"], asked["GenerationId"], asked["MemberId"], partitions)
 
 
 def _messages(request: str | None, response: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Both messages of a request that went well; else nothing."""
     asked = json.loads(request) if request else None
-    told = json.loads(response) if response else None
-    if not isinstance(asked, dict) or not isinstance(told, dict) or told.get("ErrorCode") != 0:
+    answered = json.loads(response) if response else None
+    if not isinstance(asked, dict) or not isinstance(answered, dict) or answered.get("ErrorCode") != 0:
         return {}, {}
-    return asked, told
+    return asked, answered

@@ -51,10 +51,10 @@ def java_home() -> str:
 
 def _is_new_enough(java: str) -> bool:
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
     except (OSError, subprocess.SubprocessError):
         return False
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    found = re.search(r'version "(?:1\.)?(\d+)', output)
     return found is not None and int(found[1]) >= LEAST_JAVA
 
 

@@ -247,7 +247,7 @@ def write_manifest(
     Files that were in `before` have the digests that they had when they were made: what was changed since is seen.
     """
     known = {} if before is None else {name: each.get("digests", {}) for name, each in before.tables.items()}
-    tables = {name: _told(table(name), folder / name, known.get(name, {})) for name in names}
+    tables = {name: _manifest_entry(table(name), folder / name, known.get(name, {})) for name in names}
     manifest = {"manifest_version": MANIFEST_VERSION, **about, "tables": tables}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return manifest
@@ -269,7 +269,7 @@ def _manifest_of(found: Any) -> dict[str, Any]:
     return manifest
 
 
-def _told(contract: Table, folder: Path, known: Mapping[str, str]) -> dict[str, Any]:
+def _manifest_entry(contract: Table, folder: Path, known: Mapping[str, str]) -> dict[str, Any]:
     """What the manifest says of a table. `known` are digests by file, of files that were published before."""
     files = parquet_files(folder)
     return {

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fakebroker.analysis.pipeline.contract import ColumnType, Table
-from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -105,7 +105,7 @@ def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) 
     if not files:
         return []
     data = ds.dataset([str(file) for file in files], format="parquet", schema=arrow_schema(table))
-    with storage_failures_told(str(folder)):
+    with storage_failures_reported(str(folder)):
         return from_arrow(data.to_table(filter=where))
 
 
@@ -120,6 +120,6 @@ def count_rows(folder: Path) -> int:
 
 
 def _rows_of_file(file: Path) -> int:
-    with storage_failures_told(str(file)):
+    with storage_failures_reported(str(file)):
         rows: int = pq.read_metadata(file).num_rows
     return rows

@@ -31,7 +31,7 @@ def not_shared(folder: Path) -> SparkFailure:
 
 
 @contextmanager
-def told_in_a_line() -> Iterator[None]:
+def as_spark_failure() -> Iterator[None]:
     """Turn what Spark raises into SparkFailure, with the whole story as its cause."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException

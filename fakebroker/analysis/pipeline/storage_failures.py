@@ -7,7 +7,7 @@ from fakebroker.protocol.errors import FakebrokerError
 
 
 @contextmanager
-def storage_failures_told(what: str = "") -> Iterator[None]:
+def storage_failures_reported(what: str = "") -> Iterator[None]:
     """Turn what the system and Arrow raise in the block into FakebrokerError, with the exception as its cause.
 
     `what` is read in the block, for errors that name no file. Needs pyarrow.

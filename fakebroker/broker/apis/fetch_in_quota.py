@@ -27,7 +27,7 @@ class IncrementalFetchInQuota(IncrementalFetch):
     """A fetch of a session. Its epoch goes on even if it is throttled; what it was told does not."""
 
     def response(self, reads: list[LogReadResult]) -> FetchResponse:
-        before = self.session.told()
+        before = self.session.reported()
         response = super().response(reads)
         if not _throttle_ms(self.call, response):
             return response

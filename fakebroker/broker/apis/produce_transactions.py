@@ -134,7 +134,7 @@ class ProducedTransaction:
             text = f"{partition.log.name}: the producer is at epoch {self._fenced[partition]}"
             return AppendErrorContent(ErrorCode.INVALID_PRODUCER_EPOCH, text)
         code = self._codes.get(TopicPartition(partition.topic.name, partition.index), ErrorCode.NONE)
-        return self._told(code) if code else None
+        return self._error_for_version(code) if code else None
 
     def check(self, partition: "Partition") -> None:
         """Right before the append: a marker may have ended the transaction since the coordinator was asked.
@@ -150,7 +150,7 @@ class ProducedTransaction:
                 ErrorCode.INVALID_TXN_STATE, f"{partition.log.name}: the transaction of the batch has ended meanwhile"
             )
 
-    def _told(self, code: ErrorCode) -> AppendErrorContent:
+    def _error_for_version(self, code: ErrorCode) -> AppendErrorContent:
         """What a producer of the request's version is told for a code of the coordinator (TX-6, TX-7)."""
         version = self._call.version
         if code == ErrorCode.PRODUCER_FENCED:

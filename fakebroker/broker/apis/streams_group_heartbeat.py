@@ -170,10 +170,10 @@ def _with_topics_created(
     return _with_detail(answer, f"; could not be created: {', '.join(failures)}")
 
 
-def _with_detail(answer: HeartbeatAnswer, told: str) -> HeartbeatAnswer:
+def _with_detail(answer: HeartbeatAnswer, more: str) -> HeartbeatAnswer:
     """The answer with more said of the topics that are missing."""
     status = (
-        Status(code, detail + told) if code is StatusCode.MISSING_INTERNAL_TOPICS else Status(code, detail)
+        Status(code, detail + more) if code is StatusCode.MISSING_INTERNAL_TOPICS else Status(code, detail)
         for code, detail in answer.status
     )
     return answer._replace(status=tuple(status))

@@ -92,9 +92,9 @@ def report(folder: str) -> None:
 
     with errors_end_the_command():
         need_extra("history")
-        from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+        from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
-        with storage_failures_told():
+        with storage_failures_reported():
             failures = _tell(Path(folder))
     if failures:
         raise SystemExit(ExitStatus.FAILED)

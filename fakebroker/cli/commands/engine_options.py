@@ -77,9 +77,9 @@ def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
     """
     try:
         need_extra("history" if choice.engine == "python" else "spark")
-        from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+        from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
-        with storage_failures_told():
+        with storage_failures_reported():
             if choice.engine == "python":
                 from fakebroker.analysis.pipeline.engines import PythonEngine
 
@@ -107,10 +107,10 @@ def running_spark(master: str, conf: Mapping[str, str]) -> Iterator["SparkSessio
     from pyspark.sql import SparkSession
 
     from fakebroker.analysis.pipeline.interrupts import quiet_interrupts
-    from fakebroker.analysis.pipeline.spark_failures import told_in_a_line
+    from fakebroker.analysis.pipeline.spark_failures import as_spark_failure
 
     was_running = SparkSession.getActiveSession() is not None
-    with told_in_a_line():
+    with as_spark_failure():
         session = spark_session(master, dict(conf))
         try:
             with quiet_interrupts(session):

@@ -121,8 +121,8 @@ def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
 
     if not anonymise:
         return PlainNames()
-    secret, told = secret_of(secret_file, Path())
-    click.echo(told, err=True)
+    secret, origin = secret_of(secret_file, Path())
+    click.echo(origin, err=True)
     return HashedNames(secret, digits)
 
 

@@ -42,13 +42,13 @@ def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str 
 
         asked = _Asked(engine, progress, Path(out), paths, source, bootstrap)
         try:
-            told = _publish(asked, may_repeat=False)
+            summary = _publish(asked, may_repeat=False)
         except ChecksFailed as failed:
             if not any(each.check.name == KEY_CHECK for each in failed.failed):
                 raise
             click.echo("a record stands twice in the segments of a folder: once more, comparing all records", err=True)
-            told = _publish(asked, may_repeat=True)
-        click.echo(told)
+            summary = _publish(asked, may_repeat=True)
+        click.echo(summary)
 
 
 def _is_utf_8(text: str) -> bool:

@@ -26,9 +26,9 @@ def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
         from fakebroker.analysis.pipeline.report.page import page_of
         from fakebroker.analysis.pipeline.report.report import make_report
         from fakebroker.analysis.pipeline.report.tables import Tables
-        from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+        from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
-        with storage_failures_told():
+        with storage_failures_reported():
             made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]), Progress())
         _write(Path(out), page_of(made))
         if markdown is not None:

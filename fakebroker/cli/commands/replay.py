@@ -8,7 +8,7 @@ from typing import TextIO
 import click
 
 from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
-from fakebroker.scenarios.recording.replay import Replay, Replayed, Told
+from fakebroker.scenarios.recording.replay import Mismatch, Replay, Replayed
 from fakebroker.scenarios.recording.survey import Survey, survey
 
 SHOWN_DIFFERENCES = 20
@@ -46,7 +46,7 @@ def replay(file: Path, against: str | None, as_release: str | None, config: tupl
 def replay_file(
     file: Path,
     found: Survey,
-    tell: Callable[[Told], None],
+    tell: Callable[[Mismatch], None],
     as_release: str | None = None,
     settings: dict[str, str] | None = None,
 ) -> Replayed:
@@ -61,7 +61,7 @@ def replay_file(
     return result
 
 
-def _against(found: Survey, file: Path, against: str, tell: Callable[[Told], None]) -> Replayed:
+def _against(found: Survey, file: Path, against: str, tell: Callable[[Mismatch], None]) -> Replayed:
     from fakebroker.scenarios.recording.tcp_target import tcp_target
 
     host, _, port = against.rpartition(":")
@@ -87,13 +87,13 @@ class _Shown:
         self.hidden = 0
         self._shown = 0
 
-    def tell(self, told: Told) -> None:
-        if not self._verbose and (told.reason is not None or self._shown >= SHOWN_DIFFERENCES):
-            self.hidden += told.reason is None
+    def tell(self, mismatch: Mismatch) -> None:
+        if not self._verbose and (mismatch.reason is not None or self._shown >= SHOWN_DIFFERENCES):
+            self.hidden += mismatch.reason is None
             return
-        self._shown += told.reason is None
-        because = "" if told.reason is None else f" (explained: {told.reason})"
-        click.echo(f"{self._file}:{told.line}: {told.title}: {told.text}{because}", file=self._out)
+        self._shown += mismatch.reason is None
+        because = "" if mismatch.reason is None else f" (explained: {mismatch.reason})"
+        click.echo(f"{self._file}:{mismatch.line}: {mismatch.title}: {mismatch.text}{because}", file=self._out)
 
 
 def _summarize(file: Path, found: Survey, result: Replayed, shown: _Shown) -> None:

@@ -63,15 +63,15 @@ def _how(address: str, is_strict: bool, longest_pass: str | None) -> How:
 
 def lines_of(comparison: Comparison) -> list[str]:
     """One scenario: a line, and below it what differs and what was left out."""
-    told = comparison.why
+    detail = comparison.why
     if comparison.result in (Result.SAME, Result.DIFFERS):
-        told = f"{comparison.requests} requests in {comparison.took_s:.1f} s"
+        detail = f"{comparison.requests} requests in {comparison.took_s:.1f} s"
         if comparison.left_out:
-            told += f", {len(comparison.left_out)} of its steps left out"
+            detail += f", {len(comparison.left_out)} of its steps left out"
         if comparison.is_second:
-            told += ", played once more by itself"
+            detail += ", played once more by itself"
     word = IN_PART if comparison.is_in_part else comparison.result.value
-    lines = [f"{word:<8} {comparison.path}  {told}"]
+    lines = [f"{word:<8} {comparison.path}  {detail}"]
     lines += [f"    {each}" for each in _once(comparison.differences)]
     if comparison.result in (Result.SAME, Result.DIFFERS, Result.REFUSED):
         lines += [f"    left out: {each}" for each in comparison.left_out]

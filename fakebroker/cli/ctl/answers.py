@@ -24,9 +24,9 @@ def judge(text: str, as_json: bool) -> None:
     """Print what came of a scenario. Raises SystemExit with status 1 for one that is over and did not pass."""
     from fakebroker.scenarios.running.play_text import text_of as transcript_of
 
-    told = json.loads(text)
-    click.echo(json.dumps(told) if as_json else transcript_of(told).rstrip("\n"))
-    if told["state"] not in ("playing", "passed"):
+    scenario = json.loads(text)
+    click.echo(json.dumps(scenario) if as_json else transcript_of(scenario).rstrip("\n"))
+    if scenario["state"] not in ("playing", "passed"):
         raise SystemExit(ExitStatus.FAILED)
 
 

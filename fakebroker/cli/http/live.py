@@ -51,11 +51,11 @@ class Clock(NamedTuple):
     rate: float
     is_frozen: bool
     next_due_ms: int | None
-    told_s: float
+    sent_s: float
 
     def expected_ms(self, at_s: float) -> float:
         """The time of day that the reader counts to."""
-        return self.now_ms + (0 if self.is_frozen else (at_s - self.told_s) * 1000 * self.rate)
+        return self.now_ms + (0 if self.is_frozen else (at_s - self.sent_s) * 1000 * self.rate)
 
 
 class LiveReader:
@@ -67,7 +67,7 @@ class LiveReader:
         self._parts = parts
         self._brief = BriefLines()
         self._clock: Clock | None = None
-        self._told: dict[str, Hashable] = {}  # what was said last, by subject
+        self._sent: dict[str, Hashable] = {}  # what was said last, by subject
         self._next_look_s = 0.0  # at the groups
 
     def round(self) -> Iterator[Message]:
@@ -120,7 +120,7 @@ class LiveReader:
         now_ms, due_ms, known = clock.now().wall_ms, engine.next_deadline()[0], self._clock
         if (
             known is None
-            or at_s - known.told_s > CLOCK_EVERY_S
+            or at_s - known.sent_s > CLOCK_EVERY_S
             or (known.rate, known.is_frozen, known.next_due_ms) != (clock.rate, clock.is_frozen, due_ms)
             or abs(known.expected_ms(at_s) - now_ms) > LARGEST_JUMP_MS * max(1.0, clock.rate)
         ):
@@ -130,8 +130,8 @@ class LiveReader:
 
     def _state(self) -> Iterator[Message]:
         now = self._states()
-        changed = [name for name, state in now.items() if self._told.get(name, state) != state]
-        self._told.update(now)
+        changed = [name for name, state in now.items() if self._sent.get(name, state) != state]
+        self._sent.update(now)
         if changed:
             yield "state", {"changed": changed}
 
@@ -158,8 +158,8 @@ class LiveReader:
         engine = self._broker._engine
         waiting = waiting_connections(engine)
         who = tuple((each.connection_id, correlation_id_of(each)) for each in waiting)
-        if self._told.get("waiting", ()) != who:
-            self._told["waiting"] = who
+        if self._sent.get("waiting", ()) != who:
+            self._sent["waiting"] = who
             shown = [waiting_request(engine, each)._asdict() for each in waiting[:MAX_WAITING]]
             yield "waiting", {"waiting": shown, "total": len(waiting)}
 

@@ -75,7 +75,7 @@ class Play:
         happenings = play.happenings
         skipped = [each for each in happenings if isinstance(each, Skipped)]
         step = play.step
-        told = {
+        state = {
             "scenario_id": self.scenario_id,
             "broker_id": self.broker_id,
             "name": play.scenario.name,
@@ -86,7 +86,7 @@ class Play:
             "problems": play.problems if play.error is None else [*play.problems, f"internal error: {play.error!r}"],
             "skipped": [str(each) for each in skipped],
         }
-        return {**told, "transcript": play.transcript} if with_transcript else told
+        return {**state, "transcript": play.transcript} if with_transcript else state
 
     @property
     def text(self) -> str:

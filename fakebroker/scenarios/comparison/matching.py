@@ -106,14 +106,14 @@ class _Comparison:
 
     def compare(self, path: str, key: str, recorded: Json, ours: Json, where: tuple[Json, ...]) -> list[Difference]:
         if recorded is None or ours is None:
-            return self._told(path, recorded, ours, recorded is ours or key in fields.LOOSE)
+            return self._difference_unless(path, recorded, ours, recorded is ours or key in fields.LOOSE)
         if key == "Records":
             return self._records(path, recorded, ours)
         if isinstance(recorded, dict) and isinstance(ours, dict):
             return self._structs(path, recorded, ours, self._places.inside(recorded, where))
         if isinstance(recorded, list) and isinstance(ours, list):
             return self._lists(path, key, recorded, ours, where)
-        return self._told(path, recorded, ours, self._is_alike(key, recorded, ours, where))
+        return self._difference_unless(path, recorded, ours, self._is_alike(key, recorded, ours, where))
 
     def _is_alike(self, key: str, recorded: Json, ours: Json, where: tuple[Json, ...]) -> bool:
         """Whether two plain values of a field mean the same."""
@@ -231,7 +231,7 @@ class _Comparison:
             return []
         return [Difference(path, shown_records(mine), shown_records(theirs))]
 
-    def _told(self, path: str, recorded: Json, ours: Json, is_alike: bool) -> list[Difference]:
+    def _difference_unless(self, path: str, recorded: Json, ours: Json, is_alike: bool) -> list[Difference]:
         return [] if is_alike else [Difference(path, short(ours), short(recorded))]
 
 

@@ -260,8 +260,8 @@ class StepReader:
 
     def _check_fault(self, entry: _Entry, verb: Verb, arguments: Mapping[str, Json]) -> None:
         """What a fault cannot be, unless that depends on saved values."""
-        is_told = not entry.rest.keys() <= {each.key for each in verb.arguments}
-        if is_told or any(value is None or str(value)[:1] == "$" for value in arguments.values()):
+        has_unknown_keys = not entry.rest.keys() <= {each.key for each in verb.arguments}
+        if has_unknown_keys or any(value is None or str(value)[:1] == "$" for value in arguments.values()):
             return
         try:
             spec = FaultSpec.of(arguments)

@@ -138,12 +138,12 @@ class _Sorter:
         """The expectation without what a Kafka does not tell, and with a moment for its views to catch up."""
         if step.subject in _OF_PLAYER:
             return step
-        untold = [key for key in step.expected if key not in _told(step.subject)]
-        if untold:
-            told = {key: value for key, value in step.expected.items() if key not in untold}
-            why = f"a real Kafka does not report {', '.join(untold)} of a {step.subject}; the rest is expected"
+        unreported = [key for key in step.expected if key not in _reported_by_kafka(step.subject)]
+        if unreported:
+            reported = {key: value for key, value in step.expected.items() if key not in unreported}
+            why = f"a real Kafka does not report {', '.join(unreported)} of a {step.subject}; the rest is expected"
             self.left_out.append(LeftOut(step, why, is_look=True))
-            step = replace(step, expected=told)
+            step = replace(step, expected=reported)
         return replace(step, within_ms=max(step.within_ms or 0, SEEN_WITHIN_MS))
 
 
@@ -194,15 +194,15 @@ def _why_no_power(step: PowerStep) -> str | None:
 def _why_no_expectation(step: Expect) -> str | None:
     if step.subject in _OF_PLAYER:
         return None
-    told = _told(step.subject)
-    if not told:
+    reported = _reported_by_kafka(step.subject)
+    if not reported:
         return _WHY.get(step.subject, _WHY_OTHER)
-    if step.expected and not any(key in told for key in step.expected):
+    if step.expected and not any(key in reported for key in step.expected):
         return f"a real Kafka does not report {', '.join(step.expected)} of a {step.subject}"
     return None
 
 
-def _told(subject: str) -> frozenset[str]:
+def _reported_by_kafka(subject: str) -> frozenset[str]:
     """What can be asked about a subject; empty for one that cannot be asked about."""
     if subject in _SUBJECTS:
         return frozenset({"offsets", "records", "committed", "error", subject})

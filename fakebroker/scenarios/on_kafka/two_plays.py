@@ -113,7 +113,7 @@ class _Exchanges:
         around = Around(theirs.sent.request, their_ms + one.at_ms, our_ms + other.at_ms)
         recorded, own_answer = (_own_part(_readable(e.response), e.api, self._suffix) for e in (one, other))
         for found in self._matching.differences(recorded, own_answer, around):
-            yield ClientDifference(_title(theirs), _told(found))
+            yield ClientDifference(_title(theirs), _text_of(found))
         yield from self._waits(theirs, one.waited_ms, other.waited_ms)
 
     def _waits(self, theirs: _Exchange, kafka_ms: int, our_ms: int) -> Iterator[ClientDifference]:
@@ -201,7 +201,7 @@ def _where(step: Step) -> str:
     return f"line {step.place.line}: {step.text}"
 
 
-def _told(found: Difference) -> str:
+def _text_of(found: Difference) -> str:
     """A difference in words, error codes by their names."""
     ours, kafkas = found.ours, found.recorded
     if found.path.endswith("ErrorCode"):

@@ -51,7 +51,7 @@ class Exchange:
 
 
 @dataclass
-class Told:
+class SessionExchanges:
     """All that a session tells, for a scenario: the exchanges by the time of their requests, and what was left out."""
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -63,23 +63,23 @@ class Told:
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
 
-def too_long(session: str) -> FakebrokerError:
+def too_long(path: str) -> FakebrokerError:
     """The error for a session of which no scenario can be made that fakebroker would read, let alone people."""
     return FakebrokerError(
-        f"{session}: a scenario of all that would be longer than 1 MiB; make one of its beginning: "
-        f"head -n 2000 {session} > part.jsonl; fakebroker scenario from part.jsonl"
+        f"{path}: a scenario of all that would be longer than 1 MiB; make one of its beginning: "
+        f"head -n 2000 {path} > part.jsonl; fakebroker scenario from part.jsonl"
     )
 
 
-def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
+def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> SessionExchanges:
     """Read a session. Raises SessionError for a file that is none."""
-    told = Told()
+    session = SessionExchanges()
     open_ones: dict[tuple[int, int | None], Exchange] = {}
     brokers: dict[int, int | None] = {}
     produced_bytes = 0
 
     def note(sentence: str) -> None:
-        told.cut = sentence
+        session.cut = sentence
 
     for number, line in enumerate(read_session(path, note), 1):
         match line["kind"]:
@@ -92,17 +92,17 @@ def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
                     raise too_long(os.path.basename(os.fspath(path)))
                 if one is not None and number not in survey.starting:
                     open_ones[line["connection"], line["correlation_id"]] = one
-                    told.exchanges.append(one)
+                    session.exchanges.append(one)
                 elif line["api"] not in _LIBRARY and number not in survey.starting:
-                    told.leave_out(f"{line['api'] or 'an unknown API'} v{line['version']}, which is not served")
+                    session.leave_out(f"{line['api'] or 'an unknown API'} v{line['version']}, which is not served")
             case "answer":
                 one = open_ones.pop((line["connection"], line["correlation_id"]), None)
                 if one is not None:
                     one.answered_ms, one.answer_line = line["at_ms"], number
                     one.answer = message_in(line)
-    _note_held_up(told.exchanges)
-    _name_actors(told.exchanges)
-    return told
+    _note_held_up(session.exchanges)
+    _name_actors(session.exchanges)
+    return session
 
 
 def _note_held_up(exchanges: list[Exchange]) -> None:

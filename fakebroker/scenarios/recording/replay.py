@@ -37,7 +37,7 @@ LOADING = "a coordinator that starts again loads its groups, and begins their ti
 WAITS = "how long a fetch waits depends on when records come"
 
 
-class Told(NamedTuple):
+class Mismatch(NamedTuple):
     """A difference: where in the file the recorded answer stands, whose it is, and why it is none, if it is."""
 
     line: int
@@ -98,7 +98,7 @@ class Target(NamedTuple):
 class Replay:
     """One replay of a session. `on_difference` is called with each difference as it is found."""
 
-    def __init__(self, survey: Survey, target: Target, on_difference: Callable[[Told], None]) -> None:
+    def __init__(self, survey: Survey, target: Target, on_difference: Callable[[Mismatch], None]) -> None:
         self.result = Replayed(notes=list(target.notes))
         self.matching = Matching()
         self._survey = survey
@@ -238,7 +238,7 @@ class Replay:
         else:
             self.result.explained[each.reason] += 1
         more = f", and {alike - 1} more" if alike > 1 else ""
-        self._tell(Told(number, f"{_title(line)} of {line['client']}", f"{each.difference}{more}", each.reason))
+        self._tell(Mismatch(number, f"{_title(line)} of {line['client']}", f"{each.difference}{more}", each.reason))
 
     def _compared(self, line: Line, recorded: Json, sent: _Sent) -> Iterator[Explained]:
         waited_ms = line["at_ms"] - sent.at_ms
@@ -291,7 +291,7 @@ class Replay:
             for place, offset in self._streams.left():
                 self.result.unexplained += 1
                 text = f"{place[0]}-{place[1]}: the record at offset {offset}, which a consumer read, is not there"
-                self._tell(Told(self._survey.lines, "Fetch", text, None))
+                self._tell(Mismatch(self._survey.lines, "Fetch", text, None))
         self._driver.close_all()
 
     def _meet_in_log(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.record_content import bytes_of, records_of
-from fakebroker.scenarios.recording.exchanges import Exchange, Told, exchanges_of
+from fakebroker.scenarios.recording.exchanges import Exchange, SessionExchanges, exchanges_of
 from fakebroker.scenarios.recording.membership import Members, members_of
 from fakebroker.scenarios.recording.scenario_text import Made
 from fakebroker.scenarios.recording.step_fields import duration_text, record_step
@@ -75,19 +75,19 @@ class _Event(NamedTuple):
 def scenario_of(path: str | os.PathLike[str]) -> Made:
     """The scenario of a session file. Raises SessionError for a file that is none, FakebrokerError for an empty one."""
     found = survey(path)
-    told = exchanges_of(path, found)
-    if not told.exchanges:
+    session = exchanges_of(path, found)
+    if not session.exchanges:
         raise FakebrokerError(f"{os.fspath(path)}: no client does anything in it that a scenario could have")
-    return _Writer(found, told).written(os.path.basename(os.fspath(path)))
+    return _Writer(found, session).written(os.path.basename(os.fspath(path)))
 
 
 class _Writer:
     """Puts the steps of one session in their order."""
 
-    def __init__(self, found: Survey, told: Told) -> None:
+    def __init__(self, found: Survey, session: SessionExchanges) -> None:
         self._survey = found
-        self._told = told
-        self._members: Members = members_of(told.exchanges)
+        self._session = session
+        self._members: Members = members_of(session.exchanges)
         self._maker = StepMaker(found, self._members)
         self._steps: list[Step] = []
         self._at_ms = 0.0
@@ -102,8 +102,8 @@ class _Writer:
     def written(self, name: str) -> Made:
         """The whole scenario."""
         before = list(self._before())
-        if self._told.exchanges:
-            self._at_ms = self._told.exchanges[0].sent_ms
+        if self._session.exchanges:
+            self._at_ms = self._session.exchanges[0].sent_ms
         outages = self._outages()
         for event in self._events():
             while outages and outages[0][0] < event.line:
@@ -123,15 +123,15 @@ class _Writer:
             data["topics"] = topics
         data["actors"] = self._actors(any(OTHERS in str(step) for step in [*before, *self._steps]))
         data["timeline"] = [*before, *folded(self._steps)]
-        left_out = [f"left out: {what} ({count})" for what, count in self._told.left_out.items()]
-        cut = [self._told.cut] if self._told.cut else []
+        left_out = [f"left out: {what} ({count})" for what, count in self._session.left_out.items()]
+        cut = [self._session.cut] if self._session.cut else []
         return Made(data, [*cut, *self._remarks, *left_out])
 
     # -- the timeline ----------------------------------------------------------------------------------------------
 
     def _events(self) -> list[_Event]:
         events = []
-        for one in self._told.exchanges:
+        for one in self._session.exchanges:
             has_answer = one.answered_ms is not None and one.answer_line is not None
             if one.api == "Fetch" and has_answer:  # a long poll: what it gives is there when it is answered
                 events.append(_Event(one.answered_ms or 0, one.answer_line or 0, False, one))
@@ -234,8 +234,8 @@ class _Writer:
     def _used(self) -> tuple[dict[str, None], dict[str, None]]:
         """The topics and groups that the session has to do with."""
         texts: dict[str, None] = {}
-        told = self._told.exchanges
-        inner = [one.request for one in told] + [one.answer for one in told if one.api not in _LISTINGS]
+        exchanges = self._session.exchanges
+        inner = [one.request for one in exchanges] + [one.answer for one in exchanges if one.api not in _LISTINGS]
         for each in inner:
             if isinstance(each, dict):
                 name = self._survey.topic_name(each)
@@ -261,7 +261,7 @@ class _Writer:
 
     def _actors(self, has_before: bool) -> dict[str, Json]:
         actors: dict[str, Json] = {OTHERS: {}} if has_before else {}
-        for one in self._told.exchanges:
+        for one in self._session.exchanges:
             actor = actors.setdefault(one.actor, {})
             if one.client is not None and one.client != one.actor:
                 actor["client_id"] = one.client

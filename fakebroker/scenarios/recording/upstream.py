@@ -70,7 +70,8 @@ class Upstream:
             yield line
             topics = [topic for topic in metadata.topics if not topic.error_code]
             readable = [topic for topic in topics if not topic.is_internal]
-            async for line in self._told("configs", None, self._topic_configs(first, [topic.name for topic in topics])):
+            configs = self._topic_configs(first, [topic.name for topic in topics])
+            async for line in self._with_problem("configs", None, configs):
                 yield line
             for node_id in self.brokers:
                 for subject, lines in (
@@ -78,7 +79,7 @@ class Upstream:
                     ("offsets", self._offsets(node_id, readable)),
                     ("groups", self._groups(node_id)),
                 ):
-                    async for line in self._told(subject, node_id, lines):
+                    async for line in self._with_problem(subject, node_id, lines):
                         yield line
         finally:
             for asked in self._asked.values():
@@ -91,7 +92,7 @@ class Upstream:
             why = reason_of(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
             raise UpstreamMissing(f"there is no Kafka at {text_of(self.address)}: {why}") from None
 
-    async def _told(
+    async def _with_problem(
         self, subject: str, node_id: int | None, lines: AsyncIterator[dict[str, Any]]
     ) -> AsyncIterator[dict[str, Any]]:
         """The lines, and one with the problem if there was one."""

@@ -180,10 +180,10 @@ def _fields(kind: type[Declaration], data: Json) -> dict[str, Json]:
             fields |= partitions
         elif not _is_usual(spec, value):
             fields["error" if spec.name == "error_code" else spec.name] = _shown(spec, value)
-    return _told(fields)
+    return _without_repeats(fields)
 
 
-def _told(fields: dict[str, Json]) -> dict[str, Json]:
+def _without_repeats(fields: dict[str, Json]) -> dict[str, Json]:
     """Without the numbers that only say that there was an error, and without the same number twice."""
     if "error" in fields:
         fields = {name: value for name, value in fields.items() if value != -1}

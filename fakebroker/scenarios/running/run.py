@@ -125,8 +125,8 @@ def play_read(scenario: Scenario, task: Task) -> Outcome:
     except FakebrokerError as error:  # the broker cannot be made as the scenario wants it
         return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=(f"{task.path}: {error}",))
     except Exception as error:  # a bug of ours, which must not end the plays of other files
-        told = "".join(format_exception(error))
-        return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=("internal error", told))
+        fields = "".join(format_exception(error))
+        return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=("internal error", fields))
     return _judged(task, scenario, played, (perf_counter() - began_s) * 1000)
 
 
@@ -139,7 +139,7 @@ def _judged(task: Task, scenario: Scenario, played: Played, took_ms: float) -> O
     happenings = played.happenings
     failures = [each for each in happenings if isinstance(each, Failed)]
     failed = tuple(FailedStep(str(each.step.place), each.step.text, each.problems) for each in failures)
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": scenario.name,
         "about": scenario.about,
         "steps": sum(isinstance(each, StepBegan) for each in happenings),
@@ -150,16 +150,16 @@ def _judged(task: Task, scenario: Scenario, played: Played, took_ms: float) -> O
     }
     if not played.is_good:
         of_steps = [sentence for each in failures for sentence in each.sentences]
-        told["errors"] = tuple(problem for problem in played.problems if problem not in of_steps)
+        fields["errors"] = tuple(problem for problem in played.problems if problem not in of_steps)
         transcript = transcript_of(scenario, happenings) if task.keeps_transcript else ""
         tail = tail_of(scenario, happenings)
-        return Outcome(task, Status.FAILED, failed=failed, tail=tail, transcript=transcript, **told)
+        return Outcome(task, Status.FAILED, failed=failed, tail=tail, transcript=transcript, **fields)
     if not task.compares and not task.keeps_transcript:
-        return Outcome(task, Status.PASSED, **told)
-    return _approved(task, transcript_of(scenario, happenings), told)
+        return Outcome(task, Status.PASSED, **fields)
+    return _approved(task, transcript_of(scenario, happenings), fields)
 
 
-def _approved(task: Task, transcript: str, told: dict[str, Any]) -> Outcome:
+def _approved(task: Task, transcript: str, fields: dict[str, Any]) -> Outcome:
     """The outcome of a play whose expectations held: compared with the approved transcript, or made the approved one.
 
     A play with a seed or other parameters is another than the approved one.
@@ -167,16 +167,16 @@ def _approved(task: Task, transcript: str, told: dict[str, Any]) -> Outcome:
     path = approved_path(task.path)
     kept = transcript if task.keeps_transcript else ""
     if not task.compares:
-        return Outcome(task, Status.PASSED, transcript=kept, **told)
+        return Outcome(task, Status.PASSED, transcript=kept, **fields)
     try:
         if task.approves:
             status = Status.APPROVED if approve(path, transcript) else Status.PASSED
-            return Outcome(task, status, transcript=kept, **told)
+            return Outcome(task, status, transcript=kept, **fields)
         before = approved_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        return Outcome(task, Status.UNREADABLE, errors=(f"{path}: {error}",), **told)
+        return Outcome(task, Status.UNREADABLE, errors=(f"{path}: {error}",), **fields)
     if compare(before, transcript) is Approval.SAME:
-        return Outcome(task, Status.PASSED, transcript=kept, **told)
+        return Outcome(task, Status.PASSED, transcript=kept, **fields)
     if before is None and not task.is_strict:
-        return Outcome(task, Status.NEW, transcript=kept, **told)
-    return Outcome(task, Status.DIFFERENT, transcript=transcript, approved=before, **told)
+        return Outcome(task, Status.NEW, transcript=kept, **fields)
+    return Outcome(task, Status.DIFFERENT, transcript=transcript, approved=before, **fields)

@@ -40,7 +40,7 @@ class ServedScenario:
         self._exits_when_done = exits_when_done
         self._broker: FromThread
         self._play: BackgroundPlay | None = None
-        self._is_told = False
+        self._is_logged = False
         self._says: Callable[[str], None]
         self._stop: Callable[[], None]
 
@@ -115,9 +115,9 @@ class ServedScenario:
     def _say_what_came(self) -> None:
         """One line for people, once."""
         play, name = self._play, self.scenario.name
-        if play is None or self._is_told:
+        if play is None or self._is_logged:
             return
-        self._is_told = True
+        self._is_logged = True
         if play.error is not None:
             log.error("scenario %s: internal error of the player", name, exc_info=play.error)
         if play.is_cancelled:

@@ -21,10 +21,10 @@ def line_of(outcomes: Sequence[Outcome], width: int, is_coloured: bool = False) 
     word = f"{first.status.value:<{_WIDTH}}"
     if is_coloured:
         word = f"{_COLOURS.get(first.status, _RED)}{word}{_PLAIN}"
-    return f"{word}  {first.task.path:<{width}}  {_told(outcomes, first)}".rstrip()
+    return f"{word}  {first.task.path:<{width}}  {_detail(outcomes, first)}".rstrip()
 
 
-def _told(outcomes: Sequence[Outcome], first: Outcome) -> str:
+def _detail(outcomes: Sequence[Outcome], first: Outcome) -> str:
     if first.status is Status.UNREADABLE:
         return first.errors[0] if len(first.errors) == 1 else f"{len(first.errors)} errors"
     if len(outcomes) > 1:

@@ -117,9 +117,9 @@ def scenario_failed(
     scenario: Scenario, problems: Sequence[str], happenings: Sequence[Happening], start_wall_ms: int
 ) -> ScenarioFailed:
     """The error of a play that did not come out as the scenario says: every problem, and what happened last."""
-    told = "\n".join(problems)
+    reasons = "\n".join(problems)
     tail = tail_of(scenario, happenings, start_wall_ms)
-    return ScenarioFailed(f"scenario {scenario.name}:\n{told}\nwhat happened last:\n{tail}")
+    return ScenarioFailed(f"scenario {scenario.name}:\n{reasons}\nwhat happened last:\n{tail}")
 
 
 def time_text(ms: int) -> str:

@@ -65,13 +65,13 @@ def due_events(cluster: "Cluster", now: "Instant", limit: int) -> list[DueEvent]
 
 def _next_of(queue: DeadlineQueue, cluster: "Cluster", limit: int) -> Iterator[tuple[int, str]]:
     """The first events of a queue. As many again as are wanted are looked at, because some have no words."""
-    told = 0
+    shown = 0
     for deadline in nsmallest(limit * 4, queue.armed(), key=lambda each: each.due_ms or 0):
         what = due_text(deadline, cluster)
         if what is not None and deadline.due_ms is not None:
             yield deadline.due_ms, what
-            told += 1
-            if told == limit:
+            shown += 1
+            if shown == limit:
                 return
 
 

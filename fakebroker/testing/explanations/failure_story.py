@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
-_TOLD_ELSEWHERE = (*UNTOLD, ClientLogin)
+_SHOWN_ELSEWHERE = (*UNTOLD, ClientLogin)
 
 
 def story(engine: "Engine") -> str:
@@ -60,8 +60,8 @@ def _unserved(engine: "Engine") -> str:
 
 def _logins(engine: "Engine", start_ms: int) -> str:
     """Who logged in, and who was refused and why: a client that was not does not say more than that."""
-    told = engine.journal.events(ClientLogin)
-    return "\n".join(["logins:", *_event_lines(told, start_ms)]) if told else ""
+    found = engine.journal.events(ClientLogin)
+    return "\n".join(["logins:", *_event_lines(found, start_ms)]) if found else ""
 
 
 def _start_ms(engine: "Engine") -> int:
@@ -110,8 +110,8 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 
 def _events(engine: "Engine", start_ms: int) -> str:
     all_events = engine.journal.events()
-    told = [r for r in all_events if not isinstance(r.event, _TOLD_ELSEWHERE) and not _is_of_transactions(r)]
-    return "\n".join(["groups and offsets:", *_event_lines(told, start_ms)]) if told else ""
+    found = [r for r in all_events if not isinstance(r.event, _SHOWN_ELSEWHERE) and not _is_of_transactions(r)]
+    return "\n".join(["groups and offsets:", *_event_lines(found, start_ms)]) if found else ""
 
 
 def _reconciling(engine: "Engine") -> str:
@@ -139,8 +139,8 @@ def _in_delivery(engine: "Engine") -> str:
 
 def _transactions(engine: "Engine", start_ms: int) -> str:
     """Apart from groups, whose events would be lost among them: each transaction has three."""
-    told = [r for r in engine.journal.events() if _is_of_transactions(r)]
-    return "\n".join(["transactions:", *_event_lines(told, start_ms)]) if told else ""
+    found = [r for r in engine.journal.events() if _is_of_transactions(r)]
+    return "\n".join(["transactions:", *_event_lines(found, start_ms)]) if found else ""
 
 
 def _is_of_transactions(recorded: Recorded[Event]) -> bool:
@@ -150,8 +150,8 @@ def _is_of_transactions(recorded: Recorded[Event]) -> bool:
     return is_move or isinstance(event, TransactionTransition)
 
 
-def _event_lines(told: Sequence[Recorded[Event]], start_ms: int) -> list[str]:
-    return [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
+def _event_lines(found: Sequence[Recorded[Event]], start_ms: int) -> list[str]:
+    return [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in found[-LAST_EVENTS:]]
 
 
 def _open_transactions(engine: "Engine") -> str:

@@ -214,7 +214,7 @@ def _classic_member(group: ClassicGroup, member: "Member", view: MemberView, now
     )
 
 
-def _modern_member(group: ModernGroup, view: MemberView, told: MemberExplanation, now: "Instant") -> MemberLook:
+def _modern_member(group: ModernGroup, view: MemberView, explanation: MemberExplanation, now: "Instant") -> MemberLook:
     member = group.members[view.member_id]
     if isinstance(group, ReconcilingGroup):
         timeout_ms, rebalance_ms = group.session_timeout_ms(member), member.rebalance_timeout_ms
@@ -222,13 +222,13 @@ def _modern_member(group: ModernGroup, view: MemberView, told: MemberExplanation
         timeout_ms, rebalance_ms = group_config_int(group.host, group.group_id, "share.session.timeout.ms"), None
     ends_ms = group.session_ends_ms(view.member_id)
     left_ms = None if ends_ms is None else ends_ms - now.mono_ms
-    return _look(view, False, _doing(told))._replace(
+    return _look(view, False, _doing(explanation))._replace(
         session_timeout_ms=timeout_ms,
         rebalance_timeout_ms=rebalance_ms,
         heard_ago_ms=None if left_ms is None else max(0, timeout_ms - left_ms),
         session_left_ms=left_ms,
-        removed_left_ms=None if told.removed_ms is None else told.removed_ms - now.wall_ms,
-        removed_rule=told.rule if told.removed_ms is not None else "",
+        removed_left_ms=None if explanation.removed_ms is None else explanation.removed_ms - now.wall_ms,
+        removed_rule=explanation.rule if explanation.removed_ms is not None else "",
     )
 
 
@@ -241,14 +241,14 @@ def _look(view: MemberView, is_leader: bool, doing: str) -> MemberLook:
     )  # fmt: skip
 
 
-def _doing(told: MemberExplanation) -> str:
+def _doing(explanation: MemberExplanation) -> str:
     """What a member of a group with epochs has to do and waits for."""
-    parts = [told.state]
-    if told.gives_up:
-        parts.append(f"has to give up {', '.join(told.gives_up)}")
-    if told.waits_for:
-        holders = ", ".join(dict.fromkeys(told.waits_for.values()))
-        parts.append(f"waits for {', '.join(told.waits_for)}, which {holders} has not given up")
+    parts = [explanation.state]
+    if explanation.gives_up:
+        parts.append(f"has to give up {', '.join(explanation.gives_up)}")
+    if explanation.waits_for:
+        holders = ", ".join(dict.fromkeys(explanation.waits_for.values()))
+        parts.append(f"waits for {', '.join(explanation.waits_for)}, which {holders} has not given up")
     return "; ".join(parts)
 
 
@@ -260,25 +260,25 @@ def _pending_members(group: ClassicGroup, now: "Instant") -> Iterator[PendingMem
 # -- offsets and holds -------------------------------------------------------------------------------------------------
 
 
-def _offset(cluster: "Cluster", group: "Group | None", told: OffsetExplanation) -> OffsetLook:
-    stored = None if group is None or told.expired else group.offsets.get(told.topic, told.partition)
-    partition = cluster.topics.partition(told.topic, told.partition)
+def _offset(cluster: "Cluster", group: "Group | None", offset: OffsetExplanation) -> OffsetLook:
+    stored = None if group is None or offset.expired else group.offsets.get(offset.topic, offset.partition)
+    partition = cluster.topics.partition(offset.topic, offset.partition)
     end_offset = None if partition is None else partition.log.high_watermark if partition.has_log else 0
-    status = "expired" if told.expired else "kept" if told.due_ms is None else "ages"
+    status = "expired" if offset.expired else "kept" if offset.due_ms is None else "ages"
     return OffsetLook(
-        told.topic,
-        told.partition,
-        told.offset,
+        offset.topic,
+        offset.partition,
+        offset.offset,
         end_offset,
-        None if end_offset is None else max(0, end_offset - told.offset),
+        None if end_offset is None else max(0, end_offset - offset.offset),
         "" if stored is None else stored.metadata,
         -1 if stored is None else stored.leader_epoch,
-        told.committed_ms,
+        offset.committed_ms,
         status,
-        told.rule,
-        told.base_ms,
-        told.due_ms,
-        told.pass_ms,
+        offset.rule,
+        offset.base_ms,
+        offset.due_ms,
+        offset.pass_ms,
     )
 
 

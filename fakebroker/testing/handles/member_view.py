@@ -103,23 +103,23 @@ def _of_consumer(group: "ConsumerGroup") -> list[MemberView]:
     topics, found = group.host.topics, []
     for member_id in group.member_ids():
         member = group.members[member_id]
-        told, current = member.metadata, member.current
+        metadata, current = member.metadata, member.current
         found.append(
             MemberView(
                 member_id,
-                told.client_id,
-                told.client_host,
-                told.instance_id,
-                told.topic_names,
+                metadata.client_id,
+                metadata.client_host,
+                metadata.instance_id,
+                metadata.topic_names,
                 partitions_by_name(topics, current.assigned),
                 "classic" if member.is_classic else GroupKind.CONSUMER.value,
                 current.epoch,
                 member_state_text(current),
                 partitions_by_name(topics, group.target_of(member_id)),
                 partitions_by_name(topics, current.pending),
-                told.pattern or None,
-                told.assignor,
-                told.rack_id,
+                metadata.pattern or None,
+                metadata.assignor,
+                metadata.rack_id,
             )
         )
     return found
@@ -129,21 +129,21 @@ def _of_share(group: "ShareGroup") -> list[MemberView]:
     topics, found = group.host.topics, []
     for member_id in group.member_ids():
         member = group.members[member_id]
-        told, current = member.metadata, member.current
+        metadata, current = member.metadata, member.current
         is_there = current.epoch == group.assignment_epoch
         found.append(
             MemberView(
                 member_id,
-                told.client_id,
-                told.client_host,
+                metadata.client_id,
+                metadata.client_host,
                 None,
-                told.topic_names,
+                metadata.topic_names,
                 partitions_by_name(topics, current.partitions),
                 GroupKind.SHARE.value,
                 current.epoch,
                 "Stable" if is_there else "",
                 partitions_by_name(topics, group.target_of(member_id)),
-                rack_id=told.rack_id,
+                rack_id=metadata.rack_id,
             )
         )
     return found
@@ -155,26 +155,26 @@ def _of_streams(group: "StreamsGroup") -> list[MemberView]:
     found: list[MemberView] = []
     for member_id in group.member_ids():
         member = group.members[member_id]
-        told, current = member.metadata, member.current
+        metadata, current = member.metadata, member.current
         target = group.target_of(member_id)
-        endpoint = told.endpoint
+        endpoint = metadata.endpoint
         tasks = TasksView(
             tasks_by_subtopology(current.assigned.active),
             tasks_by_subtopology(current.assigned.standby),
             tasks_by_subtopology(target.active),
             tasks_by_subtopology(target.standby),
             tasks_by_subtopology(current.pending.active),
-            told.process_id,
+            metadata.process_id,
             None if endpoint is None else f"{endpoint.host}:{endpoint.port}",
         )
         topics = tuple(sorted(group.subscribed_topics or ()))
-        view = MemberView(member_id, told.client_id, told.client_host, told.instance_id, topics, {})
+        view = MemberView(member_id, metadata.client_id, metadata.client_host, metadata.instance_id, topics, {})
         found.append(
             view._replace(
                 protocol=GroupKind.STREAMS.value,
                 member_epoch=current.epoch,
                 state=member_state_text(current),
-                rack_id=told.rack_id,
+                rack_id=metadata.rack_id,
                 tasks=tasks,
             )
         )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakebroker.analysis.pipeline.spark_failures import SparkFailure, cause_of, told_in_a_line
+from fakebroker.analysis.pipeline.spark_failures import SparkFailure, as_spark_failure, cause_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,14 +53,14 @@ def test_what_our_own_code_raised_in_a_worker_is_what_is_told(spark: "SparkSessi
         raise ValueError("a.log, byte 7: no batch")
 
     def run(frame: "DataFrame") -> None:
-        with told_in_a_line():
+        with as_spark_failure():
             frame.count()
 
     with pytest.raises(SparkFailure, match=r"^ValueError: a.log, byte 7: no batch$"):
         run(spark.range(1).mapInArrow(broken, "id LONG"))
 
     def select() -> None:
-        with told_in_a_line():
+        with as_spark_failure():
             spark.range(1).select("nothing")
 
     with pytest.raises(SparkFailure, match="nothing"):
@@ -79,5 +79,5 @@ def test_what_caused_an_exception_is_told() -> None:
             self._cause = cause
 
     cause = Raised("spark.sql.shuffle.partitions should be int, but was many")
-    with pytest.raises(SparkFailure, match=r"^spark.sql.shuffle.partitions should be int, but"), told_in_a_line():
+    with pytest.raises(SparkFailure, match=r"^spark.sql.shuffle.partitions should be int, but"), as_spark_failure():
         raise Raised("Error while instantiating 'SessionStateBuilder':", cause)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fakebroker.cli.commands.replay import replay_file
-from fakebroker.scenarios.recording.replay import Replayed, Told
+from fakebroker.scenarios.recording.replay import Mismatch, Replayed
 from fakebroker.scenarios.recording.survey import survey
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "sessions"
@@ -34,17 +34,17 @@ def recorder(upstream: str, out: Path) -> Iterator[str]:
             process.communicate(timeout=TIMEOUT_S)
 
 
-def replayed(path: Path) -> tuple[Replayed, list[Told]]:
+def replayed(path: Path) -> tuple[Replayed, list[Mismatch]]:
     """A session replayed in virtual time, and all differences."""
-    told: list[Told] = []
-    return replay_file(path, survey(path), told.append), told
+    mismatches: list[Mismatch] = []
+    return replay_file(path, survey(path), mismatches.append), mismatches
 
 
 def unexplained(path: Path) -> list[str]:
     """The differences that nothing explains."""
-    result, told = replayed(path)
+    result, mismatches = replayed(path)
     assert result.answers
-    return [f"{each.line}: {each.title}: {each.text}" for each in told if each.reason is None] + result.notes
+    return [f"{each.line}: {each.title}: {each.text}" for each in mismatches if each.reason is None] + result.notes
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -127,7 +127,7 @@ def arrow_loader(folder: Path) -> Load:
         import pyarrow.dataset as ds
 
         from fakebroker.analysis.pipeline.rows import arrow_schema, from_arrow, parquet_files
-        from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+        from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
         from fakebroker.analysis.pipeline.tables import table
 
         schema = arrow_schema(table(name))
@@ -142,7 +142,7 @@ def arrow_loader(folder: Path) -> Load:
         files = [str(file) for file in parquet_files(folder / name)]
         if not files:
             return
-        with storage_failures_told(str(folder / name)):
+        with storage_failures_reported(str(folder / name)):
             for batch in ds.dataset(files, format="parquet", schema=schema).to_batches(filter=where):
                 if batch.num_rows:
                     yield from from_arrow(pa.Table.from_batches([batch]))

@@ -39,12 +39,12 @@ def compiled(window: Window, names: Names, options: Options = Options()) -> Comp
     taken. Raises FakebrokerError for a scenario that is too long to be read, and for names that hash alike.
     """
     retention = retention_of(window, dict(options.config))
-    found = _told(window, names, options, retention)
+    found = _scenario_text(window, names, options, retention)
     failed = failures_of(found.text, "incident.yaml")
     is_known = window.retentions_ms or dict(options.config).get("offsets.retention.minutes")
     if failed and not is_known:
         begins_ms = Story(window, names, retention, keeps_commits=True).begins_ms
-        other = _told(window, names, options, longer(retention, window, begins_ms))
+        other = _scenario_text(window, names, options, longer(retention, window, begins_ms))
         other_failed = failures_of(other.text, "incident.yaml")
         if len(other_failed) < len(failed):
             found, failed = other, other_failed
@@ -52,7 +52,7 @@ def compiled(window: Window, names: Names, options: Options = Options()) -> Comp
     return Compiled(found.text, problems, len(found.steps))
 
 
-def _told(window: Window, names: Names, options: Options, retention: Retention) -> ScenarioText:
+def _scenario_text(window: Window, names: Names, options: Options, retention: Retention) -> ScenarioText:
     story = Story(window, names, retention, keeps_commits=options.keeps_commits, release=options.release)
     story.tell()
     group = names.name("group", window.group_id)

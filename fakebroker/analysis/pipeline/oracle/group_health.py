@@ -40,8 +40,8 @@ def _by_group(rows: Iterable[Row]) -> dict[Key, list[Row]]:
 
 def _health(key: Key, states: list[Row], stored: list[Row], begun: list[Row], lags: list[Row]) -> Row:
     source, group_id = key
-    told = [row["began_at"] for row in states] + [row["applied_at"] for row in stored]
-    times = [at for at in told if at is not None]
+    known = [row["began_at"] for row in states] + [row["applied_at"] for row in stored]
+    times = [at for at in known if at is not None]
     last = max(states, key=_place, default=None)
     last_commit = max(stored, key=_applied_place, default=None)
     is_journal = any(row["seq"] is not None for row in (*states, *stored))

@@ -26,8 +26,8 @@ def journal_spans(events: Iterable[Row]) -> Iterator[Row]:
 
     What a group is besides is in the `group_stored` lines.
     """
-    told = sorted((row for row in events if row["kind"] in ("transition", "group_stored")), key=_order)
-    for _, group in groupby(told, key=lambda row: (row["run"], row["group"])):
+    changes = sorted((row for row in events if row["kind"] in ("transition", "group_stored")), key=_order)
+    for _, group in groupby(changes, key=lambda row: (row["run"], row["group"])):
         yield from _spans_of_group(list(group))
 
 

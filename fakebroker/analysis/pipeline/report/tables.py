@@ -11,7 +11,7 @@ from pyarrow import acero
 
 from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.analysis.pipeline.rows import arrow_schema, count_rows, from_arrow, parquet_files
-from fakebroker.analysis.pipeline.storage_failures import storage_failures_told
+from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 from fakebroker.analysis.pipeline.tables import table
 
 Row = dict[str, Any]
@@ -56,7 +56,7 @@ class Tables:
         wanted = [(each, prefix + function, None, each) for each, (_, function) in measures.items()]
         steps.append(acero.Declaration("aggregate", acero.AggregateNodeOptions(wanted, list(keys) if keys else None)))
         # In one thread: approximate medians depend on the order of rows.
-        with storage_failures_told(f"the table {name}"):
+        with storage_failures_reported(f"the table {name}"):
             found = acero.Declaration.from_sequence(steps).to_table(use_threads=False)
         return sorted(from_arrow(found), key=lambda row: [_sortable(row[each]) for each in keys])
 

@@ -63,7 +63,7 @@ def remote_files(session: "SparkSession", urls: Iterable[str]) -> list[RemoteFil
     """The files that URLs of files, folders and patterns name, each once. Raises HistoryError naming the URL."""
     found: dict[str, RemoteFile] = {}
     for url in urls:
-        with _told(session, url):
+        with _java_errors_reported(session, url):
             files = list(_Store(session, url).files())
         if not files:
             raise HistoryError(f"{url}: neither log segments of {TOPIC}, JSON lines nor Parquet are there")
@@ -127,7 +127,7 @@ class _Store:
 
 
 @contextmanager
-def _told(session: Any, url: str) -> Iterator[None]:
+def _java_errors_reported(session: Any, url: str) -> Iterator[None]:
     """Turn what Java raises for a URL into a HistoryError."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException

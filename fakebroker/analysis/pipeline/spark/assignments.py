@@ -17,14 +17,14 @@ def assignments(coordinator_records: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _answered(events: DataFrame) -> DataFrame:
-    told = sync_answers(events).withColumn("told", F.explode("answer.partitions"))
-    return told.select(
+    answered = sync_answers(events).withColumn("answered", F.explode("answer.partitions"))
+    return answered.select(
         "answer.group_id",
         F.lit("classic").alias("group_type"),
         "answer.generation",
         "answer.member_id",
-        "told.topic",
-        "told.partition",
+        "answered.topic",
+        "answered.partition",
         F.col("wall_ms").alias("at"),
         F.col("run").alias("source"),
         "seq",

@@ -189,7 +189,7 @@ def _recorded(expired: "DataFrame", lives: "DataFrame") -> "DataFrame":
         .when(_needs_topics(), F.lit(TOPICS_UNKNOWN))
         .when(_may_be_newer(), F.lit(TYPE_UNKNOWN))
     )
-    told = judged.withColumn("unknown_because", unknown).withColumn(
+    explained = judged.withColumn("unknown_because", unknown).withColumn(
         "due", F.when(F.col("unknown_because").isNull(), due("base_ms", "own_ms"))
     )
     agrees = (
@@ -199,7 +199,7 @@ def _recorded(expired: "DataFrame", lives: "DataFrame") -> "DataFrame":
         & (F.col("due.due_ms") <= F.col("wall_ms"))
     )
     return _selected(
-        told,
+        explained,
         committed_at=timestamp(F.col("committed_ms")),
         commit_seq=F.col("commit.seq"),
         commit_part=F.col("commit.part"),

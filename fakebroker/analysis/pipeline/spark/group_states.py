@@ -33,14 +33,14 @@ def journal_spans(events: DataFrame) -> DataFrame:
     before = group.orderBy("seq", "part").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # Backwards, because Spark goes through a frame without an end anew for each row.
     after = group.orderBy(F.desc("seq"), F.desc("part")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    told = events.where(F.col("kind").isin("transition", "group_stored")).select(
+    changes = events.where(F.col("kind").isin("transition", "group_stored")).select(
         F.col("run").alias("source"),
         F.col("`group`").alias("group_id"),
         *("seq", "part", "kind", "wall_ms", "after", "generation", "reason", "how", "members", "state_ms"),
         F.coalesce("group_type", F.lit(CLASSIC)).alias("group_type"),
         F.when(F.col("kind") == "group_stored", F.struct(*_FACTS)).alias("stored"),
     )
-    known = told.withColumn("last", F.last("stored", ignorenulls=True).over(before)).withColumn(
+    known = changes.withColumn("last", F.last("stored", ignorenulls=True).over(before)).withColumn(
         "next", F.last("stored", ignorenulls=True).over(after)
     )
     return _shown(_beginnings(known))

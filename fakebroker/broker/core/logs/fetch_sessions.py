@@ -72,7 +72,7 @@ class SessionPartition:
         return is_news
 
 
-Told = dict[Key, tuple[SessionPartition, int, int, int]]
+Reported = dict[Key, tuple[SessionPartition, int, int, int]]
 
 
 class FetchSession:
@@ -140,15 +140,15 @@ class FetchSession:
                     partitions[key] = partitions.pop(key)
                 yield known.fetch, read
 
-    def told(self) -> Told:
+    def reported(self) -> Reported:
         """What the client was told so far, to go back to."""
         return {
             key: (known, known.high_watermark, known.log_start_offset, known.caught_up_at)
             for key, known in self.partitions.items()
         }
 
-    def take_back(self, before: Told) -> None:
-        """The client gets none of what it was told since `told` gave this."""
+    def take_back(self, before: Reported) -> None:
+        """The client gets none of what it was told since `reported` gave this."""
         self.partitions = {}
         for key, (known, high_watermark, log_start_offset, caught_up_at) in before.items():
             known.high_watermark, known.log_start_offset = high_watermark, log_start_offset

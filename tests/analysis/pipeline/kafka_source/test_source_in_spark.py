@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.analysis.pipeline.spark_failures import SparkFailure, told_in_a_line
+from fakebroker.analysis.pipeline.spark_failures import SparkFailure, as_spark_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,8 +86,8 @@ def test_errors_are_told_in_a_line(spark: "SparkSession", broker: FakeBroker) ->
     """What the source raises is the message: a wrong option, a broker that is not there."""
     with (
         pytest.raises(SparkFailure, match="there is no option 'subscribes'; did you mean 'subscribe'"),
-        told_in_a_line(),
+        as_spark_failure(),
     ):
         read(spark, broker, subscribes="orders").count()
-    with pytest.raises(SparkFailure, match="there is no topic or partition nothing at"), told_in_a_line():
+    with pytest.raises(SparkFailure, match="there is no topic or partition nothing at"), as_spark_failure():
         read(spark, broker, subscribe="nothing").count()

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: members join, tell what changed, and are told what they may own (CGH, CGE-1).
+"""ConsumerGroupHeartbeat: members join, report what changed, and learn what they may own (CGH, CGE-1).
 
 Kafka: `GroupMetadataManager.consumerGroupHeartbeat`.
 """
@@ -38,8 +38,8 @@ from fakebroker.protocol.records.offsets_topic import GroupEntry
 if TYPE_CHECKING:
     from fakebroker.protocol.records.group_records import GroupRecord
 
-_TOLD = slice(HeartbeatRequest._fields.index("rack_id"), HeartbeatRequest._fields.index("assignor") + 1)
-_NOTHING_TOLD = HeartbeatRequest("", "", 0)[_TOLD]
+_METADATA_FIELDS = slice(HeartbeatRequest._fields.index("rack_id"), HeartbeatRequest._fields.index("assignor") + 1)
+_NO_METADATA = HeartbeatRequest("", "", 0)[_METADATA_FIELDS]
 
 
 def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
@@ -63,14 +63,14 @@ def _changes_nothing(group: ConsumerGroup, request: HeartbeatRequest) -> bool:
     member = group.members.get(request.member_id)
     if member is None or not member.current.is_reconciled_to(request.member_epoch):
         return False
-    told, epochs = member.metadata, (group.group_epoch, group.assignment_epoch)
+    metadata, epochs = member.metadata, (group.group_epoch, group.assignment_epoch)
     return (
         epochs == (request.member_epoch, request.member_epoch)
-        and request[_TOLD] == _NOTHING_TOLD
-        and request.instance_id in (None, told.instance_id)
-        and request.client_id == told.client_id
-        and request.client_host == told.client_host
-        and told.classic is None
+        and request[_METADATA_FIELDS] == _NO_METADATA
+        and request.instance_id in (None, metadata.instance_id)
+        and request.client_id == metadata.client_id
+        and request.client_host == metadata.client_host
+        and metadata.classic is None
         and not group.subscriptions.patterns
         and not metadata_may_have_changed(group)
     )
@@ -178,10 +178,10 @@ def _advance(step: GroupStep, before: ConsumerMember, request: HeartbeatRequest)
 
 
 def metadata_after(before: MemberMetadata, request: HeartbeatRequest) -> MemberMetadata:
-    """What a member told of itself so far, with what is in this heartbeat (CGH-11)."""
+    """The metadata of a member after this heartbeat (CGH-11)."""
 
-    def latest(told: str | None, known: str | None) -> str | None:
-        return known if told is None else told
+    def latest(sent: str | None, known: str | None) -> str | None:
+        return known if sent is None else sent
 
     names, timeout_ms = request.topic_names, request.rebalance_timeout_ms
     return MemberMetadata(

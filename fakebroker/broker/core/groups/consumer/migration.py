@@ -148,8 +148,8 @@ def _upgrade_records(classic: ClassicGroup, host: GroupsHost, member_ids: Iterab
     metadata = {member.member_id: _metadata_of(classic, member) for member in in_order}
     targets = {member.member_id: _assignment_of(classic, member, host) for member in in_order}
     topics = {name for each in metadata.values() for name in each.topic_names}
-    for member_id, told in metadata.items():
-        yield records.member_record(group_id, member_id, told)
+    for member_id, classic_metadata in metadata.items():
+        yield records.member_record(group_id, member_id, classic_metadata)
     yield records.epoch_record(group_id, epoch, metadata_hash_of(topics, host.topics))
     for member_id, target in targets.items():
         yield records.target_record(group_id, member_id, target)
@@ -266,14 +266,15 @@ def _convert(
 
     Its record knows one protocol of each member only; here they keep all that they told.
     """
-    told = {member.member_id: member.metadata.classic for member in members if member.metadata.classic is not None}
-    value = _classic_value(group, members, told, targets, now)
+    known = ((member.member_id, member.metadata.classic) for member in members)
+    classic_metadata = {member_id: classic for member_id, classic in known if classic is not None}
+    value = _classic_value(group, members, classic_metadata, targets, now)
     code = group.host.write_records(group.group_id, [*first, GroupEntry(group.group_id, value)], now)
     if code:
         raise KafkaError(error_of_failed_write(code), "the group could not be stored")
     classic = group.host.group(group.group_id)
     assert isinstance(classic, ClassicGroup)
-    for member_id, metadata in told.items():
+    for member_id, metadata in classic_metadata.items():
         member = classic.members[member_id]
         classic.members.update_member(
             member, metadata.protocols, metadata.session_timeout_ms, member.rebalance_timeout_ms
@@ -284,15 +285,15 @@ def _convert(
 def _classic_value(
     group: ConsumerGroup,
     members: Sequence[ConsumerMember],
-    told: Mapping[str, ClassicMetadata],
+    classic_metadata: Mapping[str, ClassicMetadata],
     targets: "Mapping[str, Assignment]",
     now: Instant,
 ) -> GroupValue:
     """The record of the classic group: its generation is the group epoch, the first member leads."""
-    protocol = _chosen_protocol(group, members, told, now)
+    protocol = _chosen_protocol(group, members, classic_metadata, now)
 
     def value_of(member: ConsumerMember) -> MemberValue:
-        metadata, classic = member.metadata, told[member.member_id]
+        metadata, classic = member.metadata, classic_metadata[member.member_id]
         subscription = next(each for name, each in classic.protocols if name == protocol)
         return MemberValue(
             member_id=member.member_id,
@@ -316,12 +317,15 @@ def _classic_value(
 
 
 def _chosen_protocol(
-    group: ConsumerGroup, members: Iterable[ConsumerMember], told: Mapping[str, ClassicMetadata], now: Instant
+    group: ConsumerGroup,
+    members: Iterable[ConsumerMember],
+    classic_metadata: Mapping[str, ClassicMetadata],
+    now: Instant,
 ) -> str:
     """The protocol that the members vote for, as in any classic group (JG-27)."""
     voters = ClassicGroup(group.group_id, group.host, now)
     for member in members:
-        classic = told[member.member_id]
+        classic = classic_metadata[member.member_id]
         voters.members.add(
             Member(
                 member.member_id,

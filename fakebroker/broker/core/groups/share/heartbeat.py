@@ -47,7 +47,7 @@ def _join_or_go_on(shard: ShareGroupHost, request: HeartbeatRequest, now: Instan
     joins = request.member_epoch == JOIN_EPOCH
     group = group_for_heartbeat(shard, ShareGroup, request.group_id, now, may_create=joins, may_replace_classic=False)
     before = _member(shard, group, request)
-    step = HeartbeatStep(group, before, before._replace(metadata=_told(before.metadata, request)))
+    step = HeartbeatStep(group, before, before._replace(metadata=_updated_metadata(before.metadata, request)))
     changes = shard.topics.changes
     group = group.write(step.records(now), now, step.reason)
     group.seen_changes = changes
@@ -56,13 +56,13 @@ def _join_or_go_on(shard: ShareGroupHost, request: HeartbeatRequest, now: Instan
         group.host.emit(AssignmentComputed(group.group_id, step.epoch, ASSIGNOR_NAME, len(group.members)))
     begin_initialization(shard, group, step.to_initialize, now)
     current = group.members[request.member_id].current
-    is_told = joins or request.topic_names is not None
-    is_told = is_told or not same_partitions(before.current.partitions, current.partitions)
+    sends_assignment = joins or request.topic_names is not None
+    sends_assignment = sends_assignment or not same_partitions(before.current.partitions, current.partitions)
     return HeartbeatAnswer(
         member_id=request.member_id,
         member_epoch=current.epoch,
         heartbeat_interval_ms=group.config_ms("share.heartbeat.interval.ms"),
-        assignment=current.partitions if is_told else None,
+        assignment=current.partitions if sends_assignment else None,
     )
 
 
@@ -80,7 +80,7 @@ def _member(shard: ShareGroupHost, group: ShareGroup, request: HeartbeatRequest)
     return member
 
 
-def _told(before: MemberMetadata, request: HeartbeatRequest) -> MemberMetadata:
+def _updated_metadata(before: MemberMetadata, request: HeartbeatRequest) -> MemberMetadata:
     """What the member has told of itself up to now."""
     names = before.topic_names if request.topic_names is None else tuple(sorted(dict.fromkeys(request.topic_names)))
     rack_id = before.rack_id if request.rack_id is None else request.rack_id

@@ -177,10 +177,10 @@ def _meant(topics: Sequence[TopicT], indexes: Iterable[int]) -> list[TopicT]:
     return found
 
 
-def _same_count(found: frozenset[int], told: Mapping[str, int]) -> int:
-    """The one count that was `found`. Raises UnsuitableTopics, which tells of `told`, if there are more."""
+def _same_count(found: frozenset[int], counts: Mapping[str, int]) -> int:
+    """The one count that was `found`. Raises UnsuitableTopics, which lists `counts`, if there are more."""
     if len(found) > 1:
-        listed = ", ".join(f"{name}={told[name]}" for name in sorted(told))
+        listed = ", ".join(f"{name}={counts[name]}" for name in sorted(counts))
         raise UnsuitableTopics(
             StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
             f"these topics must have the same number of partitions: {listed}",
