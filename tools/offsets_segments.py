@@ -28,7 +28,7 @@ def main() -> None:
             kept = FOLDER / file.path.parent.name / file.path.name
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file.path, kept)
-    lines = [json.dumps(told, ensure_ascii=False) for told in dump([file.path for file in files_of([FOLDER])])]
+    lines = [json.dumps(dumped, ensure_ascii=False) for dumped in dump([file.path for file in files_of([FOLDER])])]
     (FOLDER / "dump.jsonl").write_text("".join(f"{line}\n" for line in lines))
 
 

@@ -71,7 +71,7 @@ class RandomRun:
         self._wait(6000)
         self._describe(self.clients[0])
         assert self.world.engine.errors == []
-        return self._told()
+        return self._report()
 
     # -- what clients do -----------------------------------------------------------------------------------------------
 
@@ -92,8 +92,8 @@ class RandomRun:
         self._learn()
 
     def _sync(self, client: RandomClient) -> None:
-        told = {"hex": str(client.generation).encode().hex()}
-        assignments = [{"MemberId": member_id, "Assignment": told} for member_id in client.leads]
+        generation = {"hex": str(client.generation).encode().hex()}
+        assignments = [{"MemberId": member_id, "Assignment": generation} for member_id in client.leads]
         self._send(client, "SyncGroup", 3, self._named(client) | {"Assignments": assignments})
 
     def _heartbeat(self, client: RandomClient) -> None:
@@ -192,7 +192,7 @@ class RandomRun:
         if None not in (before, self._leader) and before is not self._leader and group and len(group.members) > 1:
             raise Undecided("who leads next")
 
-    def _told(self) -> str:
+    def _report(self) -> str:
         """The dialogue with names that a broker has not seen yet."""
         lines = [json.loads(line) for line in self.world.dialogue().splitlines()]
         for line in lines:

@@ -90,10 +90,10 @@ class ConfluentClient:
         except self._kafka.KafkaException as error:  # it knows what it was told of the topic
             self._producer.poll(0.05)
             return str(error.args[0].name())
-        if told := self._told(lambda: self._producer.poll(0.05) and None, delivered):
+        if result := self._outcome_of(lambda: self._producer.poll(0.05) and None, delivered):
             self._producer.purge()
             self._producer.poll(0.1)
-        return told
+        return result
 
     def read(self, topic: str, group: str) -> str:
         if self._consumer is None:
@@ -107,9 +107,9 @@ class ConfluentClient:
             if message := self._consumer.poll(0.05):
                 polled.append(message.error().name() if message.error() else "")
 
-        return self._told(poll, polled)
+        return self._outcome_of(poll, polled)
 
-    def _told(self, step: Callable[[], object], outcomes: list[str]) -> str:
+    def _outcome_of(self, step: Callable[[], object], outcomes: list[str]) -> str:
         """The first outcome, or the first error that says why there is none."""
         end_s = time.monotonic() + self._login.patience_s
         while time.monotonic() < end_s:
@@ -165,7 +165,7 @@ class KafkaPythonClient:
                 )
             self._producer.send(topic, b"x").get(self._login.patience_s)
 
-        return self._told(send)
+        return self._outcome_of(send)
 
     def read(self, topic: str, group: str) -> str:
         def read() -> None:
@@ -179,9 +179,9 @@ class KafkaPythonClient:
                 if time.monotonic() > end_s:
                     raise TimeoutError
 
-        return self._told(read)
+        return self._outcome_of(read)
 
-    def _told(self, step: Callable[[], None]) -> str:
+    def _outcome_of(self, step: Callable[[], None]) -> str:
         """Why there is no connection is logged only; the error is that nobody answered in time."""
         logger, reasons = logging.getLogger("kafka.net.manager"), Reasons()
         logger.addHandler(reasons)
@@ -233,7 +233,7 @@ class AiokafkaClient:
                 self._producer = producer
             await self._producer.send_and_wait(topic, b"x")
 
-        return self._told(send)
+        return self._outcome_of(send)
 
     def read(self, topic: str, group: str) -> str:
         async def read() -> None:
@@ -245,7 +245,7 @@ class AiokafkaClient:
                 self._consumer = consumer
             await self._consumer.getone()
 
-        return self._told(read)
+        return self._outcome_of(read)
 
     @staticmethod
     async def _started(client: Any) -> None:
@@ -255,7 +255,7 @@ class AiokafkaClient:
             await client.stop()
             raise
 
-    def _told(self, step: Callable[[], Any]) -> str:
+    def _outcome_of(self, step: Callable[[], Any]) -> str:
         async def within() -> None:
             await asyncio.wait_for(step(), self._login.patience_s)
 

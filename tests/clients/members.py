@@ -223,16 +223,16 @@ class Cast:
         with self.news:
             while not condition():
                 self._assert_nobody_failed(what)
-                assert time.monotonic() < end_s, f"not within {timeout_s} s: {what}\n{self.told()}"
+                assert time.monotonic() < end_s, f"not within {timeout_s} s: {what}\n{self.report()}"
                 self.news.wait(0.2)
 
     def _assert_nobody_failed(self, what: str) -> None:
         for stage in self.stages:
-            assert stage.is_killed or stage.process.poll() is None, f"a process ended, before {what}:\n{self.told()}"
+            assert stage.is_killed or stage.process.poll() is None, f"a process ended, before {what}:\n{self.report()}"
             for member in stage.members.values():
-                assert not member.failure, f"{member.name}, before {what}: {member.failure}\n{self.told()}"
+                assert not member.failure, f"{member.name}, before {what}: {member.failure}\n{self.report()}"
 
-    def told(self) -> str:
+    def report(self) -> str:
         """What members have told so far, and what their processes print."""
         lines = []
         for stage in self.stages:

@@ -57,9 +57,9 @@ def test_kafkajs_lives_its_stories(control: str) -> None:
     """Eight days, a coordinator that moves and a lost answer, told by node:test."""
     output = run(control, "node", "node", "--test", "--test-reporter=tap")
 
-    told = sum(len(re.findall(r"^test\(", file.read_text(), re.M)) for file in CLIENTS.glob("node/*.test.js"))
-    assert told > 0
-    assert len(re.findall(r"^ok \d+ - (?!.*# SKIP)", output, re.M)) == told
+    found = sum(len(re.findall(r"^test\(", file.read_text(), re.M)) for file in CLIENTS.glob("node/*.test.js"))
+    assert found > 0
+    assert len(re.findall(r"^ok \d+ - (?!.*# SKIP)", output, re.M)) == found
 
 
 @pytest.mark.go
@@ -69,16 +69,16 @@ def test_franz_go_lives_its_stories(control: str) -> None:
     offline = {"GOMODCACHE": str(MODULES / "modules"), "GOPROXY": "off", "GOTOOLCHAIN": "local"}
     output = run(control, "go", "go", "test", "-count=1", "-v", "./...", **offline)
 
-    told = sum(len(re.findall(r"^func Test", file.read_text(), re.M)) for file in CLIENTS.glob("go/*_test.go"))
-    assert told > 0
-    assert len(re.findall(r"^--- PASS: ", output, re.M)) == told
+    found = sum(len(re.findall(r"^func Test", file.read_text(), re.M)) for file in CLIENTS.glob("go/*_test.go"))
+    assert found > 0
+    assert len(re.findall(r"^--- PASS: ", output, re.M)) == found
 
 
 @pytest.mark.parametrize(("language", "stories"), [("js", "node/*.test.js"), ("go", "go/*_test.go")])
 def test_what_the_page_shows_is_run(language: str, stories: str) -> None:
     """Every example of docs/other-languages.md is, word for word, part of a story."""
     examples = re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "other-languages.md").read_text(), re.S)
-    told = [file.read_text() for file in CLIENTS.glob(stories)]
+    found = [file.read_text() for file in CLIENTS.glob(stories)]
 
     assert len(examples) > 1
-    assert [example for example in examples if not any(example in story for story in told)] == []
+    assert [example for example in examples if not any(example in story for story in found)] == []

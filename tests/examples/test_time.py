@@ -42,10 +42,10 @@ def test_why_an_offset_expired(fakebroker: FakeBroker) -> None:
 
     fakebroker.clock.advance(days=8)
 
-    told = str(fakebroker.group("billing").explain())
-    assert "orders" in told
-    assert "expired" in told
-    assert "EX-3" in told
+    explanation = str(fakebroker.group("billing").explain())
+    assert "orders" in explanation
+    assert "expired" in explanation
+    assert "EX-3" in explanation
 
 
 def test_freeze_resume_rate_and_run_until(fakebroker: FakeBroker) -> None:

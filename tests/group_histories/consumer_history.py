@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fakebroker.protocol.records.consumer_group_schema import ConsumerGroupCurrentMemberAssignmentValue
-from tests.group_histories.history import INTERVAL_MS, LONG_MS, SHORT_MS, Told
+from tests.group_histories.history import INTERVAL_MS, LONG_MS, SHORT_MS, Answered
 from tests.group_histories.offset_steps import OffsetSteps
 
 SETTINGS: Mapping[str, object] = {
@@ -49,7 +49,7 @@ class ConsumerHistory(OffsetSteps):
 
     kind = protocol = "consumer"
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         self.members: list[Member] = []
         self.gone: list[Member] = []
         self.most = self.chance.choice([3, 6, 14])
@@ -243,8 +243,8 @@ class ConsumerHistory(OffsetSteps):
             )
             for each in group.members
         )  # fmt: skip
-        told = (group.error_code, group.group_state, group.group_epoch, group.assignment_epoch, group.assignor_name)
-        self.tell("ConsumerGroupDescribe", (*told, "".join(f"\n      {each}" for each in members)))
+        answers = (group.error_code, group.group_state, group.group_epoch, group.assignment_epoch, group.assignor_name)
+        self.tell("ConsumerGroupDescribe", (*answers, "".join(f"\n      {each}" for each in members)))
         listed = self.client.request("ListGroups", 5, states_filter=[], types_filter=[])
         states = [each.group_state for each in listed.groups if each.group_id == self.group_id]
         self.tell("ListGroups", states)
@@ -282,12 +282,12 @@ class ConsumerHistory(OffsetSteps):
     def _heartbeat(self, member: Member, epoch: int, **fields: Any) -> int:
         answer = self._ask(member, epoch, **fields)
         assigned = None if answer.assignment is None else self.by_name(answer.assignment.topic_partitions)
-        told = (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, assigned)
+        answers = (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, assigned)
         if fields.get("topic_partitions"):
             fields["topic_partitions"] = [
                 (self.names[each["topic_id"]], each["partitions"]) for each in fields["topic_partitions"]
             ]
-        self.tell(f"Heartbeat {member.member_id} {member.instance_id} {epoch} {fields}", told)
+        self.tell(f"Heartbeat {member.member_id} {member.instance_id} {epoch} {fields}", answers)
         if answer.error_code == 0 and epoch >= 0:
             member.learn(answer.member_epoch, None if assigned is None else dict(assigned))
         return int(answer.error_code)

@@ -22,7 +22,7 @@ LONG_MS = 100_000  # no timeout of that length ends while a history is played
 TIMES = re.compile(r"\b(\w*timestamp|version)=\d+")  # of records: times of day, and versions of metadata
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     """A step and what the broker answered to it."""
 
     asked: str
@@ -78,7 +78,7 @@ class GroupHistory:
         self.group_id = f"{self.name}-group"
         self.topics: dict[str, int] = {}  # partitions of those that exist
         self.names: dict[bytes, str] = {}  # of all that ever existed
-        self.told: list[Told] = []
+        self.answers: list[Answered] = []
         self._made = 0
 
     def actions(self) -> Mapping[Callable[[], None], float]:
@@ -89,7 +89,7 @@ class GroupHistory:
         """Tell what can be seen of the group."""
         raise NotImplementedError
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         """Everything that was asked, with its answers."""
         self.await_coordinator()
         for _ in range(self.chance.choice([1, 2, 3])):
@@ -100,7 +100,7 @@ class GroupHistory:
             action()
         self.look()
         self.tell_records()
-        return self.told
+        return self.answers
 
     # -- topics --------------------------------------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class GroupHistory:
 
     def tell(self, asked: str, answer: Any) -> None:
         """Note a step and its answer."""
-        self.told.append(Told(asked, answer))
+        self.answers.append(Answered(asked, answer))
 
     def pass_time(self, ms: int) -> None:
         """Let time pass."""
@@ -296,10 +296,10 @@ def _shown(message: Any) -> str:
     return TIMES.sub(r"\1=...", repr(message).partition("(")[2].removesuffix(")")) if message is not None else "null"
 
 
-def first_difference(one: list[Told], other: list[Told]) -> str | None:
+def first_difference(one: list[Answered], other: list[Answered]) -> str | None:
     """The first thing that two brokers told otherwise, behind what came before it; None if there is none."""
     for number, (mine, yours) in enumerate(zip(one, other, strict=False)):
         if mine != yours:
             before = "\n".join(str(each) for each in one[max(0, number - 30) : number])
             return f"{before}\none:   {mine}\nother: {yours}"
-    return None if len(one) == len(other) else f"one told {len(one)} things, the other {len(other)}"
+    return None if len(one) == len(other) else f"one answered {len(one)} times, the other {len(other)}"

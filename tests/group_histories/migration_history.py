@@ -18,7 +18,7 @@ from fakebroker.protocol.records.consumer_protocol import (
     encode_subscription,
 )
 from tests.group_histories.consumer_history import ConsumerHistory, Member, Owned
-from tests.group_histories.history import LONG_MS, Told
+from tests.group_histories.history import LONG_MS, Answered
 
 MEMBER_ID_REQUIRED = ErrorCode.MEMBER_ID_REQUIRED
 
@@ -37,7 +37,7 @@ class MigrationHistory(ConsumerHistory):
 
     kind = "migration"
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         self.classics: list[ClassicMember] = []
         return super().play()
 
@@ -184,19 +184,19 @@ class MigrationHistory(ConsumerHistory):
             if pending.is_done and not all(each.is_done for each in joins.values()):
                 joins[member] = self._start_join(member)  # it was answered before another one began the rebalance
         answers = [(each, pending.result()) for each, pending in joins.items()]
-        told = []
+        found = []
         for member, answer in answers:
             self._believe(member, answer)
-            told.append((member.member_id, answer.error_code, answer.generation_id, answer.protocol_name))
-        self.tell("JoinGroup of all", sorted(told))
+            found.append((member.member_id, answer.error_code, answer.generation_id, answer.protocol_name))
+        self.tell("JoinGroup of all", sorted(found))
         for member in members:
             if member.generation < 0 and member in self.classics:
                 self.classics.remove(member)
         leaders = {answer.leader for _, answer in answers if answer.error_code == 0}
-        at = len(self.told)
+        at = len(self.answers)
         for member in sorted(self.classics, key=lambda each: each.member_id not in leaders):
             self._sync(member, assignments=self._assigned_by_leader() if member.member_id in leaders else [])
-        self.told[at:] = sorted(self.told[at:])  # which of several members leads is left to a broker (ST-12)
+        self.answers[at:] = sorted(self.answers[at:])  # which of several members leads is left to a broker (ST-12)
 
     def _start_join(self, member: ClassicMember) -> PendingStep[Any]:
         return member.client.start(member.client.steps.request("JoinGroup", 9, **self._joining(member)))
@@ -255,8 +255,8 @@ class MigrationHistory(ConsumerHistory):
             ask()
         else:
             self.topic_ids.make(ask)
-        told = (answer.error_code, answer.member_id, answer.generation_id, answer.protocol_name, answer.leader)
-        self.tell(asked, (*told, len(answer.members)))
+        found = (answer.error_code, answer.member_id, answer.generation_id, answer.protocol_name, answer.leader)
+        self.tell(asked, (*found, len(answer.members)))
         if answer.error_code == 0 and member not in self.classics:
             self.classics.append(member)
         self._believe(member, answer)
@@ -280,10 +280,10 @@ class MigrationHistory(ConsumerHistory):
             protocol_name=protocol, assignments=assignments or [],
         )  # fmt: skip
         assigned = {} if answer.error_code else assigned_partitions(answer.assignment)
-        told = sorted((name, sorted(indexes)) for name, indexes in assigned.items())
-        self.tell(f"SyncGroup {member.member_id} {member.generation + other} {protocol}", (answer.error_code, told))
+        found = sorted((name, sorted(indexes)) for name, indexes in assigned.items())
+        self.tell(f"SyncGroup {member.member_id} {member.generation + other} {protocol}", (answer.error_code, found))
         if answer.error_code == 0:
-            member.owned = dict(told)
+            member.owned = dict(found)
 
     def _beat(self, member: ClassicMember, other: int = 0) -> int:
         answer = member.client.request(

@@ -20,8 +20,8 @@ class OffsetSteps(GroupHistory):
             "OffsetCommit", 9, group_id=self.group_id, generation_id_or_member_epoch=epoch, member_id=member_id,
             topics=[{"name": topic, "partitions": [(each, 5, -1, -1, "") for each in partitions]}],
         )  # fmt: skip
-        told = sorted(map(tuple, answer.topics[0].partitions))
-        self.tell(f"OffsetCommit {member_id} {epoch} {topic} {partitions}", told)
+        rows = sorted(map(tuple, answer.topics[0].partitions))
+        self.tell(f"OffsetCommit {member_id} {epoch} {topic} {partitions}", rows)
 
     def fetch_offsets(self) -> None:
         """By a member, and without one."""
@@ -32,5 +32,5 @@ class OffsetSteps(GroupHistory):
             groups=[{"group_id": self.group_id, "member_id": member_id, "member_epoch": epoch, "topics": None}],
         )  # fmt: skip
         (group,) = answer.groups
-        told = sorted((topic.name, *row) for topic in group.topics for row in map(tuple, topic.partitions))
-        self.tell(f"OffsetFetch {member_id} {epoch}", (group.error_code, told))
+        rows = sorted((topic.name, *row) for topic in group.topics for row in map(tuple, topic.partitions))
+        self.tell(f"OffsetFetch {member_id} {epoch}", (group.error_code, rows))

@@ -12,7 +12,7 @@ from fakebroker.client.scripted.scripted_client import ScriptedClient
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
-from tests.group_histories.history import Told
+from tests.group_histories.history import Answered
 from tests.group_histories.share_history import Member, ShareHistory
 
 WAIT_MS = 40
@@ -34,7 +34,7 @@ class ShareFetchHistory(ShareHistory):
 
     kind = "share-fetch"
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         self.await_coordinator()
         topic = self.make_topic(1)
         (self.topic_id,) = [topic_id for topic_id, name in self.names.items() if name == topic]
@@ -47,13 +47,13 @@ class ShareFetchHistory(ShareHistory):
         self.consumers = [Consumer(name, self.another_client()) for name in ("a", "b", "c")]
         self.produced = 0
         self._fetch(Consumer("witness", self.another_client()), max_records=0)
-        self.told.clear()
+        self.answers.clear()
         actions = self.actions()
         for _ in range(self.steps):
             (action,) = self.chance.choices(list(actions), list(actions.values()))
             action()
         self.look()
-        return self.told
+        return self.answers
 
     def actions(self) -> Mapping[Callable[[], None], float]:
         return {
@@ -153,14 +153,14 @@ class ShareFetchHistory(ShareHistory):
             topics=[{"topic_id": self.topic_id, "partitions": partitions}], **fields,
         )  # fmt: skip
         consumer.epoch = 0 if answer.error_code else consumer.epoch + 1
-        told = []
+        answers = []
         for topic in answer.responses:
             for data in topic.partitions:
                 ranges = [(each.first_offset, each.last_offset, each.delivery_count) for each in data.acquired_records]
                 for first, last, _ in ranges:
                     consumer.held.update(range(first, last + 1))
-                told.append((data.error_code, len(data.records or b""), ranges))
-        self.tell(f"{consumer.name} fetches {fields}", (answer.error_code, told))
+                answers.append((data.error_code, len(data.records or b""), ranges))
+        self.tell(f"{consumer.name} fetches {fields}", (answer.error_code, answers))
 
     def _acknowledge(self, consumer: Consumer, offsets: list[int]) -> None:
         """Ranges of some of the offsets, with types for all or for each."""

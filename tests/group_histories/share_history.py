@@ -10,7 +10,7 @@ from fakebroker.protocol.records.share_group_schema import (
     ShareGroupCurrentMemberAssignmentValue,
     ShareGroupStatePartitionMetadataValue,
 )
-from tests.group_histories.history import INTERVAL_MS, LONG_MS, GroupHistory, Told
+from tests.group_histories.history import INTERVAL_MS, LONG_MS, Answered, GroupHistory
 
 SETTINGS: Mapping[str, object] = {
     "group.share.assignment.interval.ms": 0,
@@ -37,7 +37,7 @@ class ShareHistory(GroupHistory):
 
     kind = protocol = "share"
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         self.members: list[Member] = []
         self.gone: list[Member] = []
         self.most = self.chance.choice([3, 6, 20])
@@ -57,7 +57,7 @@ class ShareHistory(GroupHistory):
         else:
             raise AssertionError(f"no partition becomes ready: {answer}")
         self.group_id = group_id
-        self.told.clear()
+        self.answers.clear()
 
     def actions(self) -> Mapping[Callable[[], None], float]:
         return {
@@ -151,8 +151,8 @@ class ShareHistory(GroupHistory):
             )
             for each in group.members
         )  # fmt: skip
-        told = (group.error_code, group.group_state, group.group_epoch, group.assignment_epoch, group.assignor_name)
-        self.tell("ShareGroupDescribe", (*told, "".join(f"\n      {each}" for each in members)))
+        answers = (group.error_code, group.group_state, group.group_epoch, group.assignment_epoch, group.assignor_name)
+        self.tell("ShareGroupDescribe", (*answers, "".join(f"\n      {each}" for each in members)))
 
     def comparable(self, value: Any) -> Any:
         """Topics come in the order of Java tables that nothing else depends on."""
@@ -170,8 +170,8 @@ class ShareHistory(GroupHistory):
     def _heartbeat(self, member: Member, epoch: int, **fields: Any) -> int:
         answer = self._ask(member, epoch, **fields)
         assigned = None if answer.assignment is None else self.by_name(answer.assignment.topic_partitions)
-        told = (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, assigned)
-        self.tell(f"Heartbeat {member.member_id} {epoch} {fields}", told)
+        answers = (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, assigned)
+        self.tell(f"Heartbeat {member.member_id} {epoch} {fields}", answers)
         if answer.error_code == 0 and epoch >= 0 and answer.member_epoch != member.epoch:
             member.epoch_before, member.epoch = member.epoch, answer.member_epoch
         self._settle()
@@ -189,7 +189,7 @@ class ShareHistory(GroupHistory):
             if not states or states[-1] is None or not states[-1].initializing_topics:
                 return
             self.pass_time(20)
-        raise AssertionError("a state is never made:\n" + "\n".join(map(str, self.told[-20:])))
+        raise AssertionError("a state is never made:\n" + "\n".join(map(str, self.answers[-20:])))
 
     def _some_member(self) -> Member | None:
         return self.chance.choice(self.members) if self.members else None

@@ -11,7 +11,7 @@ from fakebroker.protocol.records.streams_group_schema import (
     StreamsGroupMetadataValue,
     StreamsGroupTargetAssignmentMemberValue,
 )
-from tests.group_histories.history import INTERVAL_MS, LONG_MS, SHORT_MS, Told
+from tests.group_histories.history import INTERVAL_MS, LONG_MS, SHORT_MS, Answered
 from tests.group_histories.offset_steps import OffsetSteps
 
 SETTINGS: Mapping[str, object] = {
@@ -45,8 +45,8 @@ class Member:
         self.endpoint_epoch = answer.endpoint_information_epoch
         if answer.active_tasks is not None:
             self.assigned = _tasks(answer.active_tasks), _tasks(answer.standby_tasks)
-            for mine, told in zip(self.owned, self.assigned, strict=True):
-                for subtopology, partitions in told.items():
+            for mine, answers in zip(self.owned, self.assigned, strict=True):
+                for subtopology, partitions in answers.items():
                     mine[subtopology] = sorted({*mine.get(subtopology, ()), *partitions})
 
 
@@ -55,7 +55,7 @@ class StreamsHistory(OffsetSteps):
 
     kind = protocol = "streams"
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         self.members: list[Member] = []
         self.gone: list[Member] = []
         self.most = self.chance.choice([2, 4, 9])
@@ -118,7 +118,7 @@ class StreamsHistory(OffsetSteps):
             member = self.gone.pop()
             member.epoch = 0
         else:
-            port = self.chance.choice([None, None, 80 + len(self.told)])
+            port = self.chance.choice([None, None, 80 + len(self.answers)])
             if self.internal and not self.members:
                 port = None  # Kafka 4.3.1 fails to tell of endpoints while internal topics are missing
             member = Member(self.some_name("m"), self.chance.choice(self.processes), port)
@@ -226,12 +226,12 @@ class StreamsHistory(OffsetSteps):
         members = sorted(
             (
                 each.member_id, each.rack_id, each.member_epoch, each.process_id, each.topology_epoch,
-                str(each.user_endpoint), str(each.client_tags), *map(_told, (each.assignment, each.target_assignment)),
+                str(each.user_endpoint), str(each.client_tags), *map(_rows, (each.assignment, each.target_assignment)),
             )
             for each in group.members
         )  # fmt: skip
-        told = (group.error_code, group.group_state, group.group_epoch, group.assignment_epoch, str(group.topology))
-        self.tell("StreamsGroupDescribe", (*told, "".join(f"\n      {each}" for each in members)))
+        answers = (group.error_code, group.group_state, group.group_epoch, group.assignment_epoch, str(group.topology))
+        self.tell("StreamsGroupDescribe", (*answers, "".join(f"\n      {each}" for each in members)))
 
     def comparable(self, value: Any) -> Any:
         """Ids of topics that the broker makes are chance, and with them the hash; some orders have no consequences."""
@@ -260,14 +260,14 @@ class StreamsHistory(OffsetSteps):
     def _heartbeat(self, member: Member, epoch: int, **fields: Any) -> int:
         answer = self._ask(member, epoch, **fields)
         status = None if answer.status is None else [each.status_code for each in answer.status]
-        tasks = None if answer.active_tasks is None else _told(answer)
+        tasks = None if answer.active_tasks is None else _rows(answer)
         endpoints = answer.partitions_by_user_endpoint
-        told = (
+        answers = (
             answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, status, tasks,
             answer.endpoint_information_epoch, None if endpoints is None else sorted(map(_endpoint, endpoints)),
         )  # fmt: skip
         shown = {name: value for name, value in fields.items() if name != "topology"}
-        self.tell(f"Heartbeat {member.member_id} {epoch} {member.endpoint_epoch} {shown}", told)
+        self.tell(f"Heartbeat {member.member_id} {epoch} {member.endpoint_epoch} {shown}", answers)
         if answer.error_code == 0 and epoch >= 0:
             member.learn(answer)
         if MISSING_INTERNAL_TOPICS in (status or ()):
@@ -301,7 +301,7 @@ def _tasks(listed: Any) -> Tasks:
     return {each.subtopology_id: sorted(each.partitions) for each in listed}
 
 
-def _told(tasks: Any) -> tuple[Any, ...]:
+def _rows(tasks: Any) -> tuple[Any, ...]:
     kinds = (tasks.active_tasks, tasks.standby_tasks, tasks.warmup_tasks)
     return tuple(sorted(_tasks(each).items()) for each in kinds)
 

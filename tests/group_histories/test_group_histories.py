@@ -12,7 +12,7 @@ from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.group_histories.consumer_history import SETTINGS as CONSUMER_SETTINGS
 from tests.group_histories.consumer_history import ConsumerHistory
-from tests.group_histories.history import GroupHistory, Told, TopicIds, first_difference
+from tests.group_histories.history import Answered, GroupHistory, TopicIds, first_difference
 from tests.group_histories.migration_history import MigrationHistory
 from tests.group_histories.share_fetch_history import ShareFetchHistory
 from tests.group_histories.share_history import SETTINGS as SHARE_SETTINGS
@@ -37,16 +37,16 @@ def kafka() -> Iterator[RealKafka]:
         yield running
 
 
-def told_by_kafka(running: RealKafka, kind: type[GroupHistory], seed: int) -> tuple[list[Told], list[bytes]]:
+def answers_of_kafka(running: RealKafka, kind: type[GroupHistory], seed: int) -> tuple[list[Answered], list[bytes]]:
     """What a history tells on Kafka, and the ids of its topics."""
     clients = ScriptedClients(TcpDriver(running.host, running.port))
     ids = TopicIds()
-    told = kind(clients, seed, ids).play()
+    answers = kind(clients, seed, ids).play()
     clients.close()
-    return told, ids.ids
+    return answers, ids.ids
 
 
-def told_here(kind: type[GroupHistory], seed: int, ids: list[bytes] | None = None) -> list[Told]:
+def answers_here(kind: type[GroupHistory], seed: int, ids: list[bytes] | None = None) -> list[Answered]:
     """What a history tells on a broker in virtual time, whose topics have these ids."""
     with VirtualBroker(profile="kafka", config=OURS) as broker:
         topic_ids = TopicIds() if ids is None else TopicIds(broker._server.engine.cluster, ids)
@@ -60,9 +60,9 @@ def told_here(kind: type[GroupHistory], seed: int, ids: list[bytes] | None = Non
 def test_a_history_tells_the_same_on_a_running_kafka(kafka: RealKafka, kind: type[GroupHistory], number: int) -> None:
     """Every answer that a client got, and every record that was written."""
     seed = SEED + number
-    told, ids = told_by_kafka(kafka, kind, seed)
+    answers, ids = answers_of_kafka(kafka, kind, seed)
 
-    difference = first_difference(told, told_here(kind, seed, ids))
+    difference = first_difference(answers, answers_here(kind, seed, ids))
     assert difference is None, f"seed {seed}, one is Kafka, the other is fakebroker:\n{difference}"
 
 
@@ -73,4 +73,4 @@ for mark in needs_real_kafka:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_same_seed_is_the_same_history(kind: type[GroupHistory]) -> None:
     """In virtual time, whatever it is played on."""
-    assert told_here(kind, 7) == told_here(kind, 7)
+    assert answers_here(kind, 7) == answers_here(kind, 7)

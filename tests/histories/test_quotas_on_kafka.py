@@ -90,14 +90,14 @@ def test_throttle_times_are_those_of_kafka(start_kafka: StartKafka, story: Story
     theirs = Play(over_tcp)
     story(theirs)
     over_tcp.close()
-    ours = Play(InVirtualTime(SimEngine()), [told.at_ms for told in theirs.told])
+    ours = Play(InVirtualTime(SimEngine()), [each.at_ms for each in theirs.throttled])
     story(ours)
 
-    told = list(zip(theirs.told, ours.told, strict=True))
-    print(*told, sep="\n")
+    pairs = list(zip(theirs.throttled, ours.throttled, strict=True))
+    print(*pairs, sep="\n")
     unknown_ms = 0
-    for their, our in told:
+    for their, our in pairs:
         unknown_ms = max(unknown_ms, their.took_ms)
         assert abs(their.throttle_ms - our.throttle_ms) <= NEAR_MS + their.took_ms + unknown_ms
-    assert [their.errors for their, _ in told] == [our.errors for _, our in told]
-    assert max(their.throttle_ms for their, _ in told) > 5 * (NEAR_MS + unknown_ms)
+    assert [their.errors for their, _ in pairs] == [our.errors for _, our in pairs]
+    assert max(their.throttle_ms for their, _ in pairs) > 5 * (NEAR_MS + unknown_ms)

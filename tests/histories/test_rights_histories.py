@@ -13,7 +13,7 @@ from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.chance import SEED
 from tests.support.real_kafka import VERSION, RealKafka, needs_kafka, running_kafka
 from tests.support.rights_history import SETTINGS, RightsHistory, codes_in
-from tests.support.transaction_history import Told, first_difference
+from tests.support.transaction_history import Answered, first_difference
 
 HISTORIES = 3
 SETTLE_MS = 40  # between the authorizers of broker and controller
@@ -26,13 +26,13 @@ def kafka() -> Iterator[RealKafka]:
         yield running
 
 
-def told_here(seed: int) -> list[Told]:
+def answers_here(seed: int) -> list[Answered]:
     """What a history tells on a broker in virtual time."""
     config = {**SETTINGS, "listeners": "SASL_PLAINTEXT://:9092"}
     with VirtualBroker(profile="kafka", config=config) as broker:
-        told = RightsHistory(ScriptedClients(broker.driver), seed, settle_ms=0).play()
+        answers = RightsHistory(ScriptedClients(broker.driver), seed, settle_ms=0).play()
         assert broker.errors == []
-        return told
+        return answers
 
 
 def marked(number: int) -> object:
@@ -48,16 +48,16 @@ def test_a_history_tells_the_same_on_a_running_kafka(kafka: RealKafka, number: i
     seed = SEED + number
     host, _, port = kafka.addresses["SASL_PLAINTEXT"].rpartition(":")
     clients = ScriptedClients(TcpDriver(host, int(port)))
-    told = RightsHistory(clients, seed, settle_ms=SETTLE_MS).play()
+    answers = RightsHistory(clients, seed, settle_ms=SETTLE_MS).play()
     clients.close()
 
-    difference = first_difference(told, told_here(seed))
+    difference = first_difference(answers, answers_here(seed))
     assert difference is None, f"seed {seed}, one is Kafka {VERSION}, the other is fakebroker:\n{difference}"
 
 
 def test_a_history_refuses_and_allows() -> None:
     """Among its answers are the codes of all refusals, and as many requests that went through."""
-    codes = [code for seed in range(3) for told in told_here(seed) for code in codes_in(told.answer)]
+    codes = [code for seed in range(3) for each in answers_here(seed) for code in codes_in(each.answer)]
 
     assert {29, 30, 31, 53, 65} <= set(codes)
     assert codes.count(0) > len(codes) / 5
@@ -65,4 +65,4 @@ def test_a_history_refuses_and_allows() -> None:
 
 def test_the_same_seed_is_the_same_history() -> None:
     """In virtual time, whatever it is played on."""
-    assert told_here(7) == told_here(7)
+    assert answers_here(7) == answers_here(7)

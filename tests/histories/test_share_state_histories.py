@@ -14,7 +14,7 @@ from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.chance import SEED
 from tests.support.real_kafka import VERSION, RealKafka, needs_kafka, running_kafka
 from tests.support.share_state_history import SETTINGS, ShareStateHistory
-from tests.support.transaction_history import Told, first_difference
+from tests.support.transaction_history import Answered, first_difference
 
 HISTORIES = 4
 
@@ -26,7 +26,7 @@ def kafka() -> Iterator[RealKafka]:
         yield running
 
 
-def told_here(seed: int) -> list[Told]:
+def answers_here(seed: int) -> list[Answered]:
     """What a history tells on a broker in virtual time."""
     with VirtualBroker(profile="kafka", config=dict(SETTINGS)) as broker:
         return ShareStateHistory(ScriptedClients(broker.driver), seed).play()
@@ -44,27 +44,27 @@ def test_a_history_tells_the_same_on_a_running_kafka(kafka: RealKafka, number: i
     """Codes, epochs, offsets, counts, and the state of every record."""
     seed = SEED + number
     clients = ScriptedClients(TcpDriver(kafka.host, kafka.port))
-    told = ShareStateHistory(clients, seed).play()
+    answers = ShareStateHistory(clients, seed).play()
     clients.close()
 
-    difference = first_difference(told, told_here(seed))
+    difference = first_difference(answers, answers_here(seed))
     assert difference is None, f"seed {seed}, one is Kafka {VERSION}, the other is fakebroker:\n{difference}"
 
 
 def test_a_history_asks_for_much() -> None:
     """Among its answers are all codes that a share coordinator gives, and states with several records."""
-    told = [answer for seed in range(2) for _, answer in told_here(seed)]
+    answers = [answer for seed in range(2) for _, answer in answers_here(seed)]
 
-    assert {answer["error_code"] for answer in told} == {
+    assert {answer["error_code"] for answer in answers} == {
         0,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.INVALID_REQUEST,
         ErrorCode.FENCED_LEADER_EPOCH,
         ErrorCode.FENCED_STATE_EPOCH,
     }
-    assert max(len(answer) for answer in told) > 20
+    assert max(len(answer) for answer in answers) > 20
 
 
 def test_the_same_seed_is_the_same_history() -> None:
     """In virtual time, whatever it is played on."""
-    assert told_here(7) == told_here(7)
+    assert answers_here(7) == answers_here(7)

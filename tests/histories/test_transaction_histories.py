@@ -15,7 +15,7 @@ from fakebroker.types import ReleaseName
 from tests.support.chance import SEED
 from tests.support.real_kafka import OLDER_VERSION, VERSION, RealKafka, needs_kafka, running_kafka
 from tests.support.real_kafka import SETTINGS as KAFKA_SETTINGS
-from tests.support.transaction_history import SETTINGS, Told, TransactionHistory, first_difference
+from tests.support.transaction_history import SETTINGS, Answered, TransactionHistory, first_difference
 
 HISTORIES = 6
 NUMBERS = [0, 1, *[pytest.param(number, marks=pytest.mark.long) for number in range(2, HISTORIES)]]
@@ -35,7 +35,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[str, RealKafka]]:
         yield request.param, stack.enter_context(running_kafka(SETTINGS, request.param))
 
 
-def told_here(seed: int, as_release: ReleaseName, *, has_tv2: bool) -> list[Told]:
+def answers_here(seed: int, as_release: ReleaseName, *, has_tv2: bool) -> list[Answered]:
     """What a history tells on a broker in virtual time."""
     with VirtualBroker(as_release=as_release, profile="kafka", config=OURS) as broker:
         return TransactionHistory(ScriptedClients(broker.driver), seed, has_tv2=has_tv2).play()
@@ -48,10 +48,10 @@ def test_a_history_tells_the_same_on_a_running_kafka(kafka: tuple[str, RealKafka
     version, running = kafka
     seed, has_tv2 = SEED + number, version == VERSION and number % 3 != 0
     clients = ScriptedClients(TcpDriver(running.host, running.port))
-    told = TransactionHistory(clients, seed, has_tv2=has_tv2).play()
+    answers = TransactionHistory(clients, seed, has_tv2=has_tv2).play()
     clients.close()
 
-    difference = first_difference(told, told_here(seed, RELEASES[version], has_tv2=has_tv2))
+    difference = first_difference(answers, answers_here(seed, RELEASES[version], has_tv2=has_tv2))
     assert difference is None, f"seed {seed}, one is Kafka {version}, the other is fakebroker:\n{difference}"
 
 
@@ -59,10 +59,10 @@ def test_a_history_tells_the_same_on_a_running_kafka(kafka: tuple[str, RealKafka
 def test_the_same_seed_is_the_same_history(as_release: ReleaseName) -> None:
     """In virtual time, whatever it is played on."""
     has_tv2 = as_release == "4.3"
-    told = told_here(7, as_release, has_tv2=has_tv2)
+    answers = answers_here(7, as_release, has_tv2=has_tv2)
 
-    assert told == told_here(7, as_release, has_tv2=has_tv2)
-    assert {each.asked.split()[0] for each in told} >= {
+    assert answers == answers_here(7, as_release, has_tv2=has_tv2)
+    assert {each.asked.split()[0] for each in answers} >= {
         "InitProducerId",
         "EndTxn",
         "Produce",

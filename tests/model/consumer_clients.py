@@ -30,10 +30,10 @@ class ConsumerClient:
         self.instance_id = instance_id
         self.topics: list[str] = []
         self.pattern: str | None = None
-        self._told_topics: tuple[list[str], str | None] | None = None
+        self._sent_topics: tuple[list[str], str | None] | None = None
         self.epoch = 0
         self.reads: Partitions = {}
-        self.told: Partitions = {}
+        self.assigned: Partitions = {}
         self.is_unsure = False  # it has lost an answer: it says everything again, and is told everything (CGH-40)
 
     def subscribe(self, topics: list[str], pattern: str | None) -> None:
@@ -46,7 +46,7 @@ class ConsumerClient:
         owned = {} if self.epoch == 0 else self.one.names(self.reads) if reports or says_all else None
         if owned is not None:
             owned.pop("?", None)  # a topic that is gone: the coordinator does not ask for it
-        says_topics = says_all or self._told_topics != (self.topics, self.pattern)
+        says_topics = says_all or self._sent_topics != (self.topics, self.pattern)
         answer = self.one.send(
             self.member_id,
             self.epoch,
@@ -63,15 +63,15 @@ class ConsumerClient:
             self._fenced(answer)
         else:
             self._hear(answer)
-            self._told_topics = self.topics, self.pattern
+            self._sent_topics = self.topics, self.pattern
 
     def _hear(self, answer: HeartbeatAnswer) -> None:
         self.epoch = answer.member_epoch
         if answer.assignment is not None:
-            self.told = {topic_id: frozenset(listed) for topic_id, listed in answer.assignment.items()}
+            self.assigned = {topic_id: frozenset(listed) for topic_id, listed in answer.assignment.items()}
             self.reads = {
-                topic_id: self.reads.get(topic_id, frozenset()) | self.told.get(topic_id, frozenset())
-                for topic_id in {**self.reads, **self.told}
+                topic_id: self.reads.get(topic_id, frozenset()) | self.assigned.get(topic_id, frozenset())
+                for topic_id in {**self.reads, **self.assigned}
             }
 
     def stop_others(self) -> None:
@@ -79,12 +79,12 @@ class ConsumerClient:
         self.reads = {
             topic_id: mine
             for topic_id, listed in self.reads.items()
-            if (mine := listed & self.told.get(topic_id, frozenset()))
+            if (mine := listed & self.assigned.get(topic_id, frozenset()))
         }
 
     def stop(self) -> None:
         """It stops with everything, and will join again."""
-        self.epoch, self.reads, self.told, self._told_topics = 0, {}, {}, None
+        self.epoch, self.reads, self.assigned, self._sent_topics = 0, {}, {}, None
 
     def leave(self, *, for_a_while: bool) -> None:
         """It stops with everything, and says so; a static member may say that it will be back."""

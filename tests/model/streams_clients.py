@@ -24,7 +24,7 @@ class StreamsClient:
         self.topology = topology
         self.epoch = 0
         self.running = NO_TASKS
-        self.told = NO_TASKS
+        self.assigned = NO_TASKS
         self.has_missed_an_answer = False
 
     def heartbeat(self, *, answer_is_lost: bool = False, reports: bool = True) -> None:
@@ -45,18 +45,21 @@ class StreamsClient:
     def _hear(self, answer: HeartbeatAnswer) -> None:
         self.epoch = answer.member_epoch
         if answer.tasks is not None:
-            self.told = answer.tasks
+            self.assigned = answer.tasks
             self.running = _union(self.running, answer.tasks)
 
     def stop_others(self) -> None:
-        """It stops what it was not told to have."""
+        """The client stops the tasks that it was not assigned."""
         self.running = Tasks(
-            *(tuple(task for task in runs if task in told) for runs, told in zip(self.running, self.told, strict=True))
+            *(
+                tuple(task for task in runs if task in listed)
+                for runs, listed in zip(self.running, self.assigned, strict=True)
+            )
         )
 
     def stop(self) -> None:
         """It stops everything, and will join again."""
-        self.epoch, self.running, self.told = 0, NO_TASKS, NO_TASKS
+        self.epoch, self.running, self.assigned = 0, NO_TASKS, NO_TASKS
         self.has_missed_an_answer = False
 
     def leave(self) -> None:

@@ -144,14 +144,14 @@ class GroupMachine(RuleBasedStateMachine):
         conn = self._free(client)
         if conn is None:
             return
-        told = client.generation + generation
+        reported = client.generation + generation
         members = client.leads or []
         request = {
             "GroupId": GROUP,
-            "GenerationId": told,
+            "GenerationId": reported,
             "MemberId": client.member_id,
             "GroupInstanceId": client.instance,
-            "Assignments": [{"MemberId": each, "Assignment": f"{told}:{each}".encode().hex()} for each in members],
+            "Assignments": [{"MemberId": each, "Assignment": f"{reported}:{each}".encode().hex()} for each in members],
         }
         self._send(conn, "SyncGroup", 3 if client.instance else 1, request)
 
@@ -381,8 +381,8 @@ class GroupMachine(RuleBasedStateMachine):
         elif self.assigned_in != (group, group.generation):
             self.assigned_in = (group, group.generation)
             self.assigned = {member: member.assignment for member in group.members.values()}
-            told = f"{group.generation}:"
-            assert all(each == b"" or each.decode().startswith(told) for each in self.assigned.values())
+            reported = f"{group.generation}:"
+            assert all(each == b"" or each.decode().startswith(reported) for each in self.assigned.values())
         else:
             for member in group.members.values():
                 assert member.assignment == self.assigned[member]

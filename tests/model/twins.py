@@ -109,8 +109,8 @@ class Twins:
     def compare_journals(self) -> None:
         """What was written since the last time, byte by byte and to the millisecond."""
         since = self._journal_seq
-        told = [list(map(_told, broker.journal.entries(since))) for broker in self.brokers]
-        assert told[0] == told[1]
+        histories = [list(map(_comparable, broker.journal.entries(since))) for broker in self.brokers]
+        assert histories[0] == histories[1]
         self._journal_seq = self.brokers[0].journal.next_seq
 
     def compare_logs(self) -> None:
@@ -130,7 +130,7 @@ def _logs(topic: Topic) -> Any:
     ]
 
 
-def _told(entry: Exchange | Recorded[Event]) -> Any:
+def _comparable(entry: Exchange | Recorded[Event]) -> Any:
     if isinstance(entry, Recorded):
         return entry
     sides = [(x.kept, x.size_bytes) if isinstance(x, Frame) else x for x in (entry.request_frame, entry.response_frame)]

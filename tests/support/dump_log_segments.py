@@ -14,7 +14,7 @@ from fakebroker.analysis.history.log_record import LogRecord
 from fakebroker.protocol.records.consumer_protocol import decode_assignment, decode_subscription
 from tests.support.real_kafka import JAVA
 
-Told = dict[str, Any]
+Dumped = dict[str, Any]
 
 _BATCH = re.compile(
     r"baseOffset: .* producerId: (-?\d+) producerEpoch: (-?\d+) .* isTransactional: (\w+) isControl: (\w+) .*"
@@ -25,7 +25,7 @@ _UNKNOWN_TAG = re.compile(r"tag\d+")
 _MARKER = re.compile(r"endTxnMarker: (COMMIT|ABORT) coordinatorEpoch: (-?\d+)")
 
 
-def dump(segments: list[Path]) -> list[Told]:
+def dump(segments: list[Path]) -> list[Dumped]:
     """Kafka's word on every record of these segments, in their order."""
     files = ",".join(map(str, segments))
     command = [
@@ -42,7 +42,7 @@ def dump(segments: list[Path]) -> list[Told]:
     return list(_parsed(run.stdout.decode().split("\n")[:-1]))
 
 
-def _parsed(lines: Iterable[str]) -> Iterator[Told]:
+def _parsed(lines: Iterable[str]) -> Iterator[Dumped]:
     partition, batch = -1, {}
     for line in lines:
         if line.startswith("Dumping "):
@@ -59,19 +59,19 @@ def _parsed(lines: Iterable[str]) -> Iterator[Told]:
             is_control = control == "true"
         elif found := _RECORD.fullmatch(line):
             offset, at_ms, rest = found.groups()
-            told = {"partition": partition, "offset": int(offset), "at": int(at_ms), **batch}
-            yield {**told, **(_marker(rest) if is_control else _decoded(rest))}
+            dumped = {"partition": partition, "offset": int(offset), "at": int(at_ms), **batch}
+            yield {**dumped, **(_marker(rest) if is_control else _decoded(rest))}
         else:
             assert line.startswith(("Log starting offset", "Picked up")), line
 
 
-def _marker(rest: str) -> Told:
+def _marker(rest: str) -> Dumped:
     found = _MARKER.search(rest)
     assert found, rest
     return {"key": None, "value": {"coordinatorEpoch": int(found[2])}, "control": found[1].lower()}
 
 
-def _decoded(rest: str) -> Told:
+def _decoded(rest: str) -> Dumped:
     text = rest[rest.index("key: ") + len("key: ") :]
     if not text.startswith("{"):
         return {"key": None, "value": None, "control": None, "problem": text}
@@ -80,10 +80,10 @@ def _decoded(rest: str) -> Told:
     return {"key": key, "value": None if payload == "<DELETE>" else json.loads(payload), "control": None}
 
 
-def as_dumped(record: LogRecord) -> Told:
+def as_dumped(record: LogRecord) -> Dumped:
     """Our word on a record in the shape of `dump`."""
     row = decode_record(record)[0]
-    told = {
+    dumped = {
         "partition": record.log_partition,
         "offset": record.log_offset,
         "at": record.at_ms,
@@ -94,17 +94,17 @@ def as_dumped(record: LogRecord) -> Told:
         "control": record.control,
     }
     if row["what"] == "reject" or row["kind"] == "unknown":
-        return {**told, "key": None, "value": None, "problem": True}
-    if told["control"]:
-        return {**told, "key": None, "value": json.loads(row["value"])}
-    return {**told, **(_commit(row, record) if row["what"] == "commit" else _other(row))}
+        return {**dumped, "key": None, "value": None, "problem": True}
+    if dumped["control"]:
+        return {**dumped, "key": None, "value": json.loads(row["value"])}
+    return {**dumped, **(_commit(row, record) if row["what"] == "commit" else _other(row))}
 
 
-def _commit(row: Row, record: LogRecord) -> Told:
+def _commit(row: Row, record: LogRecord) -> Dumped:
     assert record.key
     key_type = int.from_bytes(record.key[:2], "big")
     key = {"group": row["group_id"], "topic": row["topic"], "partition": row["partition"]}
-    told: Told = {"key": {"type": str(key_type), "data": key}, "value": None}
+    dumped: Dumped = {"key": {"type": str(key_type), "data": key}, "value": None}
     if record.value is not None:
         version = int.from_bytes(record.value[:2], "big")
         data = {"offset": row["committed_offset"], "metadata": row["metadata"], "commitTimestamp": row["committed_at"]}
@@ -114,11 +114,11 @@ def _commit(row: Row, record: LogRecord) -> Told:
             data["expireTimestamp"] = row["expires_at"]
         if row["topic_id"] is not None:
             data["topicId"] = row["topic_id"]
-        told["value"] = {"version": str(version), "data": data}
-    return told
+        dumped["value"] = {"version": str(version), "data": data}
+    return dumped
 
 
-def _other(row: Row) -> Told:
+def _other(row: Row) -> Dumped:
     key = {"type": str(row["record_type"]), "data": json.loads(row["key"])}
     if row["value"] is None:
         return {"key": key, "value": None}
@@ -141,24 +141,24 @@ def _base64(data: Any) -> Any:
     return {name: _base64(each) for name, each in data.items() if not _UNKNOWN_TAG.fullmatch(name)}
 
 
-def _subscription(data: bytes) -> Told:
+def _subscription(data: bytes) -> Dumped:
     """The tool decodes what members of type "consumer" sent."""
-    told = decode_subscription(data)
+    dumped = decode_subscription(data)
     version = int.from_bytes(data[:2], "big")
-    fields: Told = {"topics": told.topics, "userData": _text(told.user_data)}
+    fields: Dumped = {"topics": dumped.topics, "userData": _text(dumped.user_data)}
     if version >= 1:
-        fields["ownedPartitions"] = [{"topic": topic, "partitions": each} for topic, each in told.owned_partitions]
+        fields["ownedPartitions"] = [{"topic": topic, "partitions": each} for topic, each in dumped.owned_partitions]
     if version >= 2:
-        fields["generationId"] = told.generation_id
+        fields["generationId"] = dumped.generation_id
     if version >= 3:
-        fields["rackId"] = told.rack_id
+        fields["rackId"] = dumped.rack_id
     return fields
 
 
-def _assignment(data: bytes) -> Told:
-    told = decode_assignment(data)
-    partitions = [{"topic": topic, "partitions": each} for topic, each in told.assigned_partitions]
-    return {"assignedPartitions": partitions, "userData": _text(told.user_data)}
+def _assignment(data: bytes) -> Dumped:
+    dumped = decode_assignment(data)
+    partitions = [{"topic": topic, "partitions": each} for topic, each in dumped.assigned_partitions]
+    return {"assignedPartitions": partitions, "userData": _text(dumped.user_data)}
 
 
 def _text(data: bytes | None) -> str | None:

@@ -238,11 +238,11 @@ def _replaced(shard: Shard, group_id: str, now: Instant) -> ClassicGroup:
     return group
 
 
-def _change(group: ClassicGroup, told: GroupChanged) -> None:
-    group.state = State(told.state)
-    group.protocol_type = told.protocol_type
-    group.subscribed_topics = told.subscribed_topics
-    group.state_ms = told.state_ms
+def _change(group: ClassicGroup, event: GroupChanged) -> None:
+    group.state = State(event.state)
+    group.protocol_type = event.protocol_type
+    group.subscribed_topics = event.subscribed_topics
+    group.state_ms = event.state_ms
 
 
 def _expired(row: Row) -> Expired:

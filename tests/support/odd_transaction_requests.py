@@ -46,11 +46,11 @@ def _odd_partitions(history: "TransactionHistory") -> None:
         "AddPartitionsToTxn", 3, v3_and_below_transactional_id=producer.name, v3_and_below_producer_id=claimed[0],
         v3_and_below_producer_epoch=claimed[1], v3_and_below_topics=topics,
     )  # fmt: skip
-    told = [
+    answered = [
         sorted((each.partition_index, each.partition_error_code) for each in topic.results_by_partition)
         for topic in answer.results_by_topic_v3_and_below
     ]
-    history.tell(f"AddPartitionsToTxn {producer.name} {history.named(claimed)} {topics}", told)
+    history.tell(f"AddPartitionsToTxn {producer.name} {history.named(claimed)} {topics}", answered)
 
 
 def _odd_offsets(history: "TransactionHistory") -> None:
@@ -70,15 +70,15 @@ def _odd_offsets(history: "TransactionHistory") -> None:
         "TxnOffsetCommit", version, transactional_id=producer.name, producer_id=claimed[0], producer_epoch=claimed[1],
         topics=[{"name": topic, "partitions": [place]}], **fields,
     )  # fmt: skip
-    told = [(each.partition_index, each.error_code) for topic in answer.topics for each in topic.partitions]
+    answered = [(each.partition_index, each.error_code) for topic in answer.topics for each in topic.partitions]
     what = f"{producer.name} {history.named(claimed)} {topic} {place['partition_index']} {odd}"
-    history.tell(f"TxnOffsetCommit v{version} {what}", told)
+    history.tell(f"TxnOffsetCommit v{version} {what}", answered)
 
 
 def _odd_descriptions(history: "TransactionHistory") -> None:
     answer = history.client.request("DescribeTransactions", 0, transactional_ids=["", "nobody"])
-    told = sorted((each.error_code, each.transactional_id) for each in answer.transaction_states)
-    history.tell("DescribeTransactions of nobody", told)
+    answered = sorted((each.error_code, each.transactional_id) for each in answer.transaction_states)
+    history.tell("DescribeTransactions of nobody", answered)
     names = [history.topics[0], "missing", "!"]
     topics = [{"name": history.chance.choice(names), "partition_indexes": [history.chance.choice([0, 99])]}]
     described = history.client.request("DescribeProducers", 0, topics=topics)
@@ -93,12 +93,12 @@ def _filtered_list(history: "TransactionHistory") -> None:
     version = history.chance.choice([0, 1]) if "duration_filter" not in filters else 1
     answer = history.client.request("ListTransactions", version, **filters)
     mine = {producer.name for producer in history.producers}
-    told = sorted(
+    answered = sorted(
         (each.transactional_id, each.transaction_state)
         for each in answer.transaction_states
         if each.transactional_id in mine
     )
-    history.tell(f"ListTransactions v{version} {filters}", (answer.error_code, answer.unknown_state_filters, told))
+    history.tell(f"ListTransactions v{version} {filters}", (answer.error_code, answer.unknown_state_filters, answered))
 
 
 def _list_offsets(history: "TransactionHistory") -> None:
@@ -111,8 +111,8 @@ def _list_offsets(history: "TransactionHistory") -> None:
     )  # fmt: skip
     (found,) = answer.topics[0].partitions
     _, code, _, found_ms, offset, _ = found
-    told = (code, history.time_of(found_ms), offset)
-    history.tell(f"ListOffsets {topic}-{index} at {timestamp}, isolation level {isolation_level}", told)
+    answered = (code, history.time_of(found_ms), offset)
+    history.tell(f"ListOffsets {topic}-{index} at {timestamp}, isolation level {isolation_level}", answered)
 
 
 def _write_markers(history: "TransactionHistory") -> None:
@@ -131,14 +131,14 @@ def _write_markers(history: "TransactionHistory") -> None:
         "coordinator_epoch": history.chance.choice([0, 0, -1]),
     }
     answer = history.client.request("WriteTxnMarkers", 1, markers=[marker])
-    told = [
+    answered = [
         (each.partition_index, each.error_code)
         for one in answer.markers
         for topic in one.topics
         for each in topic.partitions
     ]
     what = f"{topic}-{index} {'commit' if is_commit else 'abort'} by coordinator epoch {marker['coordinator_epoch']}"
-    history.tell(f"WriteTxnMarkers {history.named((producer.producer_id, epoch))} {what}", told)
+    history.tell(f"WriteTxnMarkers {history.named((producer.producer_id, epoch))} {what}", answered)
 
 
 ODD: list[Callable[["TransactionHistory"], None]] = [

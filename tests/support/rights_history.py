@@ -12,7 +12,7 @@ from typing import Any
 
 from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
 from tests.support.rights_requests import NO_ID, REQUESTS, Names, batch
-from tests.support.transaction_history import Told
+from tests.support.transaction_history import Answered
 
 USERS = {"root": "r", "alice": "a", "bob": "b"}
 SETTINGS: Mapping[str, object] = {
@@ -46,20 +46,20 @@ class RightsHistory:
         self.users: dict[str, ScriptedClient] = {}
         self.acls: list[dict[str, Any]] = []
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         """Everything that was asked, with its answers."""
         for name in USERS:
             self.users[name] = self._logged_in(name)
         self._prepare()
-        told = []
+        answers = []
         for _ in range(self.steps):
             for _ in range(self.chance.choice([0, 1, 1, 2])):
                 self._change_rights()
-            told += [self._step() for _ in range(3)]
+            answers += [self._step() for _ in range(3)]
         for _ in range(len(self.acls)):
             self._remove(self.acls.pop())
         self._await_rights()
-        return told
+        return answers
 
     def _logged_in(self, name: str) -> ScriptedClient:
         client = self.clients.client(name)
@@ -188,16 +188,16 @@ class RightsHistory:
 
     # Requests
 
-    def _step(self) -> Told:
+    def _step(self) -> Answered:
         user = self.chance.choice(["alice", "alice", "bob"])
         make = self.chance.choice(REQUESTS)
         api, version, fields = make(self.chance, self.names)
         asked = f"{user}: {api} v{version} {self._named(fields)} by {self._rights_of(user)}"
-        return Told(asked, self._ask(user, api, version, **fields))
+        return Answered(asked, self._ask(user, api, version, **fields))
 
     def _ask(self, user: str, api: str, version: int, **fields: Any) -> Any:
         answer = self.users[user].request(api, version, **fields)
-        return told_of(answer)
+        return answers_about(answer)
 
     def _named(self, value: Any) -> Any:
         """Fields as they are told: ids by the names of their topics."""
@@ -245,37 +245,37 @@ def _acl(acl: Any) -> tuple[str, str, int, int]:
     return acl.principal, acl.host, acl.operation, acl.permission_type
 
 
-def codes_in(told: Any) -> list[int]:
+def codes_in(answers: Any) -> list[int]:
     """All error codes of an answer."""
-    if isinstance(told, list):
-        return [code for each in told for code in codes_in(each)]
-    if not isinstance(told, dict):
+    if isinstance(answers, list):
+        return [code for each in answers for code in codes_in(each)]
+    if not isinstance(answers, dict):
         return []
-    own = [value for name, value in told.items() if name.endswith("error_code")]
-    return own + [code for value in told.values() for code in codes_in(value)]
+    own = [value for name, value in answers.items() if name.endswith("error_code")]
+    return own + [code for value in answers.values() for code in codes_in(value)]
 
 
-def told_of(value: Any) -> Any:
+def answers_about(value: Any) -> Any:
     """What two brokers have to tell alike of an answer: see `_SHOWN`; lists without their order."""
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return sorted((told_of(each) for each in value), key=repr)
+        return sorted((answers_about(each) for each in value), key=repr)
     if not hasattr(value, "fields"):
         return value
-    told = {}
+    answers = {}
     for spec in value.fields:
         inner = getattr(value, spec.name)
         if spec.name in _SHOWN:
-            told[spec.name] = inner
+            answers[spec.name] = inner
         elif isinstance(inner, list) and inner and (hasattr(inner[0], "fields") or isinstance(inner[0], tuple)):
             rows = _rows(spec, inner)
             if any(rows):  # else only things of earlier histories, or nothing that is told
-                told[spec.name] = rows
-    return told
+                answers[spec.name] = rows
+    return answers
 
 
 def _rows(spec: Any, entries: list[Any]) -> Any:
     if hasattr(entries[0], "fields"):
-        return told_of(entries)
+        return answers_about(entries)
     names = [each.name for each in spec.type.element.fields]
     rows = [{name: each for name, each in zip(names, entry, strict=True) if name in _SHOWN} for entry in entries]
     return sorted(rows, key=repr)

@@ -121,7 +121,7 @@ class OneShareGroup(TimeDriven):
         events, self.cluster.outbox[:] = list(self.cluster.outbox), []
         return events
 
-    def told(self) -> list[tuple[object, ...]]:
+    def event_rows(self) -> list[tuple[object, ...]]:
         """Of these the changes of the group: its states, or its epoch and why."""
         return [
             (event.before, event.after) if isinstance(event, Transition) else (event.epoch, event.reason)

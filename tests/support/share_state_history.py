@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from fakebroker.client.scripted.scripted_client import ScriptedClients
-from tests.support.transaction_history import Told
+from tests.support.transaction_history import Answered
 
 SETTINGS: Mapping[str, object] = {"share.coordinator.snapshot.update.records.per.snapshot": 3}
 PARTITIONS = 2
@@ -36,19 +36,19 @@ class ShareStateHistory:
         self.topic, self.group_id = f"s{seed}-t", f"s{seed}-g"
         self.topic_id = b""
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         """Everything that was asked, with its answers."""
         self.topic_id = self.client.create_topic(self.topic, PARTITIONS).topics[0].topic_id
         for partition in range(PARTITIONS):
             self._await_coordinator(partition)
         return [self._step() for _ in range(self.steps)]
 
-    def _step(self) -> Told:
+    def _step(self) -> Answered:
         (api,) = self.chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
         partition = self.chance.choice([0, 0, 0, 1, 1, 1, PARTITIONS, -1])
         version = self.chance.randrange(2) if api in (_WRITE, _SUMMARIZE) else 0
         fields = self._fields(api, version)
-        return Told(f"{api} v{version} {partition} {fields}", self._ask(api, version, partition, fields))
+        return Answered(f"{api} v{version} {partition} {fields}", self._ask(api, version, partition, fields))
 
     def _fields(self, api: str, version: int) -> dict[str, Any]:
         choice = self.chance.choice
@@ -89,15 +89,15 @@ class ShareStateHistory:
         topics = [{"topic_id": self.topic_id, "partitions": [{"partition": partition, **fields}]}]
         [result] = self.client.request(api, version, group_id=self.group_id, topics=topics).results
         [answer] = result.partitions
-        told: dict[Any, Any] = {
+        answers: dict[Any, Any] = {
             name: getattr(answer, name)
             for name in ("error_code", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count")
             if hasattr(answer, name)
         }
         for batch in getattr(answer, "state_batches", ()):
             for offset in range(batch.first_offset, batch.last_offset + 1):
-                told[offset] = batch.delivery_state, batch.delivery_count
-        return told
+                answers[offset] = batch.delivery_state, batch.delivery_count
+        return answers
 
     def _await_coordinator(self, partition: int) -> None:
         """Until it answers: the first question makes its topic, which has to be loaded."""

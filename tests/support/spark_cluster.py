@@ -30,14 +30,14 @@ def spark_cluster(workers: int = 2, cores: int = 1, memory: str = "768m") -> Ite
         folder = Path(tempfile.mkdtemp(prefix="fakebroker-spark-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         master = _start(stack, folder / "master", _MASTER, "--port", "0", "--webui-port", "0")
-        address = _told(folder / "master", r"Starting Spark master at (spark://\S+)", master)
+        address = _logged(folder / "master", r"Starting Spark master at (spark://\S+)", master)
         sizes = ["--cores", str(cores), "--memory", memory, "--webui-port", "0"]
         started = [
             (name, _start(stack, folder / name, _WORKER, *sizes, "--work-dir", str(folder / f"{name}-work"), address))
             for name in (f"worker-{number}" for number in range(workers))
         ]
         for name, worker in started:
-            _told(folder / name, r"Successfully registered with (master)", worker)
+            _logged(folder / name, r"Successfully registered with (master)", worker)
         yield address
 
 
@@ -71,7 +71,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def _told(log: Path, pattern: str, process: "subprocess.Popen[bytes]") -> str:
+def _logged(log: Path, pattern: str, process: "subprocess.Popen[bytes]") -> str:
     """What a process says of itself in its log, once it does."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:

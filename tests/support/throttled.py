@@ -148,20 +148,20 @@ class Play:
 
     def __init__(self, asker: OverTcp | InVirtualTime, moments: Sequence[int] = ()) -> None:
         self.asker = asker
-        self.told: list[Throttled] = []
+        self.throttled: list[Throttled] = []
         self._moments = moments
         self._start_ms = asker.now_ms
 
     def keep(self, ask: Callable[..., Any], *arguments: Any, **fields: Any) -> Any:
         """Ask, and keep what is said of throttling."""
         if self._moments:
-            wait_ms = self._moments[len(self.told)] - (self.asker.now_ms - self._start_ms)
+            wait_ms = self._moments[len(self.throttled)] - (self.asker.now_ms - self._start_ms)
             self.asker.wait(max(wait_ms, 0))
-        read_ms = self.told[-1].at_ms + self.told[-1].throttle_ms if self.told else 0
+        read_ms = self.throttled[-1].at_ms + self.throttled[-1].throttle_ms if self.throttled else 0
         sent_ms = max(self.asker.now_ms - self._start_ms, read_ms)
         answer = ask(self.asker, *arguments, **fields)
         at_ms = self.asker.now_ms - self._start_ms
         lists = [getattr(answer, name, ()) for name in ("topics", "responses")]
         errors = [getattr(entry, "error_code", 0) for entries in lists for entry in entries]
-        self.told.append(Throttled(at_ms, answer.throttle_time_ms, errors, max(0, at_ms - sent_ms)))
+        self.throttled.append(Throttled(at_ms, answer.throttle_time_ms, errors, max(0, at_ms - sent_ms)))
         return answer

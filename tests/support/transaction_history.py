@@ -36,7 +36,7 @@ PARTITIONS = 2
 Partition = tuple[str, int]
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     """A step and what the broker answered to it."""
 
     asked: str
@@ -81,11 +81,11 @@ class TransactionHistory:
         self.groups = [f"h{seed}-g", f"h{seed}-h"]
         self.partitions = [(topic, index) for topic in self.topics for index in range(PARTITIONS)]
         self.producers = [Producer(f"h{seed}-t{number}", has_tv2 and self.chance.random() < 0.6) for number in range(3)]
-        self.told: list[Told] = []
+        self.answers: list[Answered] = []
         self._names: dict[int, str] = {}
         self._records = 0
 
-    def play(self) -> list[Told]:
+    def play(self) -> list[Answered]:
         """Everything that was asked, with its answers."""
         for topic in self.topics:
             made = self.client.create_topic(topic, PARTITIONS, config={"retention.ms": -1})
@@ -102,7 +102,7 @@ class TransactionHistory:
             (action,) = self.chance.choices([each for each, _ in actions], [weight for _, weight in actions])
             action()
         self._look()
-        return self.told
+        return self.answers
 
     def _actions(self) -> list[tuple[Callable[[], None], float]]:
         return [
@@ -137,8 +137,8 @@ class TransactionHistory:
                 "InitProducerId", 5 if producer.is_tv2 else 4, transactional_id=producer.name,
                 transaction_timeout_ms=timeout_ms, producer_id=expected[0], producer_epoch=expected[1],
             )  # fmt: skip
-            told = (answer.error_code, self.name_of(answer.producer_id), answer.producer_epoch)
-            self.tell(f"InitProducerId {producer.name} {self.named(expected)} {timeout_ms}", told)
+            answers = (answer.error_code, self.name_of(answer.producer_id), answer.producer_epoch)
+            self.tell(f"InitProducerId {producer.name} {self.named(expected)} {timeout_ms}", answers)
             self.settle()
             if answer.error_code != CONCURRENT_TRANSACTIONS:
                 break
@@ -160,12 +160,12 @@ class TransactionHistory:
                 for topic in dict.fromkeys(name for name, _ in partitions)
             ],
         )  # fmt: skip
-        told = sorted(
+        answers = sorted(
             (topic.name, each.partition_index, each.partition_error_code)
             for topic in answer.results_by_topic_v3_and_below
             for each in topic.results_by_partition
         )
-        self.tell(f"AddPartitionsToTxn {producer.name} {self.named(claimed)} {partitions}", told)
+        self.tell(f"AddPartitionsToTxn {producer.name} {self.named(claimed)} {partitions}", answers)
 
     def _produce(self) -> None:
         """A transactional batch, mostly the one that is next; sometimes an old one, or one that is not its turn."""
@@ -204,8 +204,8 @@ class TransactionHistory:
         )  # fmt: skip
         (result,) = answer.responses[0].partition_responses
         what = f"{name} {self.named(claimed)} {topic}-{index} {count} from {sequence}"
-        told = (result.error_code, result.base_offset, result.log_start_offset, result.error_message)
-        self.tell(f"Produce v{version}{' transactional' if is_transactional else ''} {what}", told)
+        answers = (result.error_code, result.base_offset, result.log_start_offset, result.error_message)
+        self.tell(f"Produce v{version}{' transactional' if is_transactional else ''} {what}", answers)
         return int(result.error_code)
 
     def _end(self) -> None:
@@ -218,8 +218,9 @@ class TransactionHistory:
             "EndTxn", version, transactional_id=producer.name, producer_id=claimed[0], producer_epoch=claimed[1],
             committed=is_commit,
         )  # fmt: skip
-        told = (answer.error_code, self.name_of(answer.producer_id), answer.producer_epoch)
-        self.tell(f"EndTxn v{version} {producer.name} {self.named(claimed)} {'commit' if is_commit else 'abort'}", told)
+        found = (answer.error_code, self.name_of(answer.producer_id), answer.producer_epoch)
+        verb = "commit" if is_commit else "abort"
+        self.tell(f"EndTxn v{version} {producer.name} {self.named(claimed)} {verb}", found)
         if version == 5 and answer.error_code == 0:
             producer.learn(answer.producer_id, answer.producer_epoch)
         self.settle()
@@ -264,10 +265,10 @@ class TransactionHistory:
             "TxnOffsetCommit", version, transactional_id=producer.name, group_id=group_id, producer_id=claimed[0],
             producer_epoch=claimed[1], member_id="", topics=self._some_offsets(),
         )  # fmt: skip
-        told = sorted(
+        answers = sorted(
             (topic.name, each.partition_index, each.error_code) for topic in answer.topics for each in topic.partitions
         )
-        self.tell(f"TxnOffsetCommit v{version} {producer.name} {self.named(claimed)} {group_id}", told)
+        self.tell(f"TxnOffsetCommit v{version} {producer.name} {self.named(claimed)} {group_id}", answers)
 
     def _commit_plain(self) -> None:
         """OffsetCommit from outside of the group."""
@@ -279,8 +280,8 @@ class TransactionHistory:
                 for topic in self._some_offsets()
             ],
         )  # fmt: skip
-        told = sorted((topic.name, *each) for topic in answer.topics for each in topic.partitions)
-        self.tell(f"OffsetCommit {group_id}", told)
+        answers = sorted((topic.name, *each) for topic in answer.topics for each in topic.partitions)
+        self.tell(f"OffsetCommit {group_id}", answers)
 
     def _some_offsets(self) -> list[dict[str, Any]]:
         place = self.chance.choice(self.partitions)
@@ -316,16 +317,16 @@ class TransactionHistory:
             start = "now" if each.transaction_start_time_ms > 0 else each.transaction_start_time_ms
             is_known = each.error_code == 0
             producer = (self.name_of(each.producer_id) if is_known else each.producer_id), each.producer_epoch
-            told = (each.error_code, each.transaction_state, each.transaction_timeout_ms, start, producer, topics)
-            self.tell(f"DescribeTransactions {each.transactional_id}", told)
+            answers = (each.error_code, each.transaction_state, each.transaction_timeout_ms, start, producer, topics)
+            self.tell(f"DescribeTransactions {each.transactional_id}", answers)
         listed = self.client.request("ListTransactions", 0, state_filters=[], producer_id_filters=[])
         mine = {producer.name for producer in self.producers}
-        told_of = sorted(
+        answers_about = sorted(
             (each.transactional_id, self.name_of(each.producer_id), each.transaction_state)
             for each in listed.transaction_states
             if each.transactional_id in mine
         )
-        self.tell("ListTransactions", (listed.error_code, told_of))
+        self.tell("ListTransactions", (listed.error_code, answers_about))
 
     def _fetch(self, place: Partition, isolation_level: int) -> None:
         topic, index = place
@@ -340,8 +341,8 @@ class TransactionHistory:
         aborted = found.aborted_transactions
         if aborted is not None:
             aborted = sorted((self.name_of(each.producer_id), each.first_offset) for each in aborted)
-        told = (found.error_code, found.high_watermark, found.last_stable_offset, aborted, batches)
-        self.tell(f"Fetch {topic}-{index} from {offset}, isolation level {isolation_level}", told)
+        answers = (found.error_code, found.high_watermark, found.last_stable_offset, aborted, batches)
+        self.tell(f"Fetch {topic}-{index} from {offset}, isolation level {isolation_level}", answers)
 
     def _batch(self, data: bytes) -> tuple[Any, ...]:
         header = parse_header(data)
@@ -353,7 +354,7 @@ class TransactionHistory:
         topic, index = place
         answer = self.client.request("DescribeProducers", 0, topics=[{"name": topic, "partition_indexes": [index]}])
         (found,) = answer.topics[0].partitions
-        told = sorted(
+        answers = sorted(
             (
                 self.name_of(each.producer_id),
                 each.producer_epoch,
@@ -364,17 +365,17 @@ class TransactionHistory:
             )
             for each in found.active_producers
         )
-        self.tell(f"DescribeProducers {topic}-{index}", (found.error_code, told))
+        self.tell(f"DescribeProducers {topic}-{index}", (found.error_code, answers))
 
     def _fetch_offsets(self, group_id: str, require_stable: bool) -> None:
         answer = self.client.request(
             "OffsetFetch", 7, group_id=group_id, require_stable=require_stable,
             topics=[{"name": topic, "partition_indexes": list(range(PARTITIONS))} for topic in self.topics],
         )  # fmt: skip
-        told = sorted(
+        answers = sorted(
             (topic.name, *row[:2], *row[3:]) for topic in answer.topics for row in map(tuple, topic.partitions)
         )
-        self.tell(f"OffsetFetch {group_id}{' stable' if require_stable else ''}", (answer.error_code, told))
+        self.tell(f"OffsetFetch {group_id}{' stable' if require_stable else ''}", (answer.error_code, answers))
 
     # -- how it is asked -----------------------------------------------------------------------------------------------
 
@@ -402,7 +403,7 @@ class TransactionHistory:
             self._pass(20)
             if not any(each.transaction_state.startswith("Prepare") for each in self._described()):
                 return
-        raise AssertionError("a transaction does not end:\n" + "\n".join(map(str, self.told[-30:])))
+        raise AssertionError("a transaction does not end:\n" + "\n".join(map(str, self.answers[-30:])))
 
     def _described(self) -> list[Any]:
         names = [producer.name for producer in self.producers]
@@ -439,7 +440,7 @@ class TransactionHistory:
         self.clients.driver.pass_time(ms, lambda: False)
 
     def tell(self, asked: str, answer: Any) -> None:
-        self.told.append(Told(asked, answer))
+        self.answers.append(Answered(asked, answer))
 
     def a_time_ms(self) -> int:
         """A time of some record."""
@@ -462,10 +463,10 @@ def rows(topic: Mapping[str, Any]) -> list[tuple[int, int]]:
     return [(each["partition_index"], each["committed_offset"]) for each in topic["partitions"]]
 
 
-def first_difference(one: list[Told], other: list[Told]) -> str | None:
+def first_difference(one: list[Answered], other: list[Answered]) -> str | None:
     """The first thing that two brokers told otherwise, behind what came before it; None if there is none."""
     for number, (mine, yours) in enumerate(zip(one, other, strict=False)):
         if mine != yours:
             before = "\n".join(str(each) for each in one[max(0, number - 40) : number])
             return f"{before}\none:   {mine}\nother: {yours}"
-    return None if len(one) == len(other) else f"one told {len(one)} things, the other {len(other)}"
+    return None if len(one) == len(other) else f"one answered {len(one)} times, the other {len(other)}"

@@ -86,24 +86,24 @@ def forms(secret: str | bytes) -> Iterator[bytes]:
         yield repr(secret)[2:-1].encode()
 
 
-async def told_over_http(client: Client) -> dict[str, str]:
+async def texts_over_http(client: Client) -> dict[str, str]:
     """What the HTTP API answers: each list, and refusals of bad arguments."""
     paths = [row.path for row in OPERATIONS if row.verb == "GET" and not row.in_path]
-    told = {path: (await client.ask("GET", path)).text for path in [*paths, "/metrics", "/openapi.json"]}
-    (token,) = json.loads(told["/delegation_tokens"])
-    told["a token"] = (await client.ask("GET", f"/delegation_tokens/{token['token_id']}")).text
-    told["a user"] = (await client.ask("PUT", "/users/x", {"password": NEWER})).text
+    texts = {path: (await client.ask("GET", path)).text for path in [*paths, "/metrics", "/openapi.json"]}
+    (token,) = json.loads(texts["/delegation_tokens"])
+    texts["a token"] = (await client.ask("GET", f"/delegation_tokens/{token['token_id']}")).text
+    texts["a user"] = (await client.ask("PUT", "/users/x", {"password": NEWER})).text
     for body in ({"password": "", "secret": "x"}, {"password": [WRONG]}, {"password": {"a": WRONG}}):
-        told[f"refusal {body}"] = (await client.ask("PUT", "/users/y", body)).text
+        texts[f"refusal {body}"] = (await client.ask("PUT", "/users/y", body)).text
     for users in ({"a": 5, "b": WRONG}, [WRONG], {"": WRONG}):
-        told[f"refusal {users}"] = (await client.ask("POST", "/brokers", {"users": users})).text
-    return told
+        texts[f"refusal {users}"] = (await client.ask("POST", "/brokers", {"users": users})).text
+    return texts
 
 
 def test_secrets_do_not_come_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """They are searched for as text, hexadecimal and base64."""
     caplog.set_level(logging.DEBUG)
-    told: dict[str, str | bytes] = {}
+    texts: dict[str, str | bytes] = {}
     secrets: list[str | bytes] = [ALICE, BOB, WRONG, NEWER, SECRET_KEY, CLIENT_SECRET, CONTROL]
 
     with TokenAuthority(clients={"svc": CLIENT_SECRET}) as authority:
@@ -117,26 +117,26 @@ def test_secrets_do_not_come_out(tmp_path: Path, caplog: pytest.LogCaptureFixtur
             broker = client.broker
             client.http.headers["Authorization"] = f"Bearer {CONTROL}"
             secrets.extend(await asyncio.to_thread(use_secrets_from_thread, broker, authority))
-            told.update(await told_over_http(client))
-            told["story"] = broker.story()
-            told["journal"] = json.dumps(broker.journal.rows())
-            told["brief"] = repr(broker.journal.brief())
-            told["entries"] = "\n".join(map(repr, broker.journal.entries()))
+            texts.update(await texts_over_http(client))
+            texts["story"] = broker.story()
+            texts["journal"] = json.dumps(broker.journal.rows())
+            texts["brief"] = repr(broker.journal.brief())
+            texts["entries"] = "\n".join(map(repr, broker.journal.entries()))
             for name, write in {"lines": "save", "trace": "export_trace", "pcap": "export_pcap"}.items():
                 getattr(broker.journal, write)(tmp_path / name)
             broker.snapshot().save(tmp_path / "snapshot")
-            told["snapshot"] = repr(broker.snapshot())
+            texts["snapshot"] = repr(broker.snapshot())
 
         with_control(
             use, token=CONTROL, config=config, users={"alice": ALICE}, verbose=True, journal_dir=tmp_path / "all"
         )
 
-    told["log"] = caplog.text
-    told |= {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    texts["log"] = caplog.text
+    texts |= {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert caplog.text.count("refused") > 3  # it has been listened to
     found = [
         (place, secret)
-        for place, text in told.items()
+        for place, text in texts.items()
         for secret in secrets
         for form in forms(secret)
         if form in (text.encode() if isinstance(text, str) else text)

@@ -24,7 +24,7 @@ from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.record_types import RECORD_TYPES
 from tests.analysis.history.samples import AT_MS, segment
 from tests.protocol.schema.strategies import messages
-from tests.support.dump_log_segments import Told, as_dumped, dump
+from tests.support.dump_log_segments import Dumped, as_dumped, dump
 from tests.support.real_kafka import JARS, RealKafka, needs_real_kafka, start_kafka, why_no_kafka
 
 MakeBroker = Callable[..., FakeBroker]
@@ -37,7 +37,7 @@ KAFKA_4_3_1 = Path(__file__).resolve().parents[2] / "data" / "history" / "kafka-
 WRITTEN = RECORD_TYPES.keys() - {0, 4}
 
 
-def ours(folder: Path) -> list[Told]:
+def ours(folder: Path) -> list[Dumped]:
     """Our word on every record in a data directory."""
     found = [record for file in files_of([folder]) for record in read_file(file, "real")]
     records = [record for record in found if isinstance(record, LogRecord)]
@@ -45,16 +45,16 @@ def ours(folder: Path) -> list[Told]:
     return [as_dumped(record) for record in records]
 
 
-def types_in(told: list[Told]) -> set[int]:
-    return {int(each["key"]["type"]) for each in told if each["key"]}
+def types_in(dumped: list[Dumped]) -> set[int]:
+    return {int(each["key"]["type"]) for each in dumped if each["key"]}
 
 
 def test_segments_of_a_real_kafka() -> None:
     """Segments that a Kafka 4.3.1 wrote, with every type of record that it writes, and what its tool said of them."""
-    told = [json.loads(line) for line in (KAFKA_4_3_1 / "dump.jsonl").read_text().splitlines()]
+    dumped = [json.loads(line) for line in (KAFKA_4_3_1 / "dump.jsonl").read_text().splitlines()]
 
-    assert types_in(told) == WRITTEN
-    assert ours(KAFKA_4_3_1) == told
+    assert types_in(dumped) == WRITTEN
+    assert ours(KAFKA_4_3_1) == dumped
 
 
 def test_transactions_of_a_real_kafka() -> None:
@@ -85,10 +85,10 @@ class TestARunningKafka:
         kafka = start_kafka(SETTINGS)
         make_traffic(kafka)
         data = kafka.folder / "data"
-        told = dump([file.path for file in files_of([data])])
+        dumped = dump([file.path for file in files_of([data])])
 
-        assert types_in(told) == WRITTEN
-        assert ours(data) == told
+        assert types_in(dumped) == WRITTEN
+        assert ours(data) == dumped
         left = committed_offsets(commits(list(read_history([data])), []))
         assert {group_id: fetched(kafka, group_id) for group_id in left} == left
 
@@ -123,10 +123,10 @@ def test_what_our_broker_writes(fakebroker_factory: MakeBroker, tmp_path: Path) 
     host, port = broker.bootstrap.split(":")
     make_traffic(RealKafka(host, int(port), tmp_path))
     paths = write_segments(broker.client("reader"), tmp_path)
-    told = dump(paths)
+    dumped = dump(paths)
 
-    assert types_in(told) == WRITTEN
-    assert ours(tmp_path) == told
+    assert types_in(dumped) == WRITTEN
+    assert ours(tmp_path) == dumped
 
 
 def write_segments(client: ScriptedClient, folder: Path) -> list[Path]:
@@ -184,11 +184,11 @@ def pairs_of(draw: Callable[[Any], Any], number: int) -> tuple[bytes, bytes | No
     return (key, value) if draw(st.integers(0, 5)) else (key, value[: draw(st.integers(2, len(value)))])
 
 
-def alike(told: Told) -> Told:
+def alike(dumped: Dumped) -> Dumped:
     """Kafka words its problems otherwise, and prints times that no table can have, and none as -1."""
-    data = (told["value"] or {}).get("data", {})
+    data = (dumped["value"] or {}).get("data", {})
     for name in ("commitTimestamp", "expireTimestamp"):
         is_none = name == "expireTimestamp" and data.get(name) == -1
         if name in data and (is_none or not FIRST_TIME_MS <= data[name] <= LAST_TIME_MS):
             data[name] = None
-    return {**told, "problem": True} if "problem" in told else told
+    return {**dumped, "problem": True} if "problem" in dumped else dumped

@@ -196,16 +196,16 @@ def test_every_record_of_every_type_comes_out_as_it_was_written(data: st.DataObj
     each = data.draw(st.sampled_from(list(RECORD_TYPES.values())))
     version = data.draw(st.integers(0, each.value.versions.last))
     key: Any = data.draw(messages(each.key, 0))
-    told: Any = data.draw(messages(each.value, version))
+    message: Any = data.draw(messages(each.value, version))
     prefix = each.number.to_bytes(2, "big"), version.to_bytes(2, "big")
-    row, *rejects = decode_record(log_record(prefix[0] + key.encode(0), prefix[1] + told.encode(version)))
+    row, *rejects = decode_record(log_record(prefix[0] + key.encode(0), prefix[1] + message.encode(version)))
 
     if row["what"] == "commit":
         assert (row["group_id"], row["topic"], row["partition"]) == (key.group, key.topic, key.partition)
-        assert (row["committed_offset"], row["metadata"]) == (told.offset, told.metadata)
+        assert (row["committed_offset"], row["metadata"]) == (message.offset, message.metadata)
         assert all(reject["reason"].endswith("outside of the years 1 to 9999") for reject in rejects)
     else:
-        assert (json.loads(row["key"]), json.loads(row["value"])) == (to_json(key, 0), to_json(told, version))
+        assert (json.loads(row["key"]), json.loads(row["value"])) == (to_json(key, 0), to_json(message, version))
         assert (row["kind"], row["value_version"], rejects) == (each.name, version, [])
 
 

@@ -11,7 +11,7 @@ from fakebroker.analysis.history.log_record import LogRecord
 from fakebroker.analysis.history.transactions import outcomes_of
 from tests.analysis.history.samples import AT_MS, KEY, value
 
-Told = tuple[int, str, int | None]
+Outcome = tuple[int, str, int | None]
 
 
 def commit(offset: int, producer_id: int | None = None, epoch: int = 0, *, partition: int = 0) -> Row:
@@ -27,20 +27,20 @@ def marker(offset: int, producer_id: int, kind: str, epoch: int = 0, *, partitio
     return decode_record(record._replace(control=kind))[0]
 
 
-def told(rows: list[Row]) -> list[Told]:
+def outcomes(rows: list[Row]) -> list[Outcome]:
     """Log offset, outcome and the log offset with which it took effect, of each commit."""
     return [(row["log_offset"], one.outcome, one.applied_log_offset) for row, one in outcomes_of(rows)]
 
 
 def test_a_commit_outside_of_a_transaction() -> None:
     """It takes effect with its own record."""
-    assert told([commit(3)]) == [(3, "committed", 3)]
+    assert outcomes([commit(3)]) == [(3, "committed", 3)]
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("commit", (0, "committed", 2)), ("abort", (0, "aborted", None))])
-def test_a_marker_decides(kind: str, expected: Told) -> None:
+def test_a_marker_decides(kind: str, expected: Outcome) -> None:
     """A transaction takes effect with its marker or never; another producer's commits are open."""
-    assert told([commit(0, 7), commit(1, 8), marker(2, 7, kind)]) == [expected, (1, "open", None)]
+    assert outcomes([commit(0, 7), commit(1, 8), marker(2, 7, kind)]) == [expected, (1, "open", None)]
 
 
 def test_when_it_took_effect() -> None:
@@ -54,24 +54,24 @@ def test_transactions_one_after_the_other() -> None:
     """A marker decides what came before it, and nothing after."""
     rows = [commit(0, 7), marker(1, 7, "abort"), commit(2, 7), marker(3, 7, "commit"), commit(4, 7)]
 
-    assert told(rows) == [(0, "aborted", None), (2, "committed", 3), (4, "open", None)]
+    assert outcomes(rows) == [(0, "aborted", None), (2, "committed", 3), (4, "open", None)]
 
 
 def test_partitions_of_the_log_are_apart() -> None:
     """A marker in one partition says nothing about another, where the producer has one of its own."""
-    assert told([commit(0, 7, partition=1), marker(1, 7, "commit", partition=2)]) == [(0, "open", None)]
+    assert outcomes([commit(0, 7, partition=1), marker(1, 7, "commit", partition=2)]) == [(0, "open", None)]
 
 
 def test_a_marker_of_a_newer_epoch() -> None:
     """The coordinator raises the epoch before it ends a transaction: the marker is about the older one."""
-    assert told([commit(0, 7, epoch=3), marker(1, 7, "abort", epoch=4)]) == [(0, "aborted", None)]
+    assert outcomes([commit(0, 7, epoch=3), marker(1, 7, "abort", epoch=4)]) == [(0, "aborted", None)]
 
 
 def test_a_marker_of_an_older_epoch() -> None:
     """It says nothing about a newer transaction, which the next marker decides."""
     rows = [commit(0, 7, epoch=4), marker(1, 7, "abort", epoch=3), marker(2, 7, "commit", epoch=4)]
 
-    assert told(rows) == [(0, "committed", 2)]
+    assert outcomes(rows) == [(0, "committed", 2)]
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 30))
@@ -86,10 +86,10 @@ def test_the_order_of_rows_does_not_matter(chance: random.Random, count: int) ->
             rows.append(commit(offset, producer_id))
     shuffled = chance.sample(rows, len(rows))
 
-    assert told(shuffled) == [_expected(row, rows) for row in rows if row["what"] == "commit"]
+    assert outcomes(shuffled) == [_expected(row, rows) for row in rows if row["what"] == "commit"]
 
 
-def _expected(row: Row, rows: list[Row]) -> Told:
+def _expected(row: Row, rows: list[Row]) -> Outcome:
     offset = row["log_offset"]
     if not row["transactional"]:
         return offset, "committed", offset

@@ -58,8 +58,8 @@ def test_without_a_java_the_one_from_pypi_runs(tmp_path: Path, monkeypatch: pyte
 
     home = java_home()
     program = [f"{home}/bin/java", "--add-modules=jdk.incubator.vector", "-Dsome=a b", "-version"]
-    told = subprocess.run(program, capture_output=True, text=True, check=True).stderr
-    assert 'version "17' in told
+    output = subprocess.run(program, capture_output=True, text=True, check=True).stderr
+    assert 'version "17' in output
     assert java_home() == home
 
 

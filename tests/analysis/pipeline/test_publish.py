@@ -300,7 +300,7 @@ def test_a_table_whose_files_are_not_those_that_were_published_is_an_error(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"manifest_version": 7}, "is of another version of fakebroker: manifest_version is 7, not 1"),
         ({"tables": {"weather": {}}}, "is of another version of fakebroker: it has a table 'weather'"),
@@ -308,14 +308,14 @@ def test_a_table_whose_files_are_not_those_that_were_published_is_an_error(tmp_p
         ({"tables": {"expiries": {"rows": 1}}}, "is not a manifest that can be read"),
     ],
 )
-def test_a_manifest_of_another_version_is_an_error(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_a_manifest_of_another_version_is_an_error(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     """Tables of another version are neither read nor written over."""
     put(PythonEngine(), tmp_path / "out", [expiry(1)])
     path = tmp_path / "out" / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
 
     for attempt in (lambda: Published(tmp_path / "out"), lambda: put(PythonEngine(), tmp_path / "out", [])):
-        with pytest.raises(FakebrokerError, match=f"manifest.json {told}"):
+        with pytest.raises(FakebrokerError, match=f"manifest.json {message}"):
             attempt()
 
 

@@ -31,8 +31,8 @@ def found() -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.analysis.pipeline.spark_kafka_session", jars]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
     assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"[-5000:]
-    told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
-    return told
+    result: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return result
 
 
 def table(number: int) -> set[tuple[str, int]]:

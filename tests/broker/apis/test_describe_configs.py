@@ -79,10 +79,10 @@ def test_every_version(ask: Ask, cluster: Cluster, version: int) -> None:
 @pytest.mark.rules("DC-2")
 def test_is_default_was_not_always_told(ask: Ask) -> None:
     """3.9.1 answers v0 with false for every config; 2.1.1 told the truth."""
-    for as_release, told in (("3.9", False), ("2.1", True)):
+    for as_release, described in (("3.9", False), ("2.1", True)):
         older = Cluster(Settings(), release(as_release))
         older.topics.create("t", 1)
-        assert describe(ask, older, TOPICS, "t", version=0)[1]["segment.ms"].is_default == told
+        assert describe(ask, older, TOPICS, "t", version=0)[1]["segment.ms"].is_default == described
 
 
 @pytest.mark.rules("DC-3")
@@ -258,7 +258,7 @@ def serving_cluster(config: dict[str, object], *listeners: Listener) -> Cluster:
     return Engine(Cluster(settings, release()), listeners, Journal()).cluster
 
 
-def told(config: Any) -> tuple[object, ...]:
+def described(config: Any) -> tuple[object, ...]:
     """All that is told of a config, but its name and documentation."""
     about = config.value, config.read_only, config.config_source, config.is_sensitive, config.config_type
     return (*about, synonyms(config))
@@ -272,7 +272,7 @@ def test_what_a_broker_was_started_with(ask: Ask) -> None:
     cluster = serving_cluster(OPTIONS, internal, external)
     code, configs = describe(ask, cluster, BROKERS, "1", include_synonyms=True)
     assert code == 0
-    assert {name: told(configs[name]) for name in SAID_BY_KAFKA} == SAID_BY_KAFKA
+    assert {name: described(configs[name]) for name in SAID_BY_KAFKA} == SAID_BY_KAFKA
     assert "producer.id.expiration.check.interval.ms" not in configs
     assert not [name for name in configs if name.startswith("fakebroker.")]
 

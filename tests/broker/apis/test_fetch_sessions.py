@@ -120,8 +120,8 @@ def test_a_divergence_that_an_older_version_cannot_tell(lab: Fetches) -> None:
         (ErrorCode.UNSUPPORTED_VERSION, session, 1),
         ErrorCode.UNSUPPORTED_VERSION,
     )
-    told = [data.diverging_epoch.end_offset for _, data in lab.fetch(session=session, epoch=3).partitions()]
-    assert told == [3]
+    end_offsets = [data.diverging_epoch.end_offset for _, data in lab.fetch(session=session, epoch=3).partitions()]
+    assert end_offsets == [3]
     moved = lab.fetch(At(0, offset=4), version=11, session=session, epoch=4)
     assert top(moved) == (0, session, 0), "v11 has no last fetched epoch, so nothing is remembered of it"
 

@@ -175,14 +175,14 @@ def test_leaders(ask: Ask, cluster: Cluster) -> None:
     assert topic is not None
     partition = topic.partitions[0]
     partition.lead(2, Instant(0, 0))
-    [told, *_] = ask(cluster, named("t"), 7).topics[0].partitions
-    assert (told.error_code, told.leader_id) == (0, 2)
-    assert partition.error_for_access(told.leader_id, told.leader_epoch) is ErrorCode.NONE
-    assert partition.error_for_access(told.leader_id, told.leader_epoch - 1) is ErrorCode.FENCED_LEADER_EPOCH
+    [answered, *_] = ask(cluster, named("t"), 7).topics[0].partitions
+    assert (answered.error_code, answered.leader_id) == (0, 2)
+    assert partition.error_for_access(answered.leader_id, answered.leader_epoch) is ErrorCode.NONE
+    assert partition.error_for_access(answered.leader_id, answered.leader_epoch - 1) is ErrorCode.FENCED_LEADER_EPOCH
 
     partition.lead(-1, Instant(0, 0))
-    [told, *_] = ask(cluster, named("t"), 7).topics[0].partitions
-    assert (told.error_code, told.leader_id) == (ErrorCode.LEADER_NOT_AVAILABLE, -1)
+    [answered, *_] = ask(cluster, named("t"), 7).topics[0].partitions
+    assert (answered.error_code, answered.leader_id) == (ErrorCode.LEADER_NOT_AVAILABLE, -1)
 
 
 @pytest.mark.rules("MD-6", "AU-14")

@@ -172,8 +172,8 @@ def test_any_history_of_requests(history: list[tuple[Any, ...]]) -> None:
     for step in history:
         take(lab, step)
     for group_id in ("g", "", "ünïcode \U0001f600"):
-        told = lab.offsets(group_id)
+        stored_offsets = lab.offsets(group_id)
         reread = lab.reread(group_id).group(group_id)
         if "end" not in {step[0] for step in history}:  # the lab ends transactions without a marker in the log
-            assert told == ({} if reread is None else {stored[:2]: stored[2] for stored in reread.offsets})
+            assert stored_offsets == ({} if reread is None else {stored[:2]: stored[2] for stored in reread.offsets})
     assert state_of(lab.shard()).keys() <= {"g", "", "ünïcode \U0001f600"}

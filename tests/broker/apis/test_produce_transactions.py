@@ -290,18 +290,18 @@ def test_a_transactional_batch_without_a_producer(make_call: Make) -> None:
 
 @pytest.mark.rules("TX-6", "TX-7")
 @pytest.mark.parametrize(
-    ("as_release", "told"),
+    ("as_release", "answered"),
     [("4.3", (ErrorCode.INVALID_PRODUCER_EPOCH, -1, -1)), ("3.9", (ErrorCode.TRANSACTION_ABORTABLE, -1, -1))],
 )
-def test_a_producer_that_wrote_with_a_higher_epoch(make_call: Make, as_release: str, told: tuple[int, ...]) -> None:
+def test_a_producer_that_wrote_with_a_higher_epoch(make_call: Make, as_release: str, answered: tuple[int, ...]) -> None:
     """4.3 refuses the older epoch without asking, and adds nothing; 3.9 asks first."""
     lab = Transactions(make_call, as_release=as_release)
     later = lab.producer._replace(epoch=3)
     assert lab.send(lab.batch(producer=later, transactional=False)) == [(0, 0, 0)]
 
-    assert lab.send(lab.batch(), version=11) == [told]
+    assert lab.send(lab.batch(), version=11) == [answered]
     if as_release == "4.3":
-        assert lab.send(lab.batch(), version=12) == [told]
+        assert lab.send(lab.batch(), version=12) == [answered]
     known = lab.shard.transaction("x")
     assert known is not None
     assert not known.partitions

@@ -39,18 +39,18 @@ def test_a_group_with_its_members(make_call: MakeCall) -> None:
     beat(lab, group_id="g", member_id="m", member_epoch=2)
     (group,) = describe(lab, "g")
     members = {member.member_id: member for member in group.members}
-    told = members["m"]
+    member = members["m"]
 
     assert (group.error_code, group.group_id, group.group_state) == (0, "g", "Reconciling")
     assert (group.group_epoch, group.assignment_epoch, group.authorized_operations) == (3, 3, NOT_ASKED)
-    assert (told.rack_id, told.client_id, told.client_host) == ("r", "test", "/127.0.0.1")
-    assert (told.member_epoch, told.topology_epoch, told.process_id, told.instance_id) == (2, 1, "p", None)
-    assert (told.user_endpoint.host, told.user_endpoint.port) == ("h", 80)
-    assert [(tag.key, tag.value) for tag in told.client_tags] == [("k", "v")]
-    assert [tasks.partitions for tasks in told.assignment.active_tasks] == [[0, 1]]  # not what it is to give up
+    assert (member.rack_id, member.client_id, member.client_host) == ("r", "test", "/127.0.0.1")
+    assert (member.member_epoch, member.topology_epoch, member.process_id, member.instance_id) == (2, 1, "p", None)
+    assert (member.user_endpoint.host, member.user_endpoint.port) == ("h", 80)
+    assert [(tag.key, tag.value) for tag in member.client_tags] == [("k", "v")]
+    assert [tasks.partitions for tasks in member.assignment.active_tasks] == [[0, 1]]  # not what it is to give up
     assert members["n"].assignment.active_tasks == []
     assert [tasks.partitions for tasks in members["n"].target_assignment.active_tasks] == [[2]]
-    assert (told.task_offsets, told.task_end_offsets, told.is_classic) == ([], [], False)
+    assert (member.task_offsets, member.task_end_offsets, member.is_classic) == ([], [], False)
 
 
 @pytest.mark.rules("STD-1")

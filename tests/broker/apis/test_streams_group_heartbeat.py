@@ -212,10 +212,10 @@ def test_the_topology_is_stored_as_it_was_sent(make_call: MakeCall) -> None:
 def test_endpoints(make_call: MakeCall) -> None:
     """Who does not know the latest is told which partitions are read where; who knows is not."""
     lab = lab_of(make_call)
-    told = beat(lab, **joining(user_endpoint=Endpoint(host="h", port=65_535), endpoint_information_epoch=-1))
+    response = beat(lab, **joining(user_endpoint=Endpoint(host="h", port=65_535), endpoint_information_epoch=-1))
     known = beat(lab, group_id="g", member_id="m", member_epoch=2)
 
-    (entry,) = told.partitions_by_user_endpoint
+    (entry,) = response.partitions_by_user_endpoint
     assert (entry.user_endpoint.host, entry.user_endpoint.port) == ("h", 65_535)
     assert [(topic.topic, topic.partitions) for topic in entry.active_partitions] == [("t", [0, 1, 2])]
     assert entry.standby_partitions == []
@@ -228,12 +228,12 @@ def test_lists_of_owned_tasks_count_together(make_call: MakeCall) -> None:
     lab = lab_of(make_call)
     beat(lab, **joining())
     beat(lab, **joining(member_id="n", process_id="q"))
-    told = beat(lab, group_id="g", member_id="m", member_epoch=2)
-    owned = {"active_tasks": told.active_tasks, "standby_tasks": [], "warmup_tasks": []}
+    response = beat(lab, group_id="g", member_id="m", member_epoch=2)
+    owned = {"active_tasks": response.active_tasks, "standby_tasks": [], "warmup_tasks": []}
     done = beat(lab, group_id="g", member_id="m", member_epoch=2, **owned)
 
-    assert [(tasks.subtopology_id, tasks.partitions) for tasks in told.active_tasks] == [("0", [0, 1])]
-    assert (told.member_epoch, done.member_epoch, done.active_tasks) == (2, 3, None)
+    assert [(tasks.subtopology_id, tasks.partitions) for tasks in response.active_tasks] == [("0", [0, 1])]
+    assert (response.member_epoch, done.member_epoch, done.active_tasks) == (2, 3, None)
 
 
 @pytest.mark.rules("STH-11", "STH-4")

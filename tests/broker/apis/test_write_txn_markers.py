@@ -35,7 +35,7 @@ def marker(
     )
 
 
-def told(response: WriteTxnMarkersResponse) -> dict[int, dict[int, int]]:
+def codes_of(response: WriteTxnMarkersResponse) -> dict[int, dict[int, int]]:
     """Of each producer id the codes of its partitions."""
     return {
         each.producer_id: {p.partition_index: p.error_code for topic in each.topics for p in topic.partitions}
@@ -45,7 +45,7 @@ def told(response: WriteTxnMarkersResponse) -> dict[int, dict[int, int]]:
 
 def write(lab: LogApis, *markers: WritableTxnMarker, version: int = 2, node_id: int = 1) -> dict[int, dict[int, int]]:
     request = WriteTxnMarkersRequest(markers=list(markers))
-    return told(lab.ask(write_txn_markers, request, version, node_id))
+    return codes_of(lab.ask(write_txn_markers, request, version, node_id))
 
 
 def open_transaction(lab: LogApis, *, epoch: int = 0) -> None:
@@ -113,4 +113,4 @@ def test_the_answer_waits_for_replicas(make_call: Make) -> None:
     assert (response, connection.replies) == (None, [])
     lab.log.limit_high_watermark(None, NOW)
 
-    assert told(connection.replies[0]) == {7: {0: 0}}
+    assert codes_of(connection.replies[0]) == {7: {0: 0}}

@@ -196,11 +196,11 @@ def test_a_call_that_its_handler_left_behind_when_it_raised_is_void(answer_with:
 def test_on_close_is_told_of_a_client_that_left_while_parked(answer_with: Any) -> None:
     """Only while parked: once the answer is given, nobody is told."""
     parked: list[Call] = []
-    told: list[int] = []
+    closed_at: list[int] = []
 
     def handle(call: Call, request: Any) -> Any:
         parked.append(call)
-        call.on_close(lambda now: told.append(now.mono_ms))
+        call.on_close(lambda now: closed_at.append(now.mono_ms))
 
     answer_with(handle)
     lab = SimEngine()
@@ -211,7 +211,7 @@ def test_on_close_is_told_of_a_client_that_left_while_parked(answer_with: Any) -
     gone.socket.close()
     answered.socket.close()
     parked[0].reply(HeartbeatResponse())
-    assert told == [lab.network.now.mono_ms]
+    assert closed_at == [lab.network.now.mono_ms]
     assert lab.engine.errors == []
 
 

@@ -168,8 +168,8 @@ def test_another_client_id(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
         client.socket.take()
         beat(5)
 
-    told = names + [name for name, _ in lab.general]
-    assert told == ["test"] * 15
+    served = names + [name for name, _ in lab.general]
+    assert served == ["test"] * 15
     assert len(names) >= 9
 
 

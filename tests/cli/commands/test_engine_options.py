@@ -69,14 +69,14 @@ def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(mon
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "sentence"),
     [
         (OSError(28, "No space left on device", "out/part.parquet"), "out/part.parquet: No space left on device"),
         (pyarrow.ArrowInvalid("Parquet magic bytes not found\nmore"), "cannot be read: Parquet magic bytes not found"),
     ],
 )
-def test_a_full_disk_and_a_damaged_file_are_told_in_a_line(error: Exception, told: str) -> None:
+def test_a_full_disk_and_a_damaged_file_are_told_in_a_line(error: Exception, sentence: str) -> None:
     """What the system or Arrow says of a file is one line and exit code 1, not a stack trace."""
     with pytest.raises(click.ClickException) as raised, chosen_engine(EngineChoice("python")):
         raise error
-    assert raised.value.message.endswith(told)
+    assert raised.value.message.endswith(sentence)

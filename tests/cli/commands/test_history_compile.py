@@ -109,7 +109,7 @@ def test_a_scenario_that_does_not_pass_has_another_name(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--around", "yesterday"], "'yesterday' is no time"),
         (["--around", "2026-01-10", "--window", "long"], "'long' is no duration"),
@@ -119,11 +119,11 @@ def test_a_scenario_that_does_not_pass_has_another_name(run: Any) -> None:
         (["--around", "2026-01-10", "--source", "another"], "in source another"),
     ],
 )
-def test_what_cannot_be_compiled(run: Any, arguments: list[str], told: str) -> None:
+def test_what_cannot_be_compiled(run: Any, arguments: list[str], message: str) -> None:
     """Bad arguments are told in a line, with status 2; nothing is written."""
     result = run(*arguments, "--out", "incident.yaml")
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
     assert os.listdir() == []
 
 

@@ -200,8 +200,8 @@ def test_a_session_that_exists_is_kept(tmp_path: Path) -> None:
 
 def test_redact_says_what_is_left_out(tmp_path: Path) -> None:
     """The session names it: payloads bring secrets with them, nothing is nothing."""
-    for given, told in (("payloads", ["payloads", "secrets"]), ("nothing", []), ("secrets", ["secrets"])):
+    for given, warned in (("payloads", ["payloads", "secrets"]), ("nothing", []), ("secrets", ["secrets"])):
         with FakeBroker() as broker, recorder(broker.bootstrap, tmp_path / given, "--redact", given) as (process, _):
             process.send_signal(signal.SIGTERM)
             process.wait(TIMEOUT_S)
-        assert next(iter(read_session(tmp_path / given)))["redacted"] == told
+        assert next(iter(read_session(tmp_path / given)))["redacted"] == warned

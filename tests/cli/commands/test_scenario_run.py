@@ -167,7 +167,7 @@ def test_a_file_that_is_no_scenario_has_a_status_of_its_own(folder: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("nowhere",), "nowhere"),
         (("scenarios", "-k", "x"), "no scenario in scenarios matches 'x'"),
@@ -184,14 +184,14 @@ def test_a_file_that_is_no_scenario_has_a_status_of_its_own(folder: Path) -> Non
         ((), "PATH"),
     ],
 )
-def test_wrong_usage_is_told(folder: Path, words: tuple[str, ...], told: str) -> None:
+def test_wrong_usage_is_told(folder: Path, words: tuple[str, ...], expected: str) -> None:
     """With the status of bad files."""
     write(folder, good=GOOD)
     (folder / "empty").mkdir()
     result = run(*words)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert expected in result.output
 
 
 def test_a_parameter_is_set(folder: Path) -> None:

@@ -28,7 +28,7 @@ def reader_of(broker: AsyncFakeBroker, *parts: str) -> LiveReader:
     return LiveReader(broker, place, frozenset(parts))
 
 
-def told(reader: LiveReader) -> dict[str, Any]:
+def sent_to(reader: LiveReader) -> dict[str, Any]:
     """What a round tells, by the names of the messages."""
     reader._next_look_s = 0.0  # at groups; pauses depend on how long a look takes
     return dict(reader.round())
@@ -50,14 +50,16 @@ def test_lines_as_they_come() -> None:
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "lines")
-        assert told(reader) == {}
+        assert sent_to(reader) == {}
         await heartbeat(broker)
-        message = told(reader)["lines"]
+        message = sent_to(reader)["lines"]
         assert [line["kind"] for line in message["lines"]] == ["broker_started", "connected", "request"]
         assert message["next_seq"] == broker.journal.next_seq == reader.place.seq
-        assert told(reader) == {}
+        assert sent_to(reader) == {}
         await heartbeat(broker)
-        assert [line["api"] for line in told(reader)["lines"]["lines"] if line["kind"] == "request"] == ["Heartbeat"]
+        assert [line["api"] for line in sent_to(reader)["lines"]["lines"] if line["kind"] == "request"] == [
+            "Heartbeat"
+        ]
 
     run(test)
 
@@ -70,7 +72,7 @@ def test_a_slow_reader_gets_everything_in_parts(monkeypatch: pytest.MonkeyPatch)
         reader = reader_of(broker, "lines")
         await heartbeat(broker, 35)
         seqs: list[int] = []
-        while message := told(reader):
+        while message := sent_to(reader):
             lines = message["lines"]["lines"]
             assert len(lines) <= 10
             seqs += [line["seq"] for line in lines]
@@ -89,7 +91,7 @@ def test_what_was_forgotten_is_told() -> None:
         await heartbeat(broker, 3)
         broker.journal.clear()
         await heartbeat(broker)
-        message = told(reader)
+        message = sent_to(reader)
         assert message["gap"] == {"from_seq": began, "to_seq": broker.journal.forgotten}
         assert message["lines"]["lines"][0]["seq"] == broker.journal.forgotten
 
@@ -103,16 +105,16 @@ def test_groups_that_changed() -> None:
         await heartbeat(broker)
         broker.group("old").commit({("orders", 0): 1})
         reader = reader_of(broker, "groups")
-        assert told(reader) == {}
+        assert sent_to(reader) == {}
         client = broker.client("a", {"JoinGroup": 3})
         await asyncio.to_thread(client.join, "billing", ["orders"])
-        message = told(reader)["groups"]
+        message = sent_to(reader)["groups"]
         assert [(row["group_id"], row["state"]) for row in message["rows"]] == [("billing", "CompletingRebalance")]
         assert (message["gone"], message["is_complete"], message["version"]) == ([], False, reader.place.version)
         assert message["counts"] == {"CompletingRebalance": 1, "Empty": 1}
-        assert told(reader) == {}
+        assert sent_to(reader) == {}
         broker.clock.advance(days=9)
-        assert told(reader)["groups"]["gone"] == ["old"]
+        assert sent_to(reader)["groups"]["gone"] == ["old"]
 
     run(test)
 
@@ -123,8 +125,8 @@ def test_groups_that_a_test_made() -> None:
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "groups")
         broker.group("made").commit({("orders", 0): 1})
-        assert [row["group_id"] for row in told(reader)["groups"]["rows"]] == ["made"]
-        assert told(reader) == {}
+        assert [row["group_id"] for row in sent_to(reader)["groups"]["rows"]] == ["made"]
+        assert sent_to(reader) == {}
 
     run(test)
 
@@ -134,10 +136,10 @@ def test_the_clock_when_it_is_moved() -> None:
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "clock")
-        assert told(reader)["clock"]["due"] == []
-        assert told(reader) == {}
+        assert sent_to(reader)["clock"]["due"] == []
+        assert sent_to(reader) == {}
         broker.group("old").commit({("orders", 0): 1})
-        assert "old" in told(reader)["clock"]["due"][0]["what"]
+        assert "old" in sent_to(reader)["clock"]["due"][0]["what"]
         changes: list[Callable[[], None]] = [
             lambda: broker.clock.step_back(minutes=1),
             broker.clock.freeze,
@@ -146,9 +148,9 @@ def test_the_clock_when_it_is_moved() -> None:
         ]
         for change in changes:
             change()
-            message = told(reader)["clock"]
+            message = sent_to(reader)["clock"]
             assert (message["is_frozen"], message["rate"]) == (broker.clock.is_frozen, broker.clock.rate)
-            assert told(reader) == {}
+            assert sent_to(reader) == {}
 
     run(test)
 
@@ -158,7 +160,7 @@ def test_what_is_to_be_asked_again() -> None:
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "state")
-        assert told(reader) == {}
+        assert sent_to(reader) == {}
         changes: dict[str, Callable[[], object]] = {
             "topics": lambda: broker.topic("orders").produce("a"),
             "faults": lambda: broker.fault(api="Fetch", error="NOT_COORDINATOR"),
@@ -167,8 +169,8 @@ def test_what_is_to_be_asked_again() -> None:
         }
         for name, change in changes.items():
             change()
-            assert told(reader)["state"]["changed"] == [name]
-            assert told(reader) == {}
+            assert sent_to(reader)["state"]["changed"] == [name]
+            assert sent_to(reader) == {}
 
     run(test)
 
@@ -179,19 +181,19 @@ def test_requests_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "waiting")
-        assert told(reader) == {}
+        assert sent_to(reader) == {}
         hold = broker.group("billing").hold_joins()
         joins = []
         for count, name in enumerate("ab", 1):
             client = broker.client(name, {"JoinGroup": 3})
             joins.append(asyncio.create_task(asyncio.to_thread(client.join, "billing", ["orders"])))
             await broker.group("billing").wait(joined=count, timeout_s=30)
-        message = told(reader)["waiting"]
+        message = sent_to(reader)["waiting"]
         assert ([each["client"] for each in message["waiting"]], message["total"]) == (["a"], 2)
-        assert told(reader) == {}
+        assert sent_to(reader) == {}
         hold.release()
         await asyncio.gather(*joins)
-        assert told(reader)["waiting"] == {"waiting": [], "total": 0}
+        assert sent_to(reader)["waiting"] == {"waiting": [], "total": 0}
 
     run(test)
 
@@ -332,10 +334,10 @@ def test_the_parts_are_those_of_the_reader() -> None:
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, *PARTS)
-        assert told(reader).keys() == {"clock"}
+        assert sent_to(reader).keys() == {"clock"}
         broker.topic("orders").produce("a")
         client = broker.client("a", {"JoinGroup": 3})
         await asyncio.to_thread(client.join, "billing", ["orders"])
-        assert {"lines", "groups", "clock", "state"} <= told(reader).keys()
+        assert {"lines", "groups", "clock", "state"} <= sent_to(reader).keys()
 
     run(test)

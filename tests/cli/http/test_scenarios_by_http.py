@@ -43,11 +43,11 @@ def test_in_virtual_time_the_answer_is_the_result() -> None:
 
     async def test(client: Client) -> None:
         answer = await client.ask("POST", "/scenarios", scenario(WEEK, virtual=True))
-        told = answer.json()
+        play = answer.json()
 
         assert answer.status_code == 200
-        assert (told["state"], told["problems"], told["steps"]) == ("passed", [], 3)
-        assert "+8d 00:00:00.000" in told["transcript"]
+        assert (play["state"], play["problems"], play["steps"]) == ("passed", [], 3)
+        assert "+8d 00:00:00.000" in play["transcript"]
         assert await client.get("/topics") == []
 
     with_control(test)
@@ -61,13 +61,13 @@ def test_on_the_served_broker_it_is_played_in_the_background() -> None:
         assert (answer.status_code, answer.headers["location"]) == (202, "/scenarios/p1")
         assert client.broker.topic("orders").exists
 
-        told = await client.do("POST", "/scenarios/p1/wait", {"timeout_s": 20})
-        assert (told["state"], told["problems"], told["steps"]) == ("passed", [], 4)
-        assert "a <- OffsetCommit" in told["transcript"]
+        play = await client.do("POST", "/scenarios/p1/wait", {"timeout_s": 20})
+        assert (play["state"], play["problems"], play["steps"]) == ("passed", [], 4)
+        assert "a <- OffsetCommit" in play["transcript"]
         assert client.broker.group("billing").offsets == {("orders", 0): 1}
-        assert await client.get("/scenarios/p1") == told
+        assert await client.get("/scenarios/p1") == play
         (listed,) = await client.get("/scenarios")
-        assert listed == {name: value for name, value in told.items() if name != "transcript"}
+        assert listed == {name: value for name, value in play.items() if name != "transcript"}
 
     with_control(test)
 
@@ -77,11 +77,11 @@ def test_what_fails_is_told() -> None:
 
     async def test(client: Client) -> None:
         await client.ask("POST", "/scenarios", scenario(REFUSED_ONCE, parameters={"offset": 2}))
-        told = await client.do("POST", "/scenarios/p1/wait", {"timeout_s": 20})
+        play = await client.do("POST", "/scenarios/p1/wait", {"timeout_s": 20})
 
-        assert told["state"] == "failed"
-        assert len(told["problems"]) == 1
-        assert told["problems"][0].startswith("scenario:9: expect: {group: billing")
+        assert play["state"] == "failed"
+        assert len(play["problems"]) == 1
+        assert play["problems"][0].startswith("scenario:9: expect: {group: billing")
 
     with_control(test)
 
@@ -139,9 +139,9 @@ def test_an_isolated_broker_has_scenarios_of_its_own() -> None:
     async def test(client: Client) -> None:
         made = await client.do("POST", "/brokers", {})
         answer = await client.ask("POST", f"/brokers/{made['broker_id']}/scenarios", scenario(REFUSED_ONCE))
-        told = await client.do("POST", f"{answer.headers['location']}/wait", {"timeout_s": 20})
+        play = await client.do("POST", f"{answer.headers['location']}/wait", {"timeout_s": 20})
 
-        assert told["state"] == "passed", told
+        assert play["state"] == "passed", play
         assert not client.broker.topic("orders").exists
 
     with_control(test)
@@ -178,7 +178,7 @@ def test_a_scenario_that_the_broker_contradicts_is_refused() -> None:
     """What it needs, and what there is."""
 
     async def test(client: Client) -> None:
-        for line, told in (
+        for line, play in (
             ("nodes: 3", "needs nodes 3"),
             ('release: "3.9"', "needs release 3.9"),
             ("config: {offsets.retention.minutes: 5}", "needs config offsets.retention.minutes 5"),
@@ -187,7 +187,7 @@ def test_a_scenario_that_the_broker_contradicts_is_refused() -> None:
             client.broker.topic("orders").exists or client.broker.create_topic("orders", 1)
             problem = await client.problem("POST", "/scenarios", scenario(f"{line}\n{ENDLESS}"))
             assert (problem["status"], problem["field"]) == (422, "scenario")
-            assert told in problem["detail"]
+            assert play in problem["detail"]
         assert await client.get("/scenarios") == []
 
     with_control(test)
@@ -267,8 +267,8 @@ def test_a_text_has_the_name_that_it_was_sent_with() -> None:
     async def test(client: Client) -> None:
         problem = await client.problem("POST", "/scenarios", scenario("about: x\n", name="tests/x.yaml"))
         assert problem["problems"] == ["tests/x.yaml:1: timeline: this key is missing"]
-        told = await client.do("POST", "/scenarios", scenario(WEEK, name="tests/x.yaml", virtual=True))
-        assert told["step"] == "tests/x.yaml:7: expect: {group: billing, state: Dead}"
+        play = await client.do("POST", "/scenarios", scenario(WEEK, name="tests/x.yaml", virtual=True))
+        assert play["step"] == "tests/x.yaml:7: expect: {group: billing, state: Dead}"
 
     with_control(test)
 
@@ -281,8 +281,8 @@ def test_the_body_may_be_the_file_itself() -> None:
             headers = {"content-type": media_type}
             return await client.http.post(f"/scenarios{query}", content=text, headers=headers)
 
-        told = (await send(WEEK, "?virtual=true&seed=3&name=week.yaml", "text/yaml; charset=utf-8")).json()
-        assert (told["state"], told["step"][:9]) == ("passed", "week.yaml")
+        play = (await send(WEEK, "?virtual=true&seed=3&name=week.yaml", "text/yaml; charset=utf-8")).json()
+        assert (play["state"], play["step"][:9]) == ("passed", "week.yaml")
         assert (await send(WEEK, "")).status_code == 202
         for text, query, field in (
             (WEEK, "?virtual=maybe", "virtual"),

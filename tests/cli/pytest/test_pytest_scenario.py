@@ -120,7 +120,7 @@ def test_the_fixture_tells_of_the_scenario(run: Runner) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mark", "fixtures", "told"),
+    ("mark", "fixtures", "message"),
     [
         ('"nowhere.yaml"', "fakebroker", "*nowhere.yaml: No such file*"),
         ("", "fakebroker", "*it takes one file*"),
@@ -130,7 +130,7 @@ def test_the_fixture_tells_of_the_scenario(run: Runner) -> None:
     ],
 )
 @pytest.mark.usefixtures("files")
-def test_a_wrong_mark_fails_the_test(run: Runner, mark: str, fixtures: str, told: str) -> None:
+def test_a_wrong_mark_fails_the_test(run: Runner, mark: str, fixtures: str, message: str) -> None:
     """It says what is wrong with it, without a traceback."""
     (run.pytester.path / "broken.yaml").write_text("about: x\n")
     result = run(f"""
@@ -142,7 +142,7 @@ def test_a_wrong_mark_fails_the_test(run: Runner, mark: str, fixtures: str, told
     """)
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([told])
+    result.stdout.fnmatch_lines([message])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 

@@ -139,10 +139,10 @@ def test_what_is_missing_is_told_by_name() -> None:
     """An entry that only one side has is named, and so is a field."""
     recorded = {"Topics": [{"Name": "a", "ErrorCode": 0}, {"Name": "b", "ErrorCode": 0}]}
 
-    told = differences(Matching(), recorded, {"Topics": [{"Name": "b", "ErrorCode": 3}]})
+    found = differences(Matching(), recorded, {"Topics": [{"Name": "b", "ErrorCode": 3}]})
 
-    assert told[0].startswith(".Topics[a]: missing, recorded {'Name': 'a'")
-    assert told[1] == ".Topics[b].ErrorCode: 3, recorded 0"
+    assert found[0].startswith(".Topics[a]: missing, recorded {'Name': 'a'")
+    assert found[1] == ".Topics[b].ErrorCode: 3, recorded 0"
 
 
 def test_what_does_not_match_teaches_nothing() -> None:

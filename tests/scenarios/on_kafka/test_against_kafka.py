@@ -64,8 +64,8 @@ def test_clients_see_the_same_on_kafka() -> None:
         found = pool.map(compared, groups.values(), map(dict, groups))
         played = [each for comparisons in found for each in comparisons]
 
-    told = {name_of(each.path): each.why or judged(name_of(each.path), each.differences) for each in played}
-    assert {name: problems for name, problems in told.items() if problems} == {}
+    reasons = {name_of(each.path): each.why or judged(name_of(each.path), each.differences) for each in played}
+    assert {name: problems for name, problems in reasons.items() if problems} == {}
     assert {each.release for each in played} == {"4.3.1"}
     assert sum(each.is_whole for each in played) >= AT_LEAST
 

@@ -262,9 +262,9 @@ def test_a_broker_that_cannot_be_reached_is_told_and_the_others_are_asked(tmp_pa
             brokers=[MetadataResponseBroker(node_id=node, host=host, port=at) for node, at in named]
         )
         with recording(upstream.address, tmp_path / "s") as run:
-            told = {(line["broker"], line.get("problem")) for line in run.lines("state", subject="groups")}
+            reported = {(line["broker"], line.get("problem")) for line in run.lines("state", subject="groups")}
 
-    assert told == {(1, f"{gone.address} cannot be reached: Connection refused"), (2, None)}
+    assert reported == {(1, f"{gone.address} cannot be reached: Connection refused"), (2, None)}
 
 
 @pytest.mark.parametrize("release", ["1.0", "2.0", "3.9", "4.3"])
@@ -398,9 +398,9 @@ def test_an_answer_with_addresses_that_cannot_be_read_is_passed_on_and_said(tmp_
 
 def test_api_versions_promises_no_addresses_that_cannot_be_rewritten(tmp_path: Path) -> None:
     """The newest Metadata that clients are told of is the newest whose addresses can be rewritten; the rest stays."""
-    told = [(0, 3, 99), (3, 0, 99), (10, 50, 99), (12, 0, 99), (999, 0, 7)]
+    reported = [(0, 3, 99), (3, 0, 99), (10, 50, 99), (12, 0, 99), (999, 0, 7)]
     answer = ApiVersionsResponse(
-        api_keys=[ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in told]
+        api_keys=[ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in reported]
     )
     with played(answering({18: answer})) as upstream, recording(upstream.address, tmp_path / "s") as run:
         got = exchanged(run, ApiVersionsRequest(), 3)

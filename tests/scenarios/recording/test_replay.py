@@ -39,7 +39,7 @@ def _broker_with_records() -> Iterator[FakeBroker]:
         yield broker
 
 
-def told_by_command(path: Path, *options: str) -> tuple[int, str]:
+def output_of_command(path: Path, *options: str) -> tuple[int, str]:
     outcome = CliRunner().invoke(main, ["replay", str(path), *options])
     return outcome.exit_code, outcome.output
 
@@ -132,7 +132,7 @@ def test_a_changed_answer_is_a_difference(
     number = changed(lines, api, change)
     file = write_lines(tmp_path / "s.jsonl", lines)
 
-    status, output = told_by_command(file)
+    status, output = output_of_command(file)
 
     assert status == 1
     assert f"{file}:{number}: {api} v" in output
@@ -147,7 +147,7 @@ def test_another_record_is_a_difference(tmp_path: Path) -> None:
     number = changed(lines, "Fetch", _with_another_record)
     file = write_lines(tmp_path / "s.jsonl", lines)
 
-    status, output = told_by_command(file)
+    status, output = output_of_command(file)
 
     assert status == 1
     assert f"{file}:{number}: Fetch" in output
@@ -189,7 +189,7 @@ def test_a_session_that_was_cut_off_is_replayed_up_to_the_cut(tmp_path: Path) ->
     path = tmp_path / "s.jsonl"
     path.write_bytes(data[: len(data) * 2 // 3])
 
-    status, output = told_by_command(path)
+    status, output = output_of_command(path)
 
     assert status == 0
     assert "was cut off" in output
@@ -198,7 +198,7 @@ def test_a_session_that_was_cut_off_is_replayed_up_to_the_cut(tmp_path: Path) ->
 
 def test_what_is_not_served_is_named_and_counted(tmp_path: Path) -> None:
     """A request of an API that fakebroker does not have is not sent; what there is goes on."""
-    status, output = told_by_command(next(path for path in SESSIONS if "confluent" in path.name))
+    status, output = output_of_command(next(path for path in SESSIONS if "confluent" in path.name))
 
     assert status == 0
     assert "does not serve it: ConsumerGroupDescribe" in output
@@ -206,11 +206,11 @@ def test_what_is_not_served_is_named_and_counted(tmp_path: Path) -> None:
 
 def test_explained_differences_come_with_their_reason() -> None:
     """They are shown when asked for, and counted by their reason."""
-    result, told = replayed(SESSIONS[0])
+    result, mismatches = replayed(SESSIONS[0])
 
     assert result.explained[OFFERED]
-    assert {each.reason for each in told} == set(result.explained)
-    assert OFFERED in told_by_command(SESSIONS[0], "--verbose")[1]
+    assert {each.reason for each in mismatches} == set(result.explained)
+    assert OFFERED in output_of_command(SESSIONS[0], "--verbose")[1]
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", "no json\n", '{"kind": "request"}\n'])
@@ -219,7 +219,7 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path, text: str) -> None
     path = tmp_path / "s.jsonl"
     path.write_text(text)
 
-    status, output = told_by_command(path)
+    status, output = output_of_command(path)
 
     assert status == 2
     assert f"{path}:1: " in output
@@ -232,7 +232,7 @@ def test_a_message_that_was_edited_into_nonsense_is_told(tmp_path: Path) -> None
     lines[number - 1]["message"]["SessionTimeoutMs"] = "soon"
     path = write_lines(tmp_path / "s.jsonl", lines)
 
-    status, output = told_by_command(path)
+    status, output = output_of_command(path)
 
     assert status == 2
     assert f"{path}:{number}: " in output
@@ -250,7 +250,7 @@ def test_against_a_running_broker_a_session_is_played_in_real_time(tmp_path: Pat
         producer.close()
 
     with FakeBroker() as other:
-        status, output = told_by_command(path, "--against", other.bootstrap)
+        status, output = output_of_command(path, "--against", other.bootstrap)
 
     assert status == 0, output
     assert "0 unexplained" in output
@@ -262,7 +262,7 @@ def test_what_an_earlier_replay_left_behind_is_told(tmp_path: Path) -> None:
     found = survey(SESSIONS[0])
     topic, group = next(iter(found.made)), next(iter(found.first_generations))
     with FakeBroker() as broker:
-        _, before = told_by_command(path, "--against", broker.bootstrap)
+        _, before = output_of_command(path, "--against", broker.bootstrap)
         broker.create_topic(topic, 2)
         broker.group(group).commit({(topic, 0): 1})
         target = tcp_target(found, "127.0.0.1", int(broker.bootstrap.rpartition(":")[2]))

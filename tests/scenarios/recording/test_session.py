@@ -141,10 +141,10 @@ def test_a_cut_off_last_line_is_reported_and_what_came_before_is_used(
     """A recording that was killed in the middle of a line is read up to there, and somebody is told."""
     path = saved(tmp_path / "s", HEAD, CONNECT)
     path.write_text(path.read_text() + json.dumps(exchanged())[:50])
-    told: list[str] = []
+    notes: list[str] = []
 
-    assert list(read_session(path, told.append)) == [HEAD, CONNECT]
-    assert told == [f"{path}:3: the last line was cut off after 50 bytes; what came before is used"]
+    assert list(read_session(path, notes.append)) == [HEAD, CONNECT]
+    assert notes == [f"{path}:3: the last line was cut off after 50 bytes; what came before is used"]
     with caplog.at_level(logging.WARNING, "fakebroker"):
         assert list(read_session(path)) == [HEAD, CONNECT]
     assert "was cut off" in caplog.text

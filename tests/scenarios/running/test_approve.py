@@ -102,6 +102,6 @@ def test_a_diff_is_coloured_on_a_terminal_only() -> None:
     played = TEXT.replace("<- ok", "<- FENCED_INSTANCE_ID")
 
     assert "\033" not in diff(TEXT, played, "x.transcript")
-    told = diff(TEXT, played, "x.transcript", is_coloured=True)
-    assert "\033[31m-  a <- ok\033[0m" in told
-    assert "\033[32m+  a <- FENCED_INSTANCE_ID\033[0m" in told
+    shown = diff(TEXT, played, "x.transcript", is_coloured=True)
+    assert "\033[31m-  a <- ok\033[0m" in shown
+    assert "\033[32m+  a <- FENCED_INSTANCE_ID\033[0m" in shown

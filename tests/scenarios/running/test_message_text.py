@@ -30,7 +30,7 @@ ASSIGNMENT = in_hex(encode_assignment(ConsumerProtocolAssignment(assigned_partit
 
 
 @pytest.mark.parametrize(
-    ("api", "version", "request_json", "told"),
+    ("api", "version", "request_json", "text"),
     [
         ("Heartbeat", 4, {"GroupId": "billing", "GenerationId": -1, "MemberId": ""}, "group_id: billing"),
         (
@@ -66,9 +66,9 @@ ASSIGNMENT = in_hex(encode_assignment(ConsumerProtocolAssignment(assigned_partit
         ("JoinGroup", 5, {"Protocols": [{"Name": "x", "Metadata": in_hex(b"\x00\x00\xff")}]}, "protocols: [x: 0000ff]"),
     ],
 )
-def test_a_request_is_told_without_what_is_usual(api: str, version: int, request_json: Any, told: str) -> None:
+def test_a_request_is_told_without_what_is_usual(api: str, version: int, request_json: Any, text: str) -> None:
     """Numbers that mean something stay, 0 too; topics are told by partition; bytes as what they hold."""
-    assert request_text(api, version, request_json) == told
+    assert request_text(api, version, request_json) == text
 
 
 def test_an_answer_begins_with_its_outcome() -> None:
@@ -101,7 +101,7 @@ def test_records_are_told_as_what_they_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         (None, "null"),
         (True, "true"),
@@ -114,6 +114,6 @@ def test_records_are_told_as_what_they_hold() -> None:
         ("x" * 1000, f'"{"x" * 400}... (1,000 characters)"'),
     ],
 )
-def test_values_are_told_on_one_line(value: Any, told: str) -> None:
+def test_values_are_told_on_one_line(value: Any, text: str) -> None:
     """In the notation of scenario files; what is long is cut."""
-    assert value_text(value) == told
+    assert value_text(value) == text

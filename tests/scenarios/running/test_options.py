@@ -22,7 +22,7 @@ def test_a_broker_is_made_as_the_scenario_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"nodes": 1}, "--nodes is 1, but the scenario has 2 (made.yaml)"),
         ({"racks": ["a", "c"]}, "racks is ['a', 'c'], but the scenario has ['a', 'b']"),
@@ -33,11 +33,11 @@ def test_a_broker_is_made_as_the_scenario_says() -> None:
         ),
     ],
 )
-def test_an_option_that_contradicts_is_named(given: dict[str, Any], told: str) -> None:
+def test_an_option_that_contradicts_is_named(given: dict[str, Any], message: str) -> None:
     """As its user calls it, with both values and the file."""
     with pytest.raises(InvalidArgument) as raised:
         broker_options(SCENARIO, given, {"nodes": "--nodes"})
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_the_same_value_written_otherwise_is_no_contradiction() -> None:

@@ -94,11 +94,11 @@ def test_a_signal_in_the_middle_ends_with_1_and_says_where(path: str) -> None:
         assert process.stdout
         process.stdout.readline()
         process.terminate()
-        told, _ = process.communicate(timeout=TIMEOUT_S)
+        message, _ = process.communicate(timeout=TIMEOUT_S)
 
     assert process.returncode == 1
     step = "wait: {fault: refused, hits: 1}, within: 20s"
-    assert told == f"fakebroker scenario waits: ended before its end, at {path}:8: {step}\n"
+    assert message == f"fakebroker scenario waits: ended before its end, at {path}:8: {step}\n"
 
 
 def test_without_the_option_the_broker_goes_on(path: str) -> None:
@@ -109,7 +109,7 @@ def test_without_the_option_the_broker_goes_on(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--nodes", "3"), "--nodes is 3, but the scenario has 1"),
         (("--as", "3.9"), "--as is 3.9, but the scenario has 4.3"),
@@ -118,12 +118,12 @@ def test_without_the_option_the_broker_goes_on(path: str) -> None:
         (("--set", "ofset=4"), "ofset"),
     ],
 )
-def test_options_that_contradict_the_scenario_are_refused(path: str, options: tuple[str, ...], told: str) -> None:
+def test_options_that_contradict_the_scenario_are_refused(path: str, options: tuple[str, ...], message: str) -> None:
     """Before a client is served, with a status that a scenario which was played does not have."""
     command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--scenario", path]
     done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.returncode == 2
 
 
@@ -137,10 +137,10 @@ def test_options_of_a_scenario_need_one() -> None:
 def test_what_is_served_is_the_first_scenario_of_the_http_api(path: str) -> None:
     """A test in any language waits for it by HTTP, or ends it."""
     with controlled("--scenario", path) as url:
-        (told,) = asked(f"{url}/scenarios")
-        assert (told["scenario_id"], told["state"]) == ("p1", "playing")
+        (message,) = asked(f"{url}/scenarios")
+        assert (message["scenario_id"], message["state"]) == ("p1", "playing")
         assert asked(f"{url}/scenarios/p1")["transcript"].splitlines()[-1].startswith("goes on at ")
-        assert told["step"] == f"{path}:8: wait: {{fault: refused, hits: 1}}, within: 20s"
+        assert message["step"] == f"{path}:8: wait: {{fault: refused, hits: 1}}, within: 20s"
         commit(port_of(url), 7)
         assert asked(f"{url}/scenarios/p1/wait", "POST")["state"] == "passed"
 

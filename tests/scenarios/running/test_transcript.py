@@ -15,8 +15,8 @@ FILE = "scenarios/two-members.yaml"
 
 def two_members(**changes: Any) -> Scenario:
     """What is played, or rather what the happenings of these tests are told of."""
-    told = {"name": "two-members", "about": "Two members share a group.", "sources": ["KIP-211"], "path": FILE}
-    return scenario((), **{**told, **changes})
+    header = {"name": "two-members", "about": "Two members share a group.", "sources": ["KIP-211"], "path": FILE}
+    return scenario((), **{**header, **changes})
 
 
 def step(text: str = "a: heartbeat", line: int = 8, file: str = FILE) -> Step:
@@ -43,14 +43,14 @@ def test_a_long_answer_is_cut() -> None:
         for n in range(1000)
     ]
     answer = {"Brokers": [], "Topics": [{"ErrorCode": 0, "Name": "orders", "Partitions": partitions}]}
-    told = text_of(StepBegan(0, step()), Received(0, "a", "Metadata", 8, answer, 1, 0))
+    text = text_of(StepBegan(0, step()), Received(0, "a", "Metadata", 8, answer, 1, 0))
 
-    assert "994 more partitions" in told
-    assert len(told.splitlines()) < 15
+    assert "994 more partitions" in text
+    assert len(text.splitlines()) < 15
 
 
 @pytest.mark.parametrize(
-    ("ms", "told"),
+    ("ms", "text"),
     [
         (0, "+00:00:00.000"),
         (70_250, "+00:01:10.250"),
@@ -58,9 +58,9 @@ def test_a_long_answer_is_cut() -> None:
         (-500, "-00:00:00.500"),
     ],
 )
-def test_times_are_told_since_the_beginning(ms: int, told: str) -> None:
+def test_times_are_told_since_the_beginning(ms: int, text: str) -> None:
     """Days where there are any; a clock that was set back is before the beginning."""
-    assert time_text(ms) == told
+    assert time_text(ms) == text
 
 
 def test_what_else_happens_is_told() -> None:
@@ -139,10 +139,10 @@ def test_control_characters_do_not_reach_the_screen() -> None:
 
 def test_the_tail_is_the_last_part() -> None:
     """And says how much was before."""
-    told = tail_of(two_members(), [StepBegan(n, step()) for n in range(10)], most_lines=4).splitlines()
+    lines = tail_of(two_members(), [StepBegan(n, step()) for n in range(10)], most_lines=4).splitlines()
 
-    assert told[0] == "... 6 lines before"
-    assert len(told) == 5
+    assert lines[0] == "... 6 lines before"
+    assert len(lines) == 5
 
 
 def test_the_header_says_what_is_played() -> None:
@@ -169,6 +169,6 @@ def test_a_partition_that_is_named_twice_is_told_twice() -> None:
     """One entry for each partition would hide what the request asks."""
     partition = {"PartitionIndex": 0, "Timestamp": 7}
     request = {"ReplicaId": -1, "Topics": [{"Name": "orders", "Partitions": [partition, partition]}]}
-    told = text_of(StepBegan(0, step()), Sent(0, "a", "ListOffsets", 1, request, 1))
+    text = text_of(StepBegan(0, step()), Sent(0, "a", "ListOffsets", 1, request, 1))
 
-    assert told.count("partition_index: 0") == 2
+    assert text.count("partition_index: 0") == 2

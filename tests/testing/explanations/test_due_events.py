@@ -82,11 +82,11 @@ def test_groups_of_other_kinds(broker: VirtualBroker) -> None:
     a.consumer_group_heartbeat()
     broker.client("s").join_share_group("shared", ["orders"])
     broker.client("t").join_streams_group("app", [Subtopology("0", ["orders"])])
-    told = {each.what for each in broker.clock.due(100).due}
+    shown = {each.what for each in broker.clock.due(100).due}
 
-    assert "the session of member a-member-1 of group modern ends" in told
-    assert "member a-member-1 of group modern is removed unless it gives up what it has to" in told
-    assert any(each.startswith("the session of member s-") for each in told)
+    assert "the session of member a-member-1 of group modern ends" in shown
+    assert "member a-member-1 of group modern is removed unless it gives up what it has to" in shown
+    assert any(each.startswith("the session of member s-") for each in shown)
 
 
 def test_jobs_on_logs_and_transactions(broker: VirtualBroker) -> None:
@@ -97,10 +97,10 @@ def test_jobs_on_logs_and_transactions(broker: VirtualBroker) -> None:
     client = broker.client("p")
     client.init_producer_id("tx")
     client.add_partitions_to_txn([("orders", 0)])
-    told = [each.what for each in broker.clock.due().due if each.by == "clock"]
+    shown = [each.what for each in broker.clock.due().due if each.by == "clock"]
 
-    assert "retention looks for old segments" in told
-    assert "transactions that are open for too long are aborted" in told
+    assert "retention looks for old segments" in shown
+    assert "transactions that are open for too long are aborted" in shown
 
 
 def test_a_killed_node(broker: VirtualBroker) -> None:

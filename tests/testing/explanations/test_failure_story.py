@@ -73,10 +73,10 @@ def test_expired_offsets_are_told_with_their_rule(broker: FakeBroker) -> None:
     broker.client("c").commit({("orders", index): 7 for index in range(8)}, group_id="simple")
     broker.clock.advance(days=8)
 
-    told = next(line for line in broker.story().splitlines() if "expired" in line)
+    sentence = next(line for line in broker.story().splitlines() if "expired" in line)
     due = r"orders-\d at 7, kept 7 d since its commit, due \d{4}-\d\d-\d\d [\d:]+ \(EX-3\)"
-    assert re.search(f"simple: offsets expired: {due}, {due}", told)
-    assert told.endswith("and 3 more")
+    assert re.search(f"simple: offsets expired: {due}, {due}", sentence)
+    assert sentence.endswith("and 3 more")
 
 
 def test_an_empty_group_counts_from_then(broker: FakeBroker) -> None:
@@ -152,9 +152,9 @@ def test_transactions_are_told_apart_and_open_ones_again(broker: FakeBroker) -> 
     a.abort_transaction()
     broker.transaction("tx-1").wait("CompleteAbort")
     lines = broker.story().splitlines()
-    told, still_open = lines.index("transactions:"), lines.index("open transactions:")
+    done, still_open = lines.index("transactions:"), lines.index("open transactions:")
 
-    assert lines[told + 1].endswith(
+    assert lines[done + 1].endswith(
         "tx-1: Empty -> Empty, producer 0 epoch 0, 0 partitions (InitProducerId gave epoch 0)"
     )
     assert lines[still_open - 1].endswith(
@@ -171,11 +171,11 @@ def test_moves_of_transaction_coordinators_are_told_with_transactions(broker: Fa
     client.init_producer_id("tx-1")
     broker.transaction_coordinator("tx-1").load()
     lines = broker.story().splitlines()
-    told = lines.index("transactions:")
+    transactions = lines.index("transactions:")
 
     moves = [number for number, line in enumerate(lines) if "__transaction_state" in line]
     assert moves
-    assert min(moves) > told
+    assert min(moves) > transactions
 
 
 def test_what_only_observes_is_no_fault_of_the_test(broker: FakeBroker) -> None:

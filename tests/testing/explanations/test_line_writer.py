@@ -41,12 +41,12 @@ def test_what_nobody_reads_is_bounded_and_counted(pipe: tuple[int, LineWriter]) 
         read += os.read(reader, 1 << 20)
         lines.put("again")
     read += drained(reader, lines)
-    told = [line for line in read.decode().splitlines() if line[:6].isdigit() and "lost" not in line]
+    written = [line for line in read.decode().splitlines() if line[:6].isdigit() and "lost" not in line]
     lost = sum(
         int(line.split()[0]) for line in read.decode().splitlines() if line.endswith("they were not read in time")
     )
-    assert len(told) < count / 2
-    assert len(told) + lost >= count
+    assert len(written) < count / 2
+    assert len(written) + lost >= count
 
 
 def drained(reader: int, lines: LineWriter) -> bytes:

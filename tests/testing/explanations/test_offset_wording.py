@@ -18,14 +18,14 @@ def broker() -> Iterator[FakeBroker]:
         yield running
 
 
-def told(broker: FakeBroker, api: str) -> str:
+def sentence(broker: FakeBroker, api: str) -> str:
     """The last request of an API in words, without the wait."""
     return request_text(broker._engine.journal.requests(api)[-1]).split(" after ")[0]
 
 
 def ask(broker: FakeBroker, api: str, version: int, **fields: Any) -> str:
     broker.client("svc").request(api, version, **fields)
-    return told(broker, api)
+    return sentence(broker, api)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_commits_and_committed_offsets_have_numbers(broker: FakeBroker) -> None:
     """Each partition with its offset; "none" where nothing was committed."""
     client = broker.client("svc")
     client.commit({("orders", 0): 42, ("orders", 1): 7}, group_id="g")
-    assert told(broker, "OffsetCommit").endswith("of group g, orders-0=42, orders-1=7 -> ok")
+    assert sentence(broker, "OffsetCommit").endswith("of group g, orders-0=42, orders-1=7 -> ok")
     both = [{"name": "orders", "partition_indexes": [0, 1]}]
     assert ask(broker, "OffsetFetch", 7, group_id="g", topics=both).endswith("-> orders-0 42, orders-1 7")
     one = [{"name": "orders", "partition_indexes": [1]}]
@@ -67,7 +67,7 @@ def test_fetches_say_from_where_and_what_they_got(broker: FakeBroker) -> None:
 def test_produce_and_delete_records_have_numbers(broker: FakeBroker) -> None:
     """How many records went where, and where the log begins afterwards."""
     broker.client("svc").produce("orders", 0, ["c", "d", "e"])
-    assert told(broker, "Produce").endswith("orders-0 3 records -> at 2")
+    assert sentence(broker, "Produce").endswith("orders-0 3 records -> at 2")
     topics = [{"name": "orders", "partitions": [{"partition_index": 0, "offset": 4}]}]
     assert ask(broker, "DeleteRecords", 2, topics=topics).endswith("orders-0 before 4 -> begins at 4")
 
@@ -76,7 +76,7 @@ def test_joins_say_who_and_which_generation(broker: FakeBroker) -> None:
     """A member without an id is new; the leader has so many members."""
     client = broker.client("svc")
     client.join("g", ["orders"])
-    assert told(broker, "JoinGroup").endswith(f"of group g, as {client.member_id} -> ok, generation 1, leads 1")
+    assert sentence(broker, "JoinGroup").endswith(f"of group g, as {client.member_id} -> ok, generation 1, leads 1")
 
 
 def test_long_lists_are_shortened() -> None:

@@ -30,8 +30,8 @@ def test_a_token_that_the_test_made_logs_in_as_its_owner(broker: VirtualBroker) 
     assert [each.token_id for each in broker.users.tokens] == [token.token_id]
 
     assert logs_in(broker, token, secret)
-    (told,) = [row for row in broker.journal.rows() if row["kind"] == "client_login"]
-    assert told["principal"] == "User:alice"
+    (message,) = [row for row in broker.journal.rows() if row["kind"] == "client_login"]
+    assert message["principal"] == "User:alice"
 
     broker.clock.advance(days=1)
     assert (token.exists, broker.users.tokens) == (False, [])

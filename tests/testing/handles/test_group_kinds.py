@@ -93,20 +93,20 @@ def test_the_way_of_each_member_is_told_with_reasons(broker: VirtualBroker) -> N
 def test_explain_says_who_waits_for_whom_and_until_when(broker: VirtualBroker) -> None:
     """The member with something to give up goes by its rebalance timer; the other names who holds it up."""
     two_members(broker)
-    told = broker.group("billing").explain()
-    way = told.reconciliation
+    explanation = broker.group("billing").explain()
+    way = explanation.reconciliation
     assert way is not None
     by_id = {each.member_id: each for each in way.members}
     first, second = by_id["a-member-1"], by_id["b-member-1"]
 
-    assert (told.kind, way.group_epoch, way.assignment_epoch, way.next) == ("consumer", 3, 3, "")
+    assert (explanation.kind, way.group_epoch, way.assignment_epoch, way.next) == ("consumer", 3, 3, "")
     assert first.gives_up == tuple(second.waits_for)
     assert set(second.waits_for.values()) == {"a-member-1"}
     assert (first.rule, second.rule) == ("CGT-3", "CGT-1")
     assert first.removed_ms == broker.clock.now_ms + 300_000
     assert second.removed_ms == broker.clock.now_ms + 45_000
-    assert "waits for" in str(told)
-    assert "which a-member-1 has not given up" in str(told)
+    assert "waits for" in str(explanation)
+    assert "which a-member-1 has not given up" in str(explanation)
 
 
 @pytest.mark.rules("CGT-3")
@@ -133,11 +133,11 @@ def test_explain_says_when_the_assignment_is_computed(broker: VirtualBroker) -> 
     a.join_consumer_group("billing", ["orders"])
     at_ms = broker.clock.now_ms
     b.join_consumer_group("billing", ["orders"])
-    told = way_of(broker.group("billing"))
+    explanation = way_of(broker.group("billing"))
 
-    assert (broker.group("billing").state, told.group_epoch, told.assignment_epoch) == ("Assigning", 3, 2)
-    assert told.next.startswith("the next heartbeat from ")
-    assert told.next.endswith(" on computes the assignment of epoch 3 (CGE-10)")
+    assert (broker.group("billing").state, explanation.group_epoch, explanation.assignment_epoch) == ("Assigning", 3, 2)
+    assert explanation.next.startswith("the next heartbeat from ")
+    assert explanation.next.endswith(" on computes the assignment of epoch 3 (CGE-10)")
     broker.clock.set(at_ms + 1000)
     assert way_of(broker.group("billing")).next == "the next heartbeat computes the assignment of epoch 3 (CGE-10)"
 
@@ -286,8 +286,8 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
     (view,) = group.members
     assert (view.protocol, view.member_epoch, view.state, view.revoking) == ("share", 3, "Stable", {})
     assert view.assignment == view.target == {"orders": [0, 1, 2, 3]}
-    (told,) = way_of(group).members
-    assert (told.rule, told.has) == ("SGH-20", ("orders-0", "orders-1", "orders-2", "orders-3"))
+    (explanation,) = way_of(group).members
+    assert (explanation.rule, explanation.has) == ("SGH-20", ("orders-0", "orders-1", "orders-2", "orders-3"))
 
     group.evict("a")
     assert (group.members, group.transitions[-1].reason) == ([], "member a-member-1 was evicted by a test")
@@ -381,9 +381,9 @@ def test_a_share_group_shows_what_is_in_delivery(broker: VirtualBroker) -> None:
         (2, 2, "Available", 1, None, None),
         (3, 3, "Acquired", 1, a.member_id, lock_ms),
     ]
-    told = str(group.explain())
-    assert "1 Acquired, delivered once, by a-member-1 until" in told
-    assert "committed offsets" not in told
+    explanation = str(group.explain())
+    assert "1 Acquired, delivered once, by a-member-1 until" in explanation
+    assert "committed offsets" not in explanation
     assert "records in delivery:\n  queue: orders-0: begins at 1" in broker.story()
 
     broker.clock.advance(seconds=31, timers=True)

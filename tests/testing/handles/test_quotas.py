@@ -78,7 +78,7 @@ def test_over_sockets() -> None:
     """A client is throttled by the broker's clock, which the machine's time moves."""
     with FakeBroker() as broker:
         broker.quotas.set(client_id="app", request_percentage=0.0005)
-        told = [broker.client("app").request("ApiVersions", 1).throttle_time_ms for _ in range(3)]
+        throttles_ms = [broker.client("app").request("ApiVersions", 1).throttle_time_ms for _ in range(3)]
 
-    assert told[0] > 0
+    assert throttles_ms[0] > 0
     assert [each.event.quota for each in broker.journal.events("client_throttled")] == ["request_percentage"] * 3

@@ -85,20 +85,20 @@ def test_what_happens_if_nobody_does_anything(broker: VirtualBroker, producer: S
     transaction = broker.transaction("tx-1")
     producer.produce("orders", 0, ["a"], transactional=True)
 
-    told = transaction.explain()
-    assert (told.state, told.rule, told.due_ms) == ("Ongoing", "TX-23", START_WALL_MS + 60_001)
-    assert told.pass_ms is not None
-    broker.clock.set(told.pass_ms - 1)
+    explanation = transaction.explain()
+    assert (explanation.state, explanation.rule, explanation.due_ms) == ("Ongoing", "TX-23", START_WALL_MS + 60_001)
+    assert explanation.pass_ms is not None
+    broker.clock.set(explanation.pass_ms - 1)
     assert transaction.state == "Ongoing"
-    broker.clock.set(told.pass_ms)
+    broker.clock.set(explanation.pass_ms)
     transaction.wait("CompleteAbort")
 
-    told = transaction.explain()
-    assert (told.rule, told.due_ms) == ("TX-24", transaction.last_update_ms + 604_800_000)
-    assert told.pass_ms is not None
-    broker.clock.set(told.pass_ms - 1)
+    explanation = transaction.explain()
+    assert (explanation.rule, explanation.due_ms) == ("TX-24", transaction.last_update_ms + 604_800_000)
+    assert explanation.pass_ms is not None
+    broker.clock.set(explanation.pass_ms - 1)
     assert transaction.exists
-    broker.clock.set(told.pass_ms)
+    broker.clock.set(explanation.pass_ms)
     assert (transaction.exists, transaction.state) == (False, "Dead")
 
 
@@ -301,14 +301,14 @@ def test_a_coordinator_that_does_not_know_that_it_was_replaced() -> None:
         old = coordinator.node_id
         coordinator.zombie(for_s=8)
 
-        told = {
+        explanation = {
             node_id: broker.client("any", node_id=node_id)
             .find_coordinator("tx-1", key_type="transaction")
             .coordinators[0]
             .node_id
             for node_id in (1, 2)
         }
-        assert told == {1: 1, 2: 2}
+        assert explanation == {1: 1, 2: 2}
         answer = producer.client.init_producer_id("tx-1")
         assert answer.error_code in (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
         assert (coordinator.node_id, broker.transaction("tx-1").producer_epoch) == (3 - old, 0)

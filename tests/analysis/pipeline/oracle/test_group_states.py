@@ -60,12 +60,12 @@ def test_a_journal_tells_the_type_of_a_group() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_last_span_of_a_newer_group_is_what_the_broker_says(seed: int) -> None:
     """Its type and state at the end of a random history, in which it may have been a classic group; else it is Dead."""
-    told = random_history(seed)
-    last = {row["group_id"]: row for row in group_states([], events_of(told.rows))}
+    events = random_history(seed)
+    last = {row["group_id"]: row for row in group_states([], events_of(events.rows))}
 
     assert last
     for group_id, row in last.items():
-        kind, state = told.groups.get(group_id, (row["group_type"], "Dead"))
+        kind, state = events.groups.get(group_id, (row["group_type"], "Dead"))
         assert (row["group_type"], row["state"]) == (kind, state)
 
 

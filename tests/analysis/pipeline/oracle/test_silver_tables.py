@@ -64,9 +64,9 @@ def test_assignments_of_a_journal_are_stored(seed: int) -> None:
     """What a member was told in SyncGroup is in the log, for the same generation."""
     names = ("group_id", "generation", "member_id", "topic", "partition")
     stored = {tuple(row[name] for name in names) for row in assignments(log_rows(seed), [])}
-    told = {tuple(row[name] for name in names) for row in assignments([], journal_rows(seed))}
+    answered = {tuple(row[name] for name in names) for row in assignments([], journal_rows(seed))}
 
-    assert told <= stored
+    assert answered <= stored
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -104,9 +104,9 @@ def test_each_request_and_each_expired_offset_is_a_row() -> None:
         assert len(expiries(journal_rows(seed))) == kinds.count("offset_expired")
     for made in (expiries, log_ends):
         assert any(made(journal_rows(seed)) for seed in SEEDS)
-    for told in (members, assignments):
-        assert any(told([], journal_rows(seed)) for seed in SEEDS)
-        assert any(told(log_rows(seed), []) for seed in SEEDS)
+    for answered in (members, assignments):
+        assert any(answered([], journal_rows(seed)) for seed in SEEDS)
+        assert any(answered(log_rows(seed), []) for seed in SEEDS)
 
 
 def test_records_of_a_producer_that_tries_again_count_once() -> None:
@@ -132,15 +132,15 @@ def test_a_cut_assignment_and_one_of_another_protocol_give_no_rows() -> None:
     """Bytes that were cut, or are not those of the consumer protocol, are nobody's partitions."""
     good = {"hex": "0000000000010001780000000100000007ffffffff"}
 
-    def told(assignment: Row, protocol_type: str | None = "consumer") -> list[Row]:
+    def answered(assignment: Row, protocol_type: str | None = "consumer") -> list[Row]:
         request = {"GroupId": "g", "GenerationId": 1, "MemberId": "m"}
         response = {"ErrorCode": 0, "ProtocolType": protocol_type, "Assignment": assignment}
         row = {"kind": "request", "api": "SyncGroup", "errors": [], "run": "r", "seq": 1, "part": 0, "wall_ms": 5}
         return assignments([], [{**row, "request": json.dumps(request), "response": json.dumps(response)}])
 
-    assert [(row["topic"], row["partition"]) for row in told(good)] == [("x", 7)]
-    assert told(good, None) == told(good)
-    assert told({**good, "bytes": 4_000}) == told(good, "connect") == told({"hex": "00"}) == []
+    assert [(row["topic"], row["partition"]) for row in answered(good)] == [("x", 7)]
+    assert answered(good, None) == answered(good)
+    assert answered({**good, "bytes": 4_000}) == answered(good, "connect") == answered({"hex": "00"}) == []
 
 
 def test_members_of_newer_groups_have_their_epochs() -> None:

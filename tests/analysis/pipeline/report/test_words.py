@@ -36,9 +36,9 @@ def test_numbers_are_short() -> None:
 
 def test_shares_are_told_with_what_they_need() -> None:
     """Small shares keep two digits, and nothing that is there is called 0."""
-    told = [percent(part, 1000) for part in (0, 0.01, 5, 123, 1000)] + [percent(1, 0)]
+    texts = [percent(part, 1000) for part in (0, 0.01, 5, 123, 1000)] + [percent(1, 0)]
 
-    assert told == ["0 %", "< 0.01 %", "0.5 %", "12 %", "100 %", "0 %"]
+    assert texts == ["0 %", "< 0.01 %", "0.5 %", "12 %", "100 %", "0 %"]
 
 
 def test_one_is_no_plural() -> None:

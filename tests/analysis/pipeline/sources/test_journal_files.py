@@ -65,12 +65,12 @@ def test_each_bad_line_is_a_reject_that_says_what_is_wrong(tmp_path: Path) -> No
 
     events, rejects = read_journals([tmp_path])
 
-    told = [(Path(row["file"]).name, row["position"], row["reason"]) for row in rejects]
+    rejected = [(Path(row["file"]).name, row["position"], row["reason"]) for row in rejects]
     for number, (data, reason) in enumerate(BAD_LINES, 2):
-        (found,) = [each for name, position, each in told if (name, position) == ("bad.jsonl", number)]
+        (found,) = [each for name, position, each in rejected if (name, position) == ("bad.jsonl", number)]
         assert reason in found, data
     assert [row["seq"] for row in events] == [0, 1, 2, 3, 4, 5]
-    assert [(name, position) for name, position, _ in told if name != "bad.jsonl"] == [
+    assert [(name, position) for name, position, _ in rejected if name != "bad.jsonl"] == [
         ("cut.jsonl.gz", 2),
         ("no_gzip.jsonl.gz", 1),
         ("other.jsonl", 2),

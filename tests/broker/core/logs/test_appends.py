@@ -67,7 +67,7 @@ def test_exactly_one_batch(data: bytes, code: ErrorCode) -> None:
 def test_only_magic_and_size_faults_are_told() -> None:
     """The text goes into the answer for a magic or a record size that cannot be."""
     one = batch(T0)
-    for data, told in (
+    for data, expected in (
         (raw(56, 3, b"\0" * 51), True),
         (raw(5), True),
         (b"", False),
@@ -76,7 +76,7 @@ def test_only_magic_and_size_faults_are_told() -> None:
     ):
         with pytest.raises(AppendError) as refusal:
             single_batch(data)
-        assert refusal.value.show_message is told
+        assert refusal.value.show_message is expected
 
 
 @pytest.mark.rules("PD-15")

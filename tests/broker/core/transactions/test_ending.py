@@ -162,9 +162,9 @@ def test_the_journal_tells_each_change_with_its_cause() -> None:
     lab.end(producer, commit=False)
     lab.wait(0)
 
-    told = [(each.before, each.after, each.producer_epoch, each.partitions) for each in lab.transitions()]
+    changes = [(each.before, each.after, each.producer_epoch, each.partitions) for each in lab.transitions()]
 
-    assert told == [
+    assert changes == [
         (EMPTY, EMPTY, 0, 0),
         (EMPTY, ONGOING, 0, 2),
         (ONGOING, "PrepareAbort", 1, 2),

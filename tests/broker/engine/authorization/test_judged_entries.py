@@ -23,8 +23,8 @@ def test_a_resource_of_an_unknown_type_spares_no_other(name: str) -> None:
     ]
     answer = ask(client_of(lab), name, 1, Resources=resources, ValidateOnly=False)
 
-    told = sorted((each.resource_name, each.error_code, each.error_message) for each in answer.responses)
-    assert told == [("t", 29, "Topic authorization failed."), ("x", 42, "Unknown resource type 99")]
+    answered = sorted((each.resource_name, each.error_code, each.error_message) for each in answer.responses)
+    assert answered == [("t", 29, "Topic authorization failed."), ("x", 42, "Unknown resource type 99")]
     topic = lab.cluster.topics.get("t")
     assert topic is not None
     assert "retention.ms" not in topic.config.own
@@ -38,16 +38,16 @@ def test_an_entry_with_name_and_id_spares_no_other_deletion() -> None:
     assert topic is not None
     own_id = uuid_to_text(topic.id)
 
-    def told(*entries: tuple[str | None, str]) -> list[tuple[int, str | None]]:
+    def answered(*entries: tuple[str | None, str]) -> list[tuple[int, str | None]]:
         topics = [{"Name": name, "TopicId": topic_id} for name, topic_id in entries]
         answer = ask(client_of(lab), "DeleteTopics", 6, Topics=topics, TimeoutMs=1000)
         return sorted(((each.error_code, each.name) for each in answer.responses), key=str)
 
-    assert told(("t", UNKNOWN), ("t", NO_ID)) == [(29, "t"), (42, "t")]
-    assert told(("t", own_id), (None, own_id)) == [(29, None), (42, "t")]
-    assert told(("t", NO_ID), (None, own_id)) == [(29, "t"), (29, None)]
-    assert told((None, NO_ID), ("t", NO_ID), ("t", NO_ID)) == [(42, "t"), (42, None)]
-    assert told(("", NO_ID)) == [(29, "")]
+    assert answered(("t", UNKNOWN), ("t", NO_ID)) == [(29, "t"), (42, "t")]
+    assert answered(("t", own_id), (None, own_id)) == [(29, None), (42, "t")]
+    assert answered(("t", NO_ID), (None, own_id)) == [(29, "t"), (29, None)]
+    assert answered((None, NO_ID), ("t", NO_ID), ("t", NO_ID)) == [(42, "t"), (42, None)]
+    assert answered(("", NO_ID)) == [(29, "")]
     assert lab.cluster.topics.get("t") is topic
 
 

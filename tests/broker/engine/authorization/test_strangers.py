@@ -47,18 +47,18 @@ class Pair:
 
     def answers(self, api: Api, version: int, frame: bytes) -> list[Any]:
         """What the two say, without what `SHOWN_BY_KAFKA`."""
-        told = []
+        refused = []
         for place, broker in enumerate(self.brokers):
             if self.clients[place].socket.is_closed:
                 self.clients[place] = client_of(broker, "stranger")
             client = self.clients[place]
             client.socket.send(frame)
-            told.append(self._told(client, api, version))
-            if told[-1] is None:  # parked, or nothing to be said: the next request gets a connection of its own
+            refused.append(self._answer_to(client, api, version))
+            if refused[-1] is None:  # parked, or nothing to be said: the next request gets a connection of its own
                 client.socket.close()
-        return told
+        return refused
 
-    def _told(self, client: Client, api: Api, version: int) -> Any:
+    def _answer_to(self, client: Client, api: Api, version: int) -> Any:
         arrived = frames(client.socket.take())
         if not arrived:
             return None

@@ -132,16 +132,16 @@ def test_a_session_goes_on_after_an_empty_answer() -> None:
     produce(lab.asker, "admin", 4000)
     set_quotas(lab.asker, ANYBODY, consumer_byte_rate=500)
 
-    def told(epoch: int) -> tuple[bool, int]:
+    def reported(epoch: int) -> tuple[bool, int]:
         answer = fetch(lab.asker, "f", 4500, session_epoch=epoch, session_id=session.session_id)
         assert (answer.error_code, answer.session_id) == (0, session.session_id)
         return answer.throttle_time_ms > 0, len(answer.responses)
 
-    assert told(1) == (False, 1)
+    assert reported(1) == (False, 1)
     produce(lab.asker, "admin", 4000)
-    assert told(2) == (True, 0)
+    assert reported(2) == (True, 0)
     lab.asker.wait(11_000)
-    assert told(3) == (False, 1)
+    assert reported(3) == (False, 1)
 
 
 @pytest.mark.rules("FT-19")
@@ -177,10 +177,10 @@ def test_every_request_takes_time() -> None:
     """By the setting, not by a clock: the eleventh of 100 us is beyond a hundredth of a percent of ten seconds."""
     lab = Lab()
     set_quotas(lab.asker, [("client-id", "r")], request_percentage=0.01)
-    told = [lab.asker.ask("r", "Heartbeat", 3, group_id="g", member_id="m").throttle_time_ms for _ in range(12)]
+    reported = [lab.asker.ask("r", "Heartbeat", 3, group_id="g", member_id="m").throttle_time_ms for _ in range(12)]
 
-    assert told[:10] == [0] * 10
-    assert 0 < told[10] <= 1000
+    assert reported[:10] == [0] * 10
+    assert 0 < reported[10] <= 1000
     assert [event.quota for event in lab.throttled()] == ["request_percentage"] * 2
     assert [event.api for event in lab.throttled()] == ["Heartbeat"] * 2
 
@@ -251,12 +251,12 @@ def test_quotas_of_users_hold_for_who_has_logged_in() -> None:
     """Whatever the client id, and for nobody else."""
     broker = VirtualBroker(users={"alice": "pa", "bob": "pb"})
     broker.quotas.set(user="alice", request_percentage=0.0001)
-    told = {
+    reported = {
         name: broker.client("app", user=name, password=password).request("Metadata", 8, topics=[]).throttle_time_ms
         for name, password in (("alice", "pa"), ("bob", "pb"))
     }
 
-    assert told == {"alice": 1000, "bob": 0}
+    assert reported == {"alice": 1000, "bob": 0}
     [throttled] = broker.journal.events("client_throttled")
     assert throttled.event.principal == "User:alice"
 

@@ -102,7 +102,7 @@ def test_stable_only_once_stored(lab: OneGroup) -> None:
 
 @pytest.mark.rules("ST-8")
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "answered"),
     [
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
@@ -115,7 +115,7 @@ def test_stable_only_once_stored(lab: OneGroup) -> None:
         (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_storing_the_assignment_fails(lab: OneGroup, code: ErrorCode, told: ErrorCode) -> None:
+def test_storing_the_assignment_fails(lab: OneGroup, code: ErrorCode, answered: ErrorCode) -> None:
     """Everybody parked learns of it, assignments are emptied, and a rebalance starts."""
     a, b = lab.stable({}, {})
     lab.join(a), lab.join(b)
@@ -123,7 +123,7 @@ def test_storing_the_assignment_fails(lab: OneGroup, code: ErrorCode, told: Erro
 
     syncs = [lab.sync(b), lab.sync(a, {a: b"1", b: b"2"})]
 
-    assert [(sync.code, sync.assignment) for sync in syncs] == [(told, b"")] * 2
+    assert [(sync.code, sync.assignment) for sync in syncs] == [(answered, b"")] * 2
     assert [member.assignment for member in lab.group.members.values()] == [b"", b""]
     assert lab.group.state == PREPARING
     assert lab.reasons[-1] == f"storing the assignment failed with {code.name}"

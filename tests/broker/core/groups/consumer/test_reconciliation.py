@@ -156,7 +156,7 @@ def test_everything_comes_to_the_target(
     first: dict[bytes, frozenset[int]],
     taken: dict[bytes, frozenset[int]],
     target: dict[bytes, frozenset[int]],
-    told: bool,
+    has_assignment: bool,
 ) -> None:
     """A member that reports what it may own has, look by look, never more than its target and nothing of others, and in
     the end all that is free; it keeps what it can without a break.
@@ -176,7 +176,7 @@ def test_everything_comes_to_the_target(
         current = reconcile(current, goal(3, wanted, owned, taken=others))
         assigned = {(t, p) for t, indexes in current.assigned.items() for p in indexes}
         assert kept <= assigned <= free
-        owned = {topic_id: tuple(indexes) for topic_id, indexes in current.assigned.items()} if told else {}
+        owned = {topic_id: tuple(indexes) for topic_id, indexes in current.assigned.items()} if has_assignment else {}
 
     assert (assigned, current.pending, current.epoch) == (free, {}, 3)
     assert current.state is (STABLE if len(free) == sum(map(len, target.values())) else UNRELEASED)

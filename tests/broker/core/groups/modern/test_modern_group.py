@@ -79,6 +79,6 @@ def test_a_group_that_is_loaded_tells_its_state(kind: type[Any]) -> None:
     lab.join("m1")
     group = lab.reload()
 
-    told = [each for each in lab.cluster.outbox if isinstance(each, Transition)]
-    assert told[-1].reason == "loaded from the log"
-    assert told[-1].after == group.state == group.present_state()
+    transitions = [each for each in lab.cluster.outbox if isinstance(each, Transition)]
+    assert transitions[-1].reason == "loaded from the log"
+    assert transitions[-1].after == group.state == group.present_state()

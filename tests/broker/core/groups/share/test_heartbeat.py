@@ -111,7 +111,7 @@ def test_the_next_heartbeat_has_the_partitions(lab: OneShareGroup) -> None:
 
     assert (answer.member_epoch, lab.assigned(answer)) == (3, {"t": [0, 1]})
     assert lab.types() == [["11", "13 m1", "12", "14 m1"]]
-    assert lab.told() == [(3, "share partitions have a state now")]
+    assert lab.event_rows() == [(3, "share partitions have a state now")]
     assert lab.send("m1", 3).assignment is None
     assert lab.written() == []
 
@@ -141,8 +141,8 @@ def test_reconciliation_is_one_step(lab: OneShareGroup) -> None:
 
 
 @pytest.mark.rules("SGH-14")
-@pytest.mark.parametrize(("epoch", "topics", "told"), [(0, ["t"], True), (3, ["t"], True), (3, None, False)])
-def test_who_is_told_its_partitions(lab: OneShareGroup, epoch: int, topics: list[str] | None, told: bool) -> None:
+@pytest.mark.parametrize(("epoch", "topics", "is_sent"), [(0, ["t"], True), (3, ["t"], True), (3, None, False)])
+def test_who_is_told_its_partitions(lab: OneShareGroup, epoch: int, topics: list[str] | None, is_sent: bool) -> None:
     """Whoever joins (again) or names topics; others when they have changed only."""
     lab.join("m1")
     lab.send("m1", 2)
@@ -150,7 +150,7 @@ def test_who_is_told_its_partitions(lab: OneShareGroup, epoch: int, topics: list
 
     answer = lab.send("m1", epoch, topics)
 
-    assert (answer.member_epoch, lab.assigned(answer)) == (3, {"t": [0, 1]} if told else None)
+    assert (answer.member_epoch, lab.assigned(answer)) == (3, {"t": [0, 1]} if is_sent else None)
     assert lab.written() == []
 
 
@@ -166,7 +166,7 @@ def test_other_topics(lab: OneShareGroup) -> None:
     lab.wait(0)
 
     assert (answer.member_epoch, lab.assigned(answer)) == (4, {})
-    assert lab.told()[0] == (4, "member m1 changed its topics")
+    assert lab.event_rows()[0] == (4, "member m1 changed its topics")
     assert lab.types()[0] == ["10 m1", "11", "13 m1", "12", "14 m1", "15"]
     assert lab.assigned(lab.send("m1", 4)) == {"u": [0]}
 
@@ -280,7 +280,7 @@ def test_leaving(lab: OneShareGroup) -> None:
     assert (answer.code, answer.member_epoch, answer.heartbeat_interval_ms) == (NONE, -1, 0)
     assert answer.assignment is None
     assert lab.types() == [["-14 m1", "-13 m1", "-10 m1", "11"]]
-    assert lab.told() == [(3, "member m1 left"), ("Stable", "Empty")]
+    assert lab.event_rows() == [(3, "member m1 left"), ("Stable", "Empty")]
     assert (lab.group.group_epoch, lab.group.metadata_hash) == (3, 0)
     lab.wait(30 * 24 * 3600 * SECOND)
     assert lab.group.state is ShareGroupState.EMPTY
@@ -310,7 +310,7 @@ def test_the_session_timeout(lab: OneShareGroup) -> None:
     lab.wait(1)
 
     assert lab.types() == [["-14 m2", "-13 m2", "-10 m2", "11"]]
-    assert lab.told() == [(5, "member m2 timed out")]
+    assert lab.event_rows() == [(5, "member m2 timed out")]
     assert list(lab.group.members) == ["m1"]
 
 

@@ -86,7 +86,7 @@ class ShareGroupHistories(RuleBasedStateMachine):
             self.highest = group.group_epoch
 
     @invariant()
-    def members_are_who_they_are_told(self) -> None:
+    def member_ids_are_as_answered(self) -> None:
         group = self.group
         if group is not None:
             assert {each.member_id: each.current.epoch for each in group.members.values()} == self.epochs

@@ -95,10 +95,10 @@ def test_the_table_of_states() -> None:
         lab.send(member_id, -1)
     lab.shard.delete_group("g", lab.now)
 
-    told = [each for each in lab.told() if isinstance(each[0], str)]
+    event_rows = [each for each in lab.event_rows() if isinstance(each[0], str)]
 
-    assert told == [("Empty", "Stable"), ("Stable", "Empty"), ("Empty", "Dead")]
-    assert sorted(told) == sorted((before, after) for (before, _), after in GROUP_TRANSITIONS.items())
+    assert event_rows == [("Empty", "Stable"), ("Stable", "Empty"), ("Empty", "Dead")]
+    assert sorted(event_rows) == sorted((before, after) for (before, _), after in GROUP_TRANSITIONS.items())
 
 
 @pytest.mark.rules("SGH-15")

@@ -177,13 +177,13 @@ def test_topics_that_change() -> None:
     more = one.send("a", 2)
     one.cluster.topics.delete("t", one.now)
     gone = one.send("a", 3)
-    told = one.send("a", 3, NO_TASKS)
+    answered = one.send("a", 3, NO_TASKS)
     one.create("t", 1)
     back = one.send("a", 4)
 
     assert partitions((more.tasks or NO_TASKS).active) == [0, 1, 2, 3, 4, 5]
     assert (gone.member_epoch, gone.tasks, codes(gone)) == (3, NO_TASKS, [StatusCode.MISSING_SOURCE_TOPICS])
-    assert told.member_epoch == 4
+    assert answered.member_epoch == 4
     assert (back.member_epoch, back.tasks, codes(back)) == (5, tasks(0), [])
 
 
@@ -351,13 +351,13 @@ def test_endpoints_are_told_to_who_does_not_know_the_latest() -> None:
     made = one.join("a", endpoint=HOME, endpoint_epoch=-1)
     known = one.send("a", 2, endpoint_epoch=0)
     one.join("b")
-    told = one.send("a", 2, endpoint_epoch=0)
+    answered = one.send("a", 2, endpoint_epoch=0)
     other = one.send("b", 3, endpoint_epoch=0)
 
     assert (made.endpoint_epoch, made.endpoints) == (0, (EndpointPartitions(HOME, (("t", (0, 1, 2, 3)),), ()),))
     assert (known.endpoint_epoch, known.endpoints) == (0, None)
-    assert (told.endpoint_epoch, told.endpoints) == (1, (EndpointPartitions(HOME, (("t", (0, 1)),), ()),))
-    assert (other.endpoint_epoch, other.endpoints) == (1, told.endpoints)
+    assert (answered.endpoint_epoch, answered.endpoints) == (1, (EndpointPartitions(HOME, (("t", (0, 1)),), ()),))
+    assert (other.endpoint_epoch, other.endpoints) == (1, answered.endpoints)
 
 
 @pytest.mark.rules("STP-2")

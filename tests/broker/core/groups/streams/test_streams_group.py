@@ -26,14 +26,14 @@ def test_a_second_member_takes_over_half() -> None:
     one = OneStreamsGroup()
     one.join("a")
     waiting = one.join("b")
-    told = one.send("a", 2)
+    answered = one.send("a", 2)
     nothing = one.send("b", 3)
     one.send("a", 2, tasks(0, 1))
     has = [one.has("a"), one.has("b")]
     got = one.send("b", 3)
 
     assert (waiting.member_epoch, waiting.tasks) == (3, NO_TASKS)
-    assert (told.member_epoch, told.tasks) == (2, tasks(0, 1))
+    assert (answered.member_epoch, answered.tasks) == (2, tasks(0, 1))
     assert nothing.tasks is None
     assert has == [(3, "STABLE", [0, 1], []), (3, "UNRELEASED_TASKS", [], [])]
     assert got.tasks == tasks(2, 3)
