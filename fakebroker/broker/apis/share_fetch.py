@@ -3,10 +3,14 @@
 v2: `max_records` as a hard limit (KIP-1206), locks can be renewed (KIP-1222).
 """
 
+from collections.abc import Mapping
+
 from fakebroker.broker.apis.call import Call
-from fakebroker.broker.apis.share_fetch_answer import share_fetch_response
+from fakebroker.broker.apis.fetch_answer import together
+from fakebroker.broker.apis.leader_hint import name_leader
 from fakebroker.broker.apis.share_requests import (
     Acknowledged,
+    AcknowledgeError,
     Acknowledgements,
     MayRead,
     acknowledged,
@@ -17,6 +21,7 @@ from fakebroker.broker.apis.share_requests import (
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.logs.fetching import longest_wait_ms
 from fakebroker.broker.core.share_partitions.acquisition import AcquireMode
+from fakebroker.broker.core.share_partitions.group_settings import ShareGroupSettings
 from fakebroker.broker.core.share_partitions.sessions import (
     CLOSING_EPOCH,
     OPENING_EPOCH,
@@ -27,7 +32,15 @@ from fakebroker.broker.core.share_partitions.share_fetch import FetchedRecords, 
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
+from fakebroker.protocol.wire.messages.share_fetch import (
+    AcquiredRecords,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
 
 
 def handle(call: Call, request: ShareFetchRequest, may_read: MayRead = everything) -> ShareFetchResponse | None:
@@ -181,3 +194,43 @@ class _ShareFetchRequest:
             or self._session.is_answered(key, has_records=bool(records.acquired), has_error=bool(records.code))
         }
         return share_fetch_response(self._call, self._session.group_id, found, self._acknowledgements.errors)
+
+
+_NOTHING = FetchedRecords(ErrorCode.NONE)
+_NOT_ACKNOWLEDGED: AcknowledgeError = (ErrorCode.NONE, None)
+
+
+def share_fetch_response(
+    call: Call,
+    group_id: str,
+    found: Mapping[TopicIdPartition, FetchedRecords],
+    acknowledged: Mapping[TopicIdPartition, AcknowledgeError],
+) -> ShareFetchResponse:
+    """The answer that lists the partitions of both, those of a topic by their index (SGF-10, SGF-15)."""
+    response = ShareFetchResponse(acquisition_lock_timeout_ms=ShareGroupSettings(call.node, group_id).lock_duration_ms)
+    topics: dict[bytes, ShareFetchableTopicResponse] = {}
+    for key in sorted({**found, **acknowledged}):
+        topic_id, _ = key
+        topic = topics.setdefault(topic_id, ShareFetchableTopicResponse(topic_id=topic_id, partitions=[]))
+        records, error = found.get(key, _NOTHING), acknowledged.get(key, _NOT_ACKNOWLEDGED)
+        data = _partition_data(key, records, error)
+        topic.partitions.append(data)
+        partition, _ = find_partition(call, key)
+        if ErrorCode.NOT_LEADER_OR_FOLLOWER in (records.code, error[0]) and partition is not None:
+            name_leader(call, partition, data, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
+    response.responses = list(topics.values())
+    return response
+
+
+def _partition_data(key: TopicIdPartition, records: FetchedRecords, error: AcknowledgeError) -> PartitionData:
+    return PartitionData(
+        partition_index=key[1],
+        error_code=records.code,
+        acknowledge_error_code=error[0],
+        acknowledge_error_message=error[1],
+        records=together(records.batches),
+        acquired_records=[
+            AcquiredRecords(first_offset=each[0], last_offset=each[1], delivery_count=each[2])
+            for each in records.acquired
+        ],
+    )

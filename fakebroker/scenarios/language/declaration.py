@@ -4,14 +4,17 @@ What actors can do is read from the scripted client's steps, what can be done to
 """
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache
 from inspect import Parameter
 from typing import Any, NamedTuple, get_args, get_origin
 
+from fakebroker.broker.settings.settings import find_topic
+from fakebroker.broker.settings.table import TOPIC, TOPIC_BEFORE_4
 from fakebroker.client.login_steps import Mechanism
 from fakebroker.client.steps import ClientSteps
 from fakebroker.protocol.durations import DURATION, duration_ms
+from fakebroker.protocol.errors import SettingError
 from fakebroker.scenarios.language.actor_verbs import ActorVerbs
 from fakebroker.scenarios.language.kinds import (
     DURATION_MS,
@@ -19,18 +22,21 @@ from fakebroker.scenarios.language.kinds import (
     NAME,
     NULL,
     PARTITION,
+    SCALAR,
     TEXT,
     WHOLE,
     Choice,
     Kind,
     ListOf,
     OneOf,
+    Reading,
     ScalarKind,
     TableOf,
+    Wrong,
     whole,
 )
-from fakebroker.scenarios.language.setting_tables import BROKER_SETTINGS, TOPIC_SETTINGS
 from fakebroker.scenarios.language.signatures import Argument, arguments_of, kind_of
+from fakebroker.scenarios.language.yaml_file import Node, Table
 from fakebroker.testing.acl_option import AclDeclaration
 from fakebroker.testing.handles.acls import AclsHandle
 from fakebroker.testing.handles.broker_control import BrokerControl
@@ -48,6 +54,34 @@ from fakebroker.testing.handles.topic import TopicHandle
 from fakebroker.testing.handles.transaction import TransactionHandle
 from fakebroker.testing.handles.users import UsersHandle
 from fakebroker.testing.reflection.members import Member, handles_in, members_of, parameters_of
+from fakebroker.testing.releases import Settings
+
+
+class SettingTable(TableOf):
+    """A mapping of settings, checked where the file is read.
+
+    `check` raises SettingError for an unknown name or an invalid value.
+    """
+
+    def __init__(self, check: Callable[[str, Any], object]) -> None:
+        super().__init__(SCALAR)
+        self._check = check
+
+    def value(self, node: Node, reading: Reading) -> Any:
+        """The settings. Raises Wrong."""
+        made = super().value(node, reading)
+        assert isinstance(node, Table)
+        for name, value in made.items():
+            try:
+                self._check(name, value)
+            except SettingError as error:
+                raise Wrong(node.keys[name], str(error)) from None
+        return made
+
+
+BROKER_SETTINGS = SettingTable(lambda name, value: Settings({name: value}))
+TOPIC_SETTINGS = SettingTable(lambda name, _value: find_topic(name, {**TOPIC, **TOPIC_BEFORE_4}))
+
 
 DEFAULT_RELEASE = "4.3"
 DEFAULT_JITTER_MS = (0, 5)

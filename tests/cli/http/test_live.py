@@ -57,9 +57,7 @@ def test_lines_as_they_come() -> None:
         assert message["next_seq"] == broker.journal.next_seq == reader.place.seq
         assert sent_to(reader) == {}
         await heartbeat(broker)
-        assert [line["api"] for line in sent_to(reader)["lines"]["lines"] if line["kind"] == "request"] == [
-            "Heartbeat"
-        ]
+        assert [line["api"] for line in sent_to(reader)["lines"]["lines"] if line["kind"] == "request"] == ["Heartbeat"]
 
     run(test)
 
