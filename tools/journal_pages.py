@@ -29,7 +29,7 @@ def journal_schema_page(note: str) -> str:
         "`offset_committed`. (`run`, `seq`, `part`) is unique: a line that comes twice may be dropped by it.",
         "",
         "Secrets are replaced by `(redacted)`: values of settings of type password and of unknown settings,",
-        "authentication bytes, tokens. Records are told by size and number. Bytes are",
+        "authentication bytes, tokens. Records are shown by size and number. Bytes are",
         '`{"hex": ...}`; long ones are cut, and `bytes` says how many there were.',
     ]
     for kind in KINDS.values():

@@ -45,7 +45,7 @@ class Pending:
 
 
 class Watch(Protocol):
-    """Is told of every request of a connection, in the order in which they are sent and end."""
+    """Observes every request of a connection, in the order in which they are sent and end."""
 
     def sent(self, pending: Pending, request: Message | None) -> None:
         """A request is sent; None for bytes that were sent as they are."""

@@ -1,6 +1,6 @@
 """What a scripted client does as a member of a consumer group (KIP-848): each step is one ConsumerGroupHeartbeat.
 
-A member that is told to give partitions up keeps its epoch until a heartbeat says that it no longer owns them.
+A member that has to give partitions up keeps its epoch until a heartbeat says that it no longer owns them.
 `reconcile` is that heartbeat; a test that leaves it out has a member that revokes slowly, or never.
 """
 

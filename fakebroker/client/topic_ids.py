@@ -1,7 +1,7 @@
 """Topic ids as a scripted client knows them: newer requests name topics by id, which a client learns from Metadata.
 
 What was learned is kept for the life of the client. A topic that is deleted and made again has another id: a step that
-is told UNKNOWN_TOPIC_ID forgets what it knew, as a consumer does that asks for metadata again (KIP-516).
+gets UNKNOWN_TOPIC_ID forgets what it knew, as a consumer does that asks for metadata again (KIP-516).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -49,7 +49,7 @@ def check_settings(field: str, value: object) -> None:
 
 
 def check_users(value: object) -> dict[str, str]:
-    """Passwords by user, None for none. What is refused is told without the passwords."""
+    """Passwords by user, None for none. An error does not contain the passwords."""
     users = {} if value is None else value
     if not isinstance(users, Mapping) or not all(isinstance(text, str) for pair in users.items() for text in pair):
         raise InvalidArgument("users", "(passwords)", 'users is not passwords by user: {"alice": "secret"}')
@@ -59,7 +59,7 @@ def check_users(value: object) -> dict[str, str]:
 
 
 def check_user(name: str, password: str) -> None:
-    """A user and its password, which no mechanism lets be empty. What is refused is told without the password."""
+    """A user and its password, which no mechanism lets be empty. An error does not contain the password."""
     check_text("name", name)
     if not name:
         raise InvalidArgument("name", name, "name is empty; it is that of a user")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fakebroker.protocol.errors import FakebrokerError, spelt_alike
 from fakebroker.scenarios.script import SourceLine
 
-MAX_PROBLEMS = 20  # told of one file
+MAX_PROBLEMS = 20  # reported of one file
 MAX_ACTORS = 12  # listed in a message
 
 

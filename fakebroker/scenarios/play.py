@@ -31,7 +31,7 @@ def play(
     come out as it says, InvalidArgument for a scenario that needs another broker, OSError for a file that cannot be
     read.
     """
-    __tracebackhide__ = True  # of pytest: what failed is told by the error
+    __tracebackhide__ = True  # of pytest: the error says what failed
     try:
         scenario = read_scenario(os.fspath(path), dict(parameters or {}))
     except OSError as error:

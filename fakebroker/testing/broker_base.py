@@ -280,7 +280,7 @@ class BrokerBase(BrokerControl):
                 return function()
             finally:
                 self._note_events()
-                self._ring.end()  # perhaps nothing else is ever told
+                self._ring.end()  # perhaps nothing else is ever observed
         self._engine.tick(self._server.clock.now())
         try:
             return function()

@@ -85,7 +85,7 @@ class SimDriver:
         return self._jitter_ms
 
     def deliver(self) -> None:
-        """Let clients have what has arrived, and do what they do with it; while they do, they are not told again."""
+        """Let clients have what has arrived, and do what they do with it; while they do, they are not called again."""
         self._deliver()
         if not self._is_acting:
             self._is_acting = True

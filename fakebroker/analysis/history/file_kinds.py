@@ -1,4 +1,4 @@
-"""What files of a history are, told by their names and first bytes, wherever the files are."""
+"""The kinds of files of a history, known by their names and first bytes, wherever the files are."""
 
 import re
 from pathlib import PurePosixPath

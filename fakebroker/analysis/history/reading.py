@@ -118,7 +118,7 @@ def _files_at(text: str) -> Iterator[HistoryFile]:
 
 
 def _check_that_one_opens(files: Sequence[HistoryFile]) -> None:
-    """Raise HistoryError if not one of the files can be opened: whoever may read some of them is told of the others."""
+    """Raise HistoryError if not one of the files can be opened: if some can be read, the others are reported."""
     errors: list[OSError] = []
     for file in files:
         try:

@@ -43,7 +43,7 @@ class Shape(NamedTuple):
     Attributes:
         names: The column of the file by what it is: "key", "value", "topic", "partition", "offset", "timestamp". The
             partition may be missing if the file's folder tells it; value, topic and timestamp may be missing, too.
-        text: How bytes are written as text: "hex" or "base64"; None as long as no key has told.
+        text: How bytes are written as text: "hex" or "base64"; None as long as no key has shown it.
     """
 
     names: dict[str, str]

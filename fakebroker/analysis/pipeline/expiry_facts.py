@@ -116,7 +116,7 @@ def needs_topics(broker: BrokerFacts, group: GroupFacts) -> bool:
 
 
 def may_be_newer(group: GroupFacts, rule: str) -> bool:
-    """Whether a group of which the journal told nothing is of a newer type, as the `rule` of an expiry says.
+    """Whether a group of which the journal has nothing is of a newer type, as the `rule` of an expiry says.
 
     A journal has no line of the load of such a group without members, which a snapshot may have brought.
     """

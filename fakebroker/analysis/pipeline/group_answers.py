@@ -33,7 +33,7 @@ class JoinAnswer(NamedTuple):
 
 
 class SyncAnswer(NamedTuple):
-    """A member was told its partitions: (topic, partition)."""
+    """A member got its partitions: (topic, partition)."""
 
     group_id: str
     generation: int

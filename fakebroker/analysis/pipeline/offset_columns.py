@@ -117,7 +117,7 @@ def _inside(at: "Positions", wanted: "Flags") -> "Positions":
 def _text_lengths(column: ByteColumn, at: "Positions", is_compact: "Flags") -> "tuple[Positions, Positions]":
     """How many bytes the length of a text takes, and the length.
 
-    Compact lengths of three bytes are of texts beyond 16 KiB and told as -1: not for here.
+    Compact lengths of three bytes are of texts beyond 16 KiB and given as -1: not for here.
     """
     if not is_compact.any():
         return np.full(len(at), 2), column.int16(at)

@@ -27,7 +27,7 @@ _NO_LAG = -1
 
 
 def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse | None:
-    """Describe each group, and answer when the share coordinator has told all states."""
+    """Describe each group, and answer when the share coordinator has answered with all states."""
     groups = [_Group(call, group) for group in request.groups]
     keys = [key for group in groups for key in group.share_partitions()]
 

@@ -24,7 +24,7 @@ class FullFetchInQuota(FullFetch):
 
 
 class IncrementalFetchInQuota(IncrementalFetch):
-    """A fetch of a session. Its epoch goes on even if it is throttled; what it was told does not."""
+    """A fetch of a session. Its epoch goes on even if it is throttled; what it reported does not."""
 
     def response(self, reads: list[LogReadResult]) -> FetchResponse:
         before = self.session.reported()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FIRST_ABORTABLE_VERSION = 11  # knows TRANSACTION_ABORTABLE
 _FIRST_TV2_VERSION = 12  # adds partitions by itself (TX-10)
-_TRY_AGAIN = frozenset(  # told as NOT_ENOUGH_REPLICAS, after which clients of all ages try again (TX-6)
+_TRY_AGAIN = frozenset(  # answered as NOT_ENOUGH_REPLICAS, after which clients of all ages try again (TX-6)
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -151,7 +151,7 @@ class ProducedTransaction:
             )
 
     def _error_for_version(self, code: ErrorCode) -> AppendErrorContent:
-        """What a producer of the request's version is told for a code of the coordinator (TX-6, TX-7)."""
+        """The error that a producer of the request's version gets for a code of the coordinator (TX-6, TX-7)."""
         version = self._call.version
         if code == ErrorCode.PRODUCER_FENCED:
             return AppendErrorContent(ErrorCode.INVALID_PRODUCER_EPOCH, "the transaction goes by another epoch")

@@ -2,7 +2,7 @@
 
 A broker that is silent stays in the cluster for `broker.session.timeout.ms` of monotonic time; then it is fenced:
 others lead its partitions. One that was only frozen or cut off does not hear of that; it goes on as what it was until
-it is told, a moment after it can hear again. Kafka: `BrokerHeartbeatManager`, `ClusterControlManager`.
+a moment after it can hear again. Kafka: `BrokerHeartbeatManager`, `ClusterControlManager`.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def stop(cluster: "Cluster", node: "Node", now: Instant) -> None:
 
 
 def kill(cluster: "Cluster", node: "Node", now: Instant) -> None:
-    """It ends at once: nobody is told, so it is fenced only when its session runs out (CLU-33).
+    """It ends at once and reports it to nobody, so it is fenced only when its session runs out (CLU-33).
 
     The caller has closed its connections. What only its memory had is gone.
     """

@@ -318,7 +318,7 @@ def _static_text(name: str, value: object) -> str:
         text = to_text(value)
         parse(find(name), text)
     except SettingError as error:
-        has_secret = name in BROKER and is_secret(name)  # a name that there is not is told with its value
+        has_secret = name in BROKER and is_secret(name)  # the error for an unknown name shows its value
         error.value = {name: "(password)" if has_secret else value}
         raise
     return text.strip()

@@ -68,7 +68,7 @@ class _Asked(NamedTuple):
 
 
 def _publish(asked: _Asked, *, may_repeat: bool) -> str:
-    """Make and publish the tables; returns what is told of them. Raises FakebrokerError.
+    """Make and publish the tables; returns a summary of them. Raises FakebrokerError.
 
     With `may_repeat` two rows may be of one record even if the names of the files say otherwise: damage does that.
     """

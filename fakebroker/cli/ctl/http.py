@@ -12,7 +12,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from fakebroker.cli.exit_status import CommandError, ExitStatus
 
-LONGEST_S = 86_400  # waits take as long as they are told to
+LONGEST_S = 86_400  # waits take as long as asked
 
 
 class ControlClient(NamedTuple):

@@ -29,7 +29,7 @@ class Served:
         self.snapshot_count = 0
         self.plays = Plays()
         self.is_closing = False
-        self.run = new_run()  # whose journal numbers are told
+        self.run = new_run()  # whose journal has the numbers
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raises Problem for options of a broker that callers may not give."""

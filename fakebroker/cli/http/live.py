@@ -1,7 +1,7 @@
 """What happens in a broker, as one stream of server-sent events for those who look at all of it: the page.
 
 The stream keeps nothing for a reader but its place: a journal number, a version of the groups, and what it said last.
-A reader that is slow gets fewer and longer messages; entries that the journal forgot before it got them are told as a
+A reader that is slow gets fewer and longer messages; entries that the journal forgot before it got them are sent as a
 `gap`. A reader that comes back sends the id of its last message (`Last-Event-ID`) and goes on from there.
 
 Looking costs time on the loop that serves the clients of the broker. So each round is followed by a pause in which at
@@ -29,7 +29,7 @@ ROUND_S: Final = 0.2
 PAUSE_SHARE: Final = 9
 SILENCE_S: Final = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
 CLOCK_EVERY_S: Final = 5.0
-LARGEST_JUMP_MS: Final = 100  # by which the time of day may be another than expected before that is told
+LARGEST_JUMP_MS: Final = 100  # by which the time of day may be another than expected before that is sent
 MAX_LINES: Final = 500
 MAX_WAITING: Final = 200
 PARTS: Final = ("lines", "groups", "clock", "state", "waiting")
@@ -45,7 +45,7 @@ class StreamPosition(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """What the reader knows of the clock, and when (in seconds of the machine's) it was told."""
+    """What the reader knows of the clock, and when (in seconds of the machine's) it was sent."""
 
     now_ms: int
     rate: float
@@ -59,7 +59,7 @@ class Clock(NamedTuple):
 
 
 class LiveReader:
-    """What one reader is told, round by round. `parts` are the kinds of messages that it wants."""
+    """What one reader gets, round by round. `parts` are the kinds of messages that it wants."""
 
     def __init__(self, broker: AsyncFakeBroker, place: StreamPosition, parts: frozenset[str]) -> None:
         self.place = place
@@ -168,7 +168,7 @@ async def live(served: Served, request: Request) -> Response:
     """What happens, as server-sent events for a page: journal lines, groups, the clock, requests that wait.
 
     `what` are the parts that are wanted: lines, groups, clock, state, waiting, separated by commas; all without it.
-    `since` is the first journal entry, `groups_since` a version that `/group_rows` told; without them the stream begins
+    `since` is the first journal entry, `groups_since` a version that `/group_rows` gave; without them the stream begins
     now. Last-Event-ID goes on after that message.
     """
     broker = served.broker_of(request)

@@ -40,13 +40,13 @@ def check_marked(item: pytest.Item) -> None:
 
 
 def start(node: pytest.Item | pytest.Session, options: dict[str, Any]) -> FakeBroker:
-    """A running broker, whose story is told when the test fails. Options that cannot be fail the test."""
+    """A running broker, whose story is printed when the test fails. Options that cannot be fail the test."""
     broker: FakeBroker = made(FakeBroker, node, options)
     return broker.start()
 
 
 def made(kind: type[Any], node: pytest.Item | pytest.Session, options: dict[str, Any]) -> Any:
-    """A broker of that kind that is not started, whose story is told when the test fails."""
+    """A broker of that kind that is not started, whose story is printed when the test fails."""
     try:
         broker = kind(**journal_option(node), **options)
     except (FakebrokerError, ValueError, TypeError) as error:

@@ -64,14 +64,14 @@ class ClassicProtocol(Struct, names="lowerCamel"):
 
 
 class ClassicMemberMetadata(Struct, names="lowerCamel"):
-    """What a member told that joined with JoinGroup."""
+    """What a member reported that joined with JoinGroup."""
 
     session_timeout_ms: Int32 = field("0+")
     supported_protocols: list[ClassicProtocol] = field("0+")
 
 
 class ConsumerGroupMemberMetadataValue(Message, versions="0", flexible="0+", names="lowerCamel"):
-    """What a member told about itself. `classic_member_metadata` is null for a member of the new kind."""
+    """What a member reported about itself. `classic_member_metadata` is null for a member of the new kind."""
 
     instance_id: Str | None = field("0+", nullable="0+")
     rack_id: Str | None = field("0+", nullable="0+")

@@ -48,7 +48,7 @@ def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
     What costs here is the number of columns, so each is compared in the way that is cheapest for some dozen bytes.
     """
     step, length = bytes_counted(data, at), data[at]
-    # Unlike records are told from a run by a look at one of them, nearly always.
+    # Unlike records are distinguished from a run by a look at one of them, nearly always.
     last_needed = at + step * (FEWEST_IN_RUN - 1)
     if last_needed >= len(data) or data[last_needed] != length:
         return None

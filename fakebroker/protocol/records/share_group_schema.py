@@ -16,7 +16,7 @@ class ShareGroupMemberMetadataKey(Message, versions="0", names="lowerCamel"):
 
 
 class ShareGroupMemberMetadataValue(Message, versions="0", flexible="0+", names="lowerCamel"):
-    """What a member told about itself."""
+    """What a member reported about itself."""
 
     rack_id: Str | None = field("0+", nullable="0+")
     client_id: Str = field("0+")

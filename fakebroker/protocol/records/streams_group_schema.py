@@ -50,7 +50,7 @@ class ClientTag(Struct, names="lowerCamel"):
 
 
 class StreamsGroupMemberMetadataValue(Message, versions="0", flexible="0+", names="lowerCamel"):
-    """What a member told about itself."""
+    """What a member reported about itself."""
 
     instance_id: Str | None = field("0+", nullable="0+")
     rack_id: Str | None = field("0+", nullable="0+")

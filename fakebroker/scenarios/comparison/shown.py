@@ -10,7 +10,7 @@ from fakebroker.scenarios.comparison.topic_scopes import TopicScopes
 
 Json = Any
 
-NEAR_MS = 400 * 24 * 3600 * 1000  # times of day this far from the story's are told relative to its beginning
+NEAR_MS = 400 * 24 * 3600 * 1000  # times of day this far from the story's are shown relative to its beginning
 _GENERATED = re.compile(r"[\w.:/-]*?-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MS_OF = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
@@ -18,7 +18,7 @@ _MS_OF = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms"
 class Meaning:
     """Names for what a run makes up, in order of first appearance: "member-1", "topic-1", "producer-1", "+3s".
 
-    Times of day are told relative to `start_ms`, the first time that was given unless set here.
+    Times of day are shown relative to `start_ms`, the first time that was given unless set here.
     """
 
     def __init__(self, start_ms: int | None = None) -> None:

@@ -92,7 +92,7 @@ def compare_all(
 ) -> Iterator[Comparison]:
     """Compare scenarios, several at the same time; what came of each, in the order of the paths.
 
-    `read` makes a scenario of a path. What goes wrong with one is told in its comparison; nothing is raised. One that
+    `read` makes a scenario of a path. What goes wrong with one is in its comparison; nothing is raised. One that
     differs is played once more when the others are over, by itself: a busy Kafka is late, and may take requests of
     several connections in another order than the scenario sends them. The second play counts.
     """

@@ -124,7 +124,7 @@ class KafkaWorld:
         return f"it is a story of Kafka {wanted}; this one is {self.release}"
 
     def _other_cluster(self, scenario: Scenario) -> str | None:
-        """An actor talks to the node that it is told, which in a larger cluster may neither lead nor coordinate."""
+        """An actor talks to the node that the scenario names; of many nodes it may neither lead nor coordinate."""
         nodes = len(self.powers.node_ids())
         if nodes == scenario.nodes:
             return None

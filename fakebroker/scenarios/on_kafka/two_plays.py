@@ -158,7 +158,7 @@ def _is_same_request(pair: tuple[_Exchange, _Exchange]) -> bool:
 
 
 def _parting(theirs: Sequence[_Exchange], own: Sequence[_Exchange]) -> Iterator[ClientDifference]:
-    """Where an actor's ways part: told once, for what comes after it follows from it."""
+    """Where an actor's ways part: reported once, as later differences follow from it."""
     if theirs and own:
         sent = own[0].sent
         yield ClientDifference(_title(theirs[0]), f"on fakebroker {sent.actor} sends {sent.api}")

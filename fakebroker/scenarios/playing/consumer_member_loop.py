@@ -1,6 +1,6 @@
-"""A member of a consumer group that acts by itself (KIP-848): it heartbeats, and takes and gives up what it is told.
+"""A member of a consumer group that acts by itself (KIP-848): it heartbeats, takes and gives up partitions.
 
-What it is told to give up it gives up at once, after a commit if it commits by itself; the next heartbeat says so.
+A revoked partition is given up at once, after a commit if it commits by itself; the next heartbeat says so.
 """
 
 from collections.abc import Generator

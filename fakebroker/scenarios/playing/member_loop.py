@@ -257,7 +257,7 @@ class MemberLoop:
         )
 
     def _assignments(self, joined: Any) -> Generator[Ask | Sleep, Any, dict[str, dict[str, list[int]]]]:
-        """What the leader assigns; nothing if this member does not lead, or is told to skip it (KIP-814)."""
+        """What the leader assigns; nothing if this member does not lead, or has to skip it (KIP-814)."""
         membership = self._client.steps.membership
         assert membership is not None
         if not membership.is_leader or getattr(joined, "skip_assignment", False):

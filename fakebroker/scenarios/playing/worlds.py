@@ -43,7 +43,7 @@ class World(Protocol):
     driver: Driver
     poll_ms: (
         int | None
-    )  # how often is looked for what no client is told; None in virtual time: at each thing that happens
+    )  # how often is looked for what no client sees; None in virtual time: at each thing that happens
 
     @property
     def broker(self) -> "BrokerControl | None":

@@ -1,4 +1,4 @@
-"""One connection of a client and the one to the broker behind it: requests go up, answers come down, both are told."""
+"""One connection of a client and the one to the broker behind it: requests go up, answers down, both recorded."""
 
 import asyncio
 import struct

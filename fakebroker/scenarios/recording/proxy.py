@@ -58,7 +58,7 @@ class Proxy:
         self._advertise = advertise
         self._next_port = first_port
         self._ports: dict[Address, int] = {}
-        self._warned: dict[str, None] = {}  # reasons to close connections that were told
+        self._warned: dict[str, None] = {}  # reasons to close connections that were logged
         self._opening = asyncio.Lock()
         self._servers: list[asyncio.Server] = []
         self._links: set[asyncio.Task[None]] = set()

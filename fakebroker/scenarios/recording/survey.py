@@ -73,7 +73,7 @@ class Survey:
         self.settings: dict[str, str] = {}
         self.release: str | None = None
         self.member_ids: dict[int, str] = {}  # line of a JoinGroup -> the member id that its answer gave
-        self.first_generations: dict[str, int] = {}  # group -> the first generation that was told
+        self.first_generations: dict[str, int] = {}  # group -> the first generation that was answered
         self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
         self.groups_before: dict[str, None] = {}  # groups that were there before the first client came
         self.outages = Outages()

@@ -114,7 +114,7 @@ class BackgroundPlay:
 
         Raises WaitTimeout that names the step which it is at, and ScenarioFailed if an expectation did not hold.
         """
-        __tracebackhide__ = True  # of pytest: what failed is told by the error
+        __tracebackhide__ = True  # of pytest: the error says what failed
         check_timeout_s(timeout_s)
         if not self._over.wait(min(timeout_s, threading.TIMEOUT_MAX)):
             raise self.not_over(self.scenario.name, timeout_s)

@@ -120,7 +120,7 @@ class _Named(dict[str, Json]):
 
 
 class _Alone:
-    """What stands for "nothing but the name is to be told"."""
+    """What stands for "only the name is shown"."""
 
 
 _ALONE = _Alone()
@@ -304,7 +304,7 @@ def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
         if rest or not partitions:
             found[name] = rest or _ALONE
         for key, shown in (_partition(name, lists[0], each) for each in partitions[:MAX_PARTITIONS]):
-            if key in found:  # named twice: that is told
+            if key in found:  # named twice: both are shown
                 return None
             found[key] = shown
         if len(partitions) > MAX_PARTITIONS:

@@ -106,7 +106,7 @@ def dialogue_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_
 def tail_of(
     scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS, most_lines: int = 30
 ) -> str:
-    """The last part of what happened, from the beginning of a step on: what a failure is told with."""
+    """The last part of what happened, from the beginning of a step on: what a failure shows."""
     lines = dialogue_of(scenario, happenings, start_wall_ms)
     if len(lines) > most_lines:
         lines = [f"... {len(lines) - most_lines} lines before", *lines[-most_lines:]]
@@ -228,7 +228,7 @@ class _Writer:
             yield from self._tell(happening, "FAILED", self._meaning.text(problem), separator=": ")
 
     def _with_times(self, value: Any, now_ms: int) -> Any:
-        """Fields of handles that end in _ms are spans or times of day; the latter are told since the beginning."""
+        """Fields of handles that end in _ms are spans or times of day; the latter are shown since the beginning."""
         if isinstance(value, list):
             return [self._with_times(each, now_ms) for each in value]
         if isinstance(value, dict):

@@ -55,7 +55,7 @@ def watcher_of(loop: asyncio.AbstractEventLoop) -> SocketWatcher:
 
 if hasattr(select, "epoll"):
     READABLE, WRITABLE, HUNG_UP = select.EPOLLIN, select.EPOLLOUT, select.EPOLLRDHUP
-    LOST = select.EPOLLERR | select.EPOLLHUP  # always told, whatever is watched for
+    LOST = select.EPOLLERR | select.EPOLLHUP  # always reported, whatever is watched for
 
     class SocketSelector(selectors.EpollSelector):
         """A selector that serves the sockets of a broker by itself, edge-triggered, while it waits for the others.

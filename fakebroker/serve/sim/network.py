@@ -1,4 +1,4 @@
-"""Clients in the same thread as the engine, and time that passes only when it is told to."""
+"""Clients in the same thread as the engine, and time that passes only on request."""
 
 from collections.abc import Callable, Sequence
 from math import ceil

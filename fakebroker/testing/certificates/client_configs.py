@@ -1,4 +1,4 @@
-"""How each client library is told to speak TLS: the same three files, under other names."""
+"""The TLS options of each client library: the same three files, under other names."""
 
 import ssl
 from collections.abc import Callable

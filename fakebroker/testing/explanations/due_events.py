@@ -95,7 +95,7 @@ def due_text(deadline: Deadline, cluster: "Cluster") -> str | None:
     return _OF_OTHERS.get(type(done_by).__name__)
 
 
-# Others are told by the class whose method they run.
+# Others are named after the class whose method they run.
 _OF_OTHERS = {
     "Timeouts": "transactions that are open for too long are aborted",
     "Expiry": "transactional ids that are idle for too long are forgotten",

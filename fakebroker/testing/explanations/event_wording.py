@@ -43,7 +43,7 @@ GroupEvent = Transition | GroupEpochBumped | AssignmentComputed | MemberTransiti
 
 
 def event_text(event: Event) -> str:
-    """An event on one line; one that has no words of its own is told by its name and fields."""
+    """An event on one line; one that has no words of its own is shown by its name and fields."""
     match event:
         case Transition() | GroupEpochBumped() | AssignmentComputed() | MemberTransition():
             reason = reason_of(event)

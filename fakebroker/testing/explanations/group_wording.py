@@ -1,6 +1,6 @@
 """Requests of members of consumer, share and streams groups in words, and what became of them.
 
-A heartbeat is told by its epoch, which says most: 0 joins, -1 leaves, -2 leaves for a while.
+A heartbeat is described by its epoch, which says most: 0 joins, -1 leaves, -2 leaves for a while.
 """
 
 from collections.abc import Sized

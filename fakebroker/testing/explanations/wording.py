@@ -1,6 +1,6 @@
 """Requests in words, for the log of `--verbose` and the story of a failed test.
 
-What every client meets when all is well is told as a step, "told to join again, ... (REBALANCE_IN_PROGRESS)". Other
+What every client meets when all is well is shown as a step, "told to join again, ... (REBALANCE_IN_PROGRESS)". Other
 errors stand alone.
 """
 
@@ -29,7 +29,7 @@ _NEW_SESSION = "to begin a new fetch session"
 _NEW_SHARE_SESSION = "to begin a new share session"
 _JOIN_ANEW = "to give up all it has and join again"
 
-# By API ("" is any) and error: what clients are told in an ordinary life.
+# By API ("" is any) and error: the errors of ordinary operation.
 STEPS: Mapping[tuple[str, str], str] = {
     ("JoinGroup", "MEMBER_ID_REQUIRED"): "to join again with the member id it got",
     ("JoinGroup", "REBALANCE_IN_PROGRESS"): _REJOIN,

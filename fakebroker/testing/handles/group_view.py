@@ -233,7 +233,7 @@ def _modern_member(group: ModernGroup, view: MemberView, explanation: MemberExpl
 
 
 def _look(view: MemberView, is_leader: bool, doing: str) -> MemberLook:
-    """What a member told of itself, without its timers."""
+    """What a member reported about itself, without its timers."""
     return MemberLook(
         view.member_id, view.client_id, view.client_host, view.group_instance_id, view.protocol, is_leader,
         view.subscription, view.topic_regex, view.assignment, view.target, view.revoking, view.tasks, view.member_epoch,

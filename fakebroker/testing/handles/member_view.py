@@ -23,7 +23,7 @@ Partitions = dict[str, list[int]]  # by topic; of tasks by subtopology
 class TasksView(NamedTuple):
     """What a member of a streams group works on: partitions by subtopology.
 
-    `process_id` and `endpoint` are what it told of itself; `revoking` are active tasks that it has to give up.
+    `process_id` and `endpoint` are what it reported about itself; `revoking` are active tasks that it has to give up.
     """
 
     active: Partitions

@@ -163,7 +163,7 @@ class NodeHandle(Handle):
         return self._disturb(REFUSES_CONNECTS)
 
     def half_open(self) -> NetworkFault:
-        """The connections that are there go silent: bytes vanish both ways, and nobody is told. New ones are served.
+        """The connections that are there go silent: bytes vanish both ways without an error. New ones are served.
 
         A second call takes those that were made since. Healed, they are reset.
         """

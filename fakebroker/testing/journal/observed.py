@@ -1,7 +1,7 @@
 """A journal that also tells observers: the file of `--journal`, the log of `--verbose`.
 
-Nothing is decoded while a request is served. What was noted is told at the end of the turn, right after the answers
-have gone out (`Server.flush`): of a broker that is killed only the turn that it was in is missing.
+Nothing is decoded while a request is served. Observers get what was noted at the end of the turn, right after the
+answers have gone out (`Server.flush`): of a broker that is killed only the turn that it was in is missing.
 """
 
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger("fakebroker")
 
 
 class Observer:
-    """Is told of every entry of a journal, in order."""
+    """Gets every entry of a journal, in order."""
 
     def begin(self, started: BrokerStarted) -> None:
         """The broker serves clients from now on. The same event comes later, as the first entry of the journal."""
@@ -70,7 +70,7 @@ class ObservedJournal(Journal):
         self._untold.append(entry)
 
     def tell(self) -> None:
-        """Tell the observers what happened since the last time. One that fails is told nothing more."""
+        """Tell the observers what happened since the last time. One that fails gets nothing more."""
         untold, self._untold = self._untold, []
         entries = list(KeptEntries(self.next_seq - len(untold), untold, self.topic_name))
         for observer in tuple(self._observers):

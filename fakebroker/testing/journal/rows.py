@@ -201,7 +201,7 @@ def _names(exchange: Exchange, entries: Any) -> list[str]:
 
 
 def _cut(value: Any) -> Any:
-    """Bytes beyond some length are cut, and their length is told."""
+    """Bytes beyond some length are cut, and their length is shown."""
     if isinstance(value, dict):
         text = value.get("hex")
         if isinstance(text, str) and len(text) > MAX_HEX_CHARACTERS and len(value) == 1:

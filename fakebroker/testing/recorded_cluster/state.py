@@ -18,12 +18,12 @@ class LogBefore:
     appended: dict[int, None] = field(default_factory=dict)  # base offsets of what the session's clients produced
 
     def saw_end(self, offset: int) -> None:
-        """A high watermark or end offset was told; the first counts."""
+        """Note a high watermark or end offset; the first counts."""
         if self.end is None and offset >= 0:
             self.end = offset
 
     def saw_start(self, offset: int) -> None:
-        """A log start offset was told; the first counts."""
+        """Note a log start offset; the first counts."""
         if self.start is None and offset >= 0:
             self.start = offset
 

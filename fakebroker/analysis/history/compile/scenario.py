@@ -109,7 +109,7 @@ def _remarks(window: Window, names: Names, retention: Retention, story: Story) -
     remarks = [
         f"Retention: {retention.why}. Times, offsets, numbers of partitions and members are those of the history.",
         "Left out: leader epochs, heartbeats, the records of the topics, rebalances that did not come to an end.",
-        "A rebalance happens in one moment here, when it ended; in which order members joined is not told.",
+        "A rebalance happens in one moment here, when it ended; in which order members joined is unknown.",
         "The state before the window is made by commits at their times, and by members that join when it begins.",
     ]
     if window.is_from_log:

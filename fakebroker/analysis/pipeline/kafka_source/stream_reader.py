@@ -109,7 +109,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
             self._client.close()
             self._client = None
 
-    # Options are read when first needed: an error that is raised before Spark has its reader is told as another one.
+    # Options are read when first needed: an error that is raised before Spark has its reader is shown as another one.
 
     @cached_property
     def _options(self) -> ReadOptions:

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def assignments(coordinator_records: Iterable[Row], events: Iterable[Row]) -> list[Row]:
-    """The table `assignments`: what records assign, and what members were told in answers to SyncGroup."""
+    """The table `assignments`: what records assign, and what members got in answers to SyncGroup."""
     return [*assignment_rows(sorted_records(coordinator_records)), *_answered(events)]
 
 

@@ -50,7 +50,7 @@ class Report(NamedTuple):
 
 
 def make_report(tables: Tables, progress: Progress | None = None) -> Report:
-    """The report of these tables; those that are not there have no section. `progress` is told of each that is read."""
+    """The report of these tables; those that are not there have no section. `progress` is called for each."""
     made = []
     for name, section in _SECTIONS.items():
         if progress is None or not (name == reading.KEY or tables.has(name)):

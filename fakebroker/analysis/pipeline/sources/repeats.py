@@ -1,4 +1,4 @@
-"""Whether files of a history can hold a record twice, told from little of them: names, two columns. No Spark here."""
+"""Whether files of a history can hold a record twice, judged by little of them: names, two columns. No Spark here."""
 
 import re
 from collections.abc import Sequence

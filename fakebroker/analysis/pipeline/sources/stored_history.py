@@ -63,8 +63,8 @@ def store_history(session: "SparkSession", parts: "Sequence[Part]", folders: Fol
         parts: What to read, from `history_parts`.
         folders: What goes where.
 
-    A task that Spark runs again, or twice at a time, writes files with other names; those of which no finished task
-    has told are removed. Raises SparkFailure if workers on other machines wrote to folders of their own.
+    A task that Spark runs again, or twice at a time, writes files with other names; those that no finished task
+    has reported are removed. Raises SparkFailure if workers on other machines wrote to folders of their own.
     """
     for folder in folders:
         folder.mkdir(parents=True)

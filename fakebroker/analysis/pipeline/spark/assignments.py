@@ -11,7 +11,7 @@ from fakebroker.analysis.pipeline.tables.assignments import TABLE
 
 
 def assignments(coordinator_records: DataFrame, events: DataFrame) -> DataFrame:
-    """The table `assignments`: what records assign, and what members were told in answers to SyncGroup."""
+    """The table `assignments`: what records assign, and what members got in answers to SyncGroup."""
     recorded = of_sorted_records(coordinator_records, assignment_rows, TABLE)
     return of_table(recorded.unionByName(_answered(events), allowMissingColumns=True), TABLE)
 

@@ -1,4 +1,4 @@
-"""Records that were read more than once, told apart on Spark as `analysis.history.distinct` does in plain Python."""
+"""Records that were read more than once, made distinct on Spark as `analysis.history.distinct` does in plain Python."""
 
 from typing import TYPE_CHECKING, Final
 

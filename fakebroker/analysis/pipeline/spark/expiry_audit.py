@@ -221,7 +221,7 @@ def _needs_topics() -> "Column":
 
 
 def _may_be_newer() -> "Column":
-    """Whether the journal told nothing of the group, and its offset expired by the rule of newer ones."""
+    """Whether the journal has nothing of the group, and its offset expired by the rule of newer ones."""
     is_simple = (F.col("group_type") == CLASSIC) & (F.col("protocol_type") == "") & (F.col("empty_ms") == -1)
     knows_none = F.col("known_topics.is_known") & F.col("known_topics.topics").isNull()
     return (F.col("rule") == NEWER_RULE) & (F.col("state") == "Empty") & is_simple & knows_none

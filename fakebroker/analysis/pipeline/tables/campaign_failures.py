@@ -28,7 +28,7 @@ TABLE = Table(
             "failures add up",
             "every run that did not pass is counted once",
             "SELECT * FROM (SELECT COUNT(*) AS bad FROM campaign_runs WHERE outcome <> 'passed') AS a"
-            " CROSS JOIN (SELECT COALESCE(SUM(runs), 0) AS told FROM campaign_failures) AS b WHERE bad <> told",
+            " CROSS JOIN (SELECT COALESCE(SUM(runs), 0) AS listed FROM campaign_failures) AS b WHERE bad <> listed",
         ),
     ),
 )

@@ -37,7 +37,7 @@ TABLE = Table(
     key=("scenario", "seed", "settings"),
     checks=(
         Check(
-            "outcomes are told",
+            "outcomes are known",
             "a run that did not pass says what went wrong and how it is repeated, one that passed does not",
             "SELECT * FROM campaign_runs WHERE (outcome = 'passed') <> (failure IS NULL)"
             " OR (outcome = 'passed') <> (signature IS NULL) OR (outcome = 'passed') <> (repeat IS NULL)"

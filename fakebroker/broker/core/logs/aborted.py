@@ -1,4 +1,4 @@
-"""Which transactions were aborted on a partition, and which of them a reader has to be told (KIP-98, FT-15).
+"""Which transactions were aborted on a partition, and which of them an answer has to list (KIP-98, FT-15).
 
 Kafka: `TransactionIndex`, `AbortedTxn`, `LocalLog.addAbortedTransactions`.
 """

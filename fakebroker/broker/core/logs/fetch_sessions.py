@@ -141,14 +141,14 @@ class FetchSession:
                 yield known.fetch, read
 
     def reported(self) -> Reported:
-        """What the client was told so far, to go back to."""
+        """What was reported to the client so far, to go back to."""
         return {
             key: (known, known.high_watermark, known.log_start_offset, known.caught_up_at)
             for key, known in self.partitions.items()
         }
 
     def take_back(self, before: Reported) -> None:
-        """The client gets none of what it was told since `reported` gave this."""
+        """Undo what was recorded as reported since `reported` returned `before`."""
         self.partitions = {}
         for key, (known, high_watermark, log_start_offset, caught_up_at) in before.items():
             known.high_watermark, known.log_start_offset = high_watermark, log_start_offset

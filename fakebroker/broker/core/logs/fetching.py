@@ -300,7 +300,7 @@ class DelayedFetch:
         if not log.log_start_offset <= offset <= log.log_end_offset:
             return True
         if self._params.node_id in partition.stale_views:
-            return False  # nothing new comes to a zombie before it is told
+            return False  # nothing new comes to a zombie before it learns of the new leader
         available = 0
         if offset < end:
             segments = log.segments

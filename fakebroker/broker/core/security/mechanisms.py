@@ -14,7 +14,7 @@ SCRAM_HASHES = {SCRAM_SHA_256: "sha256", SCRAM_SHA_512: "sha512"}
 
 
 class AuthenticationFailed(FakebrokerError):
-    """A login is refused; the text is what the client is told, and has no secret in it.
+    """A login is refused; the text is sent to the client, and has no secret in it.
 
     `why` is what the journal says, which may say more: clients are not to learn which users there are. It has no
     secret in it either.

@@ -39,7 +39,7 @@ _OF_COORDINATOR: Final = {
     ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.NONE: ErrorCode.NONE,
 }
-_WRITE_TEXTS: Final = {  # what else than the code a client is told of a write that was refused
+_WRITE_TEXTS: Final = {  # the messages, beside the code, for a write that was refused
     ErrorCode.FENCED_STATE_EPOCH: "The share coordinator rejected the request because the share-group state epoch did"
     " not match.",
     ErrorCode.INVALID_REQUEST: "Write operation on uninitialized share partition not allowed.",

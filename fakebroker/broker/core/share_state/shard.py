@@ -136,7 +136,7 @@ class ShareStateShard(CoordinatorShard):
     def _write(self, key: SharePartition, value: ShareStateValue | None, answer: CodeAnswer, now: Instant) -> None:
         """Append a record and apply it at once; answer when the replicas in sync have it.
 
-        As in Kafka's coordinators, whoever asks in between is told what is not replicated yet.
+        As in Kafka's coordinators, a read in between sees what is not replicated yet.
         """
         self.log.append_records(ShareStateRecord(ShareStateEntry(*key, value)), now)
         self.replay(key, value)

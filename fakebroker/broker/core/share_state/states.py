@@ -1,4 +1,4 @@
-"""What the share coordinator keeps of a share partition, and what it is told of one (KIP-932, SGB-2..SGB-4).
+"""What the share coordinator keeps of a share partition, and what is written to it (KIP-932, SGB-2..SGB-4).
 
 A share partition is a share group's view of a partition of a topic: which of its records were delivered, and how often.
 """
@@ -47,7 +47,7 @@ class ShareState(NamedTuple):
 
     `state_epoch` counts its initializations, `leader_epoch` is that of the topic's partition as of the last write,
     `start_offset` is NO_OFFSET before it was chosen. `delivery_complete_count` is how many records at or above the
-    start offset are done with, NO_COUNT if no leader has told. `batches` are in ascending order.
+    start offset are done with, NO_COUNT if no leader has sent it. `batches` are in ascending order.
     """
 
     state_epoch: int

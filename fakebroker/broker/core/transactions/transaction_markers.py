@@ -101,7 +101,7 @@ _COORDINATOR_ERRORS = frozenset(
 
 
 def _as_partition_error(error: KafkaError) -> KafkaError:
-    """What the group coordinator cannot do is told as an error of its partition (WM-5)."""
+    """A failure of the group coordinator is the error of its partition (WM-5)."""
     if error.code in _COORDINATOR_ERRORS:
         return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, error.message)
     return error

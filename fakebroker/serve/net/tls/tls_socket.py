@@ -37,7 +37,7 @@ class TlsSocket:
         self._incoming, self._outgoing = MemoryBIO(), MemoryBIO()
         self.tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._ciphertext = memoryview(b"")  # what the socket has not taken
-        self._encrypted_bytes = 0  # of plaintext in it, or sent, and not told yet
+        self._encrypted_bytes = 0  # of plaintext in it, or sent, and not reported yet
         self._is_reset = False  # the end is to be no orderly one
         self._started = b""  # the first bytes of the client, for words about a failure
         self.fileno = raw.fileno
@@ -106,7 +106,7 @@ class TlsSocket:
         self._is_reset = self._is_reset or option == SO_LINGER
 
     def close(self) -> None:
-        """Close the socket; the client is told that nothing more comes, if it can be told at once."""
+        """Close the socket; the client hears that nothing more comes, if that can be sent at once."""
         with suppress(OSError):  # it may be lost
             if self.is_secured and not self._ciphertext and not self._is_reset:
                 self._say_good_bye()

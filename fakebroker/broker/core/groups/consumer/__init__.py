@@ -1,1 +1,1 @@
-"""Consumer groups (KIP-848): the coordinator assigns partitions, members are told with their heartbeats."""
+"""Consumer groups (KIP-848): the coordinator assigns partitions, members learn of it with their heartbeats."""

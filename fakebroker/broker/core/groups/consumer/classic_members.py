@@ -102,7 +102,7 @@ class _Join:
         return member
 
     def downgrade(self) -> ConsumerMember:
-        """Write the classic group. The member is told what it has if that is what it shall have, else it rebalances."""
+        """Write the classic group. The member keeps its assignment if that is its target, else it rebalances."""
         assert self._holder is not None
         if self._step.group_epoch == self._group.assignment_epoch:
             self._reconcile()
@@ -133,7 +133,7 @@ class _Join:
         return self._step.expect(member_id)
 
     def _metadata(self) -> MemberMetadata:
-        """What the member told so far, with what its JoinGroup tells; a pattern and an assignor stay."""
+        """The member's metadata so far, with that of its JoinGroup; a pattern and an assignor stay."""
         request, before = self._request, self._before.metadata
         rack_id = self._subscription.rack_id
         return MemberMetadata(

@@ -48,7 +48,7 @@ class ConsumerGroup(StoredGroup):
     def start_join_timer(self, member: ConsumerMember, now: Instant) -> None:
         """Remove a classic member that has to join again unless it does so within its rebalance timeout (CGM-8).
 
-        One that was told so before has no more time for it.
+        A member that was asked before has no more time for it.
         """
         if self.rebalance_timers.due_ms(member.member_id) is None:
             reason = f"member {member.member_id} did not join again in time"

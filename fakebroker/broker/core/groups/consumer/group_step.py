@@ -96,7 +96,7 @@ class GroupStep:
         return metadata.topic_names != old.topic_names or bumps_for_pattern
 
     def replace_static(self, holder: ConsumerMember, member_id: str, epoch: int) -> None:
-        """Give what a static member told and has to `member_id`, which may be its own id (CGS-3).
+        """Give what a static member reported and has to `member_id`, which may be its own id (CGS-3).
 
         The new one begins at `epoch`.
         """
@@ -191,7 +191,7 @@ class GroupStep:
         self._computed = AssignmentComputed(self.group.group_id, self.group_epoch, assignor, len(spec.members))
 
     def _assignor_group(self, joined: str) -> tuple[AssignorGroup, str]:
-        """What the assignor is told, and which one it is."""
+        """The input of the assignor, and which assignor it is."""
         order = members_in_order(self.group.members.in_order(), joined, self._replaced)
         members = {member_id: member for member_id in order if (member := self.member(member_id)) is not None}
         topics = TopicIds(self._patterns, self.group.host.topics)

@@ -128,7 +128,7 @@ def _group_of(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Cons
 
 
 def _member_before(step: GroupStep, request: HeartbeatRequest) -> ConsumerMember:
-    """The member that sends the heartbeat as it was; one that joins has told and has nothing.
+    """The member that sends the heartbeat as it was; one that joins has no metadata and no partitions.
 
     A static member that comes back has what it had (CGS-3). Raises KafkaError for one that may not go on.
     """
@@ -197,7 +197,7 @@ def metadata_after(before: MemberMetadata, request: HeartbeatRequest) -> MemberM
 
 
 def _assignment_for(before: ConsumerMember, after: ConsumerMember, request: HeartbeatRequest) -> TopicPartitions | None:
-    """What the member may own now, if it is to be told (CGH-40, CGH-41)."""
+    """What the member may own now, if the answer has to contain it (CGH-40, CGH-41)."""
     if not request.is_full and after.current.assigned == before.current.assigned:
         return None
     assigned: Mapping[bytes, Mapping[int, int]] = after.current.assigned

@@ -1,4 +1,4 @@
-"""A member of a consumer group: what it told of itself, and what it has.
+"""A member of a consumer group: what it reported about itself, and what it has.
 
 The two values are what the member's two records say (types 5 and 8), so that a step compares values, and writes a
 record when they differ. Kafka: `ConsumerGroupMember`.
@@ -21,7 +21,7 @@ class ClassicMetadata(NamedTuple):
 
 
 class MemberMetadata(NamedTuple):
-    """What a member told of itself.
+    """What a member reported about itself.
 
     `topic_names` are sorted and have no duplicates; an empty `pattern` is none. `classic` is None for a member of the
     consumer protocol.

@@ -63,7 +63,7 @@ class Upgrade:
     def __init__(self, classic: ClassicGroup, host: GroupsHost, now: Instant) -> None:
         """Raises KafkaError if the group stays classic (CGM-4).
 
-        What members told and have is looked at last, when parked requests are answered already, as in Kafka.
+        What members reported and have is looked at last, when parked requests are answered already, as in Kafka.
         """
         _check_upgrade(classic, host)
         self._now = now
@@ -161,7 +161,7 @@ def _upgrade_records(classic: ClassicGroup, host: GroupsHost, member_ids: Iterab
 
 
 def _metadata_of(classic: ClassicGroup, member: Member) -> MemberMetadata:
-    """What a classic member told with its JoinGroup, as a member of a consumer group. Raises KafkaError."""
+    """What a classic member reported with its JoinGroup, as a member of a consumer group. Raises KafkaError."""
     try:
         subscription = decode_subscription(member.metadata(classic.protocol))
     except WireError as error:
@@ -264,7 +264,7 @@ def _convert(
 ) -> ClassicGroup:
     """Store the classic group with these members after the records `first`, and return it.
 
-    Its record knows one protocol of each member only; here they keep all that they told.
+    Its record knows one protocol of each member only; here they keep all that they reported.
     """
     known = ((member.member_id, member.metadata.classic) for member in members)
     classic_metadata = {member_id: classic for member_id, classic in known if classic is not None}

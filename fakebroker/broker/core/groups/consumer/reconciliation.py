@@ -1,7 +1,7 @@
 """Reconciliation: how a member gets from what it has to its target assignment (CGR).
 
 One call is one look, at a heartbeat of the member; it makes a value and changes nothing. A partition changes hands in
-three looks: its owner is told to give it up, its owner reports that it did, its new owner finds it free.
+three looks: its owner gets the revocation, its owner reports that it did, its new owner finds it free.
 Kafka: `CurrentAssignmentBuilder`.
 """
 

@@ -33,7 +33,7 @@ def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> GroupRecord:
 
 
 def member_record(group_id: str, member_id: str, metadata: MemberMetadata) -> GroupRecord:
-    """What a member told of itself (type 5)."""
+    """What a member reported about itself (type 5)."""
     classic = None
     if metadata.classic is not None:
         classic = schema.ClassicMemberMetadata(

@@ -1,4 +1,4 @@
-"""Assignments of partitions to members, and what an assignor is told of a group.
+"""Assignments of partitions to members, and what an assignor gets to know of a group.
 
 Kafka: `Assignment`, `GroupSpec`, `MemberSubscription`, `TargetAssignmentBuilder`.
 """

@@ -14,9 +14,9 @@ _MULTIPLIER = 0x9E3779B97F4A7C15  # spreads the bits of a hash; the upper ones c
 
 
 class MemberTable(dict[str, M]):
-    """Members by member id, with the order in which assignors are told of them.
+    """Members by member id, with the order in which assignors get them.
 
-    It is a dict, in order of arrival. Whoever replays a record of a member, of what it told or of what it has (types 5
+    It is a dict, in order of arrival. Whoever replays a record of a member, of its metadata or of what it has (types 5
     and 8, and their like), must set the member anew by `[]`, as Kafka does: the table may grow each time.
     """
 

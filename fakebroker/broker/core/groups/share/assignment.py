@@ -1,4 +1,4 @@
-"""What the members of a share group shall have: who is told what, and the records that say so (SGA, SGH-13).
+"""What the members of a share group shall have: who gets what, and the records that say so (SGA, SGH-13).
 
 Kafka: `TargetAssignmentBuilder`, `ShareGroupAssignmentBuilder`.
 """

@@ -67,7 +67,7 @@ def _join_or_go_on(shard: ShareGroupHost, request: HeartbeatRequest, now: Instan
 
 
 def _member(shard: ShareGroupHost, group: ShareGroup, request: HeartbeatRequest) -> ShareMember:
-    """The member as it was before the heartbeat; a new one as if it had told nothing. Raises KafkaError."""
+    """The member as it was before the heartbeat; a new one without metadata. Raises KafkaError."""
     member = group.members.get(request.member_id)
     most = shard.settings.get_int("group.share.max.size")
     check_room(group, len(group.members), most, is_member=member is not None)
@@ -81,7 +81,7 @@ def _member(shard: ShareGroupHost, group: ShareGroup, request: HeartbeatRequest)
 
 
 def _updated_metadata(before: MemberMetadata, request: HeartbeatRequest) -> MemberMetadata:
-    """What the member has told of itself up to now."""
+    """The member's metadata after the heartbeat."""
     names = before.topic_names if request.topic_names is None else tuple(sorted(dict.fromkeys(request.topic_names)))
     rack_id = before.rack_id if request.rack_id is None else request.rack_id
     return MemberMetadata(rack_id, request.client_id, request.client_host, names)

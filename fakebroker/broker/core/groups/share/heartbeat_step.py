@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class HeartbeatStep:
-    """The step of one heartbeat. `before` and `after` are the member before it, and with what it told.
+    """The step of one heartbeat. `before` and `after` are the member before it, and with its new metadata.
 
     `epoch` is the group epoch after the step and `reason` why it is another one; `target` is the new target assignment
     if one was computed; `to_initialize` are the share partitions whose state is to be asked for now.

@@ -1,4 +1,4 @@
-"""A member of a share group: what it told of itself, and what it has. Kafka: `ShareGroupMember`.
+"""A member of a share group: what it reported about itself, and what it has. Kafka: `ShareGroupMember`.
 
 Both are values, as the member's two records say (types 10 and 14), so that a step compares values and writes a record
 when they differ.
@@ -10,7 +10,7 @@ from fakebroker.broker.core.groups.modern.assignments import NOTHING, Assignment
 
 
 class MemberMetadata(NamedTuple):
-    """What a member told of itself. `topic_names` are sorted and have no duplicates."""
+    """What a member reported about itself. `topic_names` are sorted and have no duplicates."""
 
     rack_id: str | None = None
     client_id: str = ""

@@ -26,7 +26,7 @@ class HeartbeatRequest(NamedTuple):
 class HeartbeatAnswer(NamedTuple):
     """The answer (SGH-14); of an error only `code` and `message` are set.
 
-    `assignment` is what the member may fetch from, by topic id; None: as it was told before.
+    `assignment` is what the member may fetch from, by topic id; None: unchanged.
     """
 
     code: ErrorCode = ErrorCode.NONE

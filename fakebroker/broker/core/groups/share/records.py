@@ -42,7 +42,7 @@ _STABLE: Final = 0  # the one state of a member that is written
 
 
 def member_record(group_id: str, member_id: str, metadata: MemberMetadata | None) -> GroupRecord:
-    """Type 10: what a member told of itself; None: a tombstone."""
+    """Type 10: what a member reported about itself; None: a tombstone."""
     value = metadata and ShareGroupMemberMetadataValue(
         rack_id=metadata.rack_id,
         client_id=metadata.client_id,

@@ -39,7 +39,7 @@ class GroupStep:
     Attributes:
         records: the records so far, in the order in which they will be written.
         group_epoch: the group epoch after the step.
-        status: what the member is told of the group beside errors.
+        status: what the member learns of the group beside errors.
         members: the members that the step changes, as they will be; None: removed.
     """
 
@@ -165,7 +165,7 @@ class GroupStep:
         """Compute the target assignment for the member that sends a heartbeat and all others, if it is due.
 
         The first assignment of a group that was Empty waits for the initial delay (STE-3), others for the assignment
-        interval (STE-4); members are told so.
+        interval (STE-4); members get a status that says so.
         """
         group = self.group
         if group.is_empty:

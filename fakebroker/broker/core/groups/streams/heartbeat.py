@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat: members join, tell what changed, and are told which tasks they may own (STH).
+"""StreamsGroupHeartbeat: members join, report what changed, and learn which tasks they may own (STH).
 
 Kafka: `GroupMetadataManager.streamsGroupHeartbeat`.
 """
@@ -58,7 +58,7 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
 
 
 def _member_before(group: StreamsGroup, request: HeartbeatRequest) -> StreamsMember:
-    """The member that sends the heartbeat as it was; one that joins has told and has nothing.
+    """The member that sends the heartbeat as it was; one that joins has no metadata and no tasks.
 
     Raises KafkaError for one that may not go on (STH-11, STH-12).
     """
@@ -91,7 +91,7 @@ def _advance(step: GroupStep, before: StreamsMember, request: HeartbeatRequest) 
 
 
 def _metadata_after(before: MemberMetadata, request: HeartbeatRequest) -> MemberMetadata:
-    """What a member told of itself so far, with what is in this heartbeat."""
+    """What a member reported about itself so far, with what is in this heartbeat."""
     tags, timeout_ms = request.client_tags, request.rebalance_timeout_ms
     return MemberMetadata(
         before.instance_id,
@@ -130,7 +130,7 @@ def _has_other_tasks(before: StreamsMember, after: StreamsMember) -> bool:
 
 
 def _status(step: GroupStep, configured: ConfiguredTopology, request: HeartbeatRequest) -> tuple[Status, ...]:
-    """All that the member is told of the group, in Kafka's order (STH-30, STH-33)."""
+    """All statuses of the group that the member gets, in Kafka's order (STH-30, STH-33)."""
     group = step.group
     if request.shutdown_application and group.shutdown_member_id is None:
         group.shutdown_member_id = request.member_id
@@ -152,7 +152,7 @@ def _with_endpoints(
 ) -> HeartbeatAnswer:
     """Say where each partition is processed if the member, as it will be, does not know the latest.
 
-    The epoch rises when it has an endpoint and is told its tasks (STP-1). That is not undone if the heartbeat fails, as
+    The epoch rises when it has an endpoint and gets its tasks (STP-1). That is not undone if the heartbeat fails, as
     it does in Kafka while a member has an endpoint and nobody can say what is processed there: UNKNOWN_SERVER_ERROR.
     """
     if answer.tasks is not None and member.metadata.endpoint is not None:
@@ -160,7 +160,7 @@ def _with_endpoints(
     if group.endpoint_epoch == known_epoch:
         return answer._replace(endpoint_epoch=group.endpoint_epoch)
     others = (group.members[each] for each in group.member_ids() if each != member.member_id)
-    members = [*others, member]  # the one that is told comes last
+    members = [*others, member]  # the one that gets the answer comes last
     if configured.subtopologies is None and any(each.metadata.endpoint is not None for each in members):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "it is not known which partitions the endpoints process")
     endpoints = endpoints_of(members, configured.subtopologies or {}, group.existing_count)

@@ -58,7 +58,7 @@ class ConfiguredTopology(NamedTuple):
     """What a topology comes to with the topics that exist.
 
     `subtopologies` are in alphabetical order of their ids; None: it could not be decided. `missing` are internal topics
-    to be created. `problem` is what members are told; without one the topology is ready, and tasks are assigned.
+    to be created. `problem` is the status that members get; without one the topology is ready, and tasks are assigned.
     """
 
     epoch: int

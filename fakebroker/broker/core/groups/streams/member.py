@@ -1,4 +1,4 @@
-"""A member of a streams group: what it told of itself, and what it has.
+"""A member of a streams group: what it reported about itself, and what it has.
 
 The two values are what the member's two records say (types 19 and 22), so that a step compares values, and writes a
 record when they differ. Kafka: `StreamsGroupMember`.
@@ -19,7 +19,7 @@ class Endpoint(NamedTuple):
 
 
 class MemberMetadata(NamedTuple):
-    """What a member told of itself; any change of it bumps the group epoch (STE-1).
+    """What a member reported about itself; any change of it bumps the group epoch (STE-1).
 
     Members of one process have the same `process_id`. `client_tags` are pairs of a key and a value, sorted by key.
     """

@@ -24,7 +24,7 @@ ExistingCount = Callable[[str], int | None]
 
 
 class UnsuitableTopics(Exception):
-    """The topics that exist do not go with the topology; members are told so with a status."""
+    """The topics that exist do not go with the topology; members get a status that says so."""
 
     def __init__(self, status: StatusCode, detail: str) -> None:
         super().__init__(detail)

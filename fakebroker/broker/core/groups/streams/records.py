@@ -35,7 +35,7 @@ def metadata_record(
 
 
 def member_record(group_id: str, member_id: str, metadata: MemberMetadata) -> GroupRecord:
-    """What a member told of itself (type 19)."""
+    """What a member reported about itself (type 19)."""
     endpoint = metadata.endpoint
     value = schema.StreamsGroupMemberMetadataValue(
         instance_id=metadata.instance_id,
