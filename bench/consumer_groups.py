@@ -63,8 +63,8 @@ def steady_heartbeats(address: Address) -> list[bytes]:
             assert answer.error_code == 0, answer
             time.sleep(0.05)
             answer = ask(sock, r.consumer_heartbeat(group, member, answer.member_epoch), r.CONSUMER_HEARTBEAT)
-        told = r.consumer_heartbeat(group, member, answer.member_epoch, r.assigned(answer))
-        answer = ask(sock, told, r.CONSUMER_HEARTBEAT)
+        heartbeat = r.consumer_heartbeat(group, member, answer.member_epoch, r.assigned(answer))
+        answer = ask(sock, heartbeat, r.CONSUMER_HEARTBEAT)
         assert answer.error_code == 0, answer
     beat = r.consumer_heartbeat(group, member, answer.member_epoch)
     return [r.frame(beat, r.CONSUMER_HEARTBEAT, number) for number in range(REQUESTS)]

@@ -80,8 +80,8 @@ def consumer_heartbeats(world: World) -> Requests:
     for _ in range(5):
         world.advance(1000)  # between two targets
         for each, answer in answers.items():
-            told = r.consumer_heartbeat(GROUP, each, answer.member_epoch, r.assigned(answer))
-            answers[each] = world.ask(told, r.CONSUMER_HEARTBEAT)
+            heartbeat = r.consumer_heartbeat(GROUP, each, answer.member_epoch, r.assigned(answer))
+            answers[each] = world.ask(heartbeat, r.CONSUMER_HEARTBEAT)
     epochs = {answer.member_epoch for answer in answers.values()}
     assert epochs == {1 + len(members)}, answers
     while True:

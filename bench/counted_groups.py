@@ -64,8 +64,8 @@ def streams_heartbeats(world: World) -> Requests:
             answers[each] = world.ask(_streams_heartbeat(each, answer), STREAMS_HEARTBEAT)
     (epoch,) = {answer.member_epoch for answer in answers.values()}
     while True:
-        told = StreamsGroupHeartbeatRequest(group_id=GROUP, member_id=members[0], member_epoch=epoch)
-        yield told, STREAMS_HEARTBEAT
+        heartbeat = StreamsGroupHeartbeatRequest(group_id=GROUP, member_id=members[0], member_epoch=epoch)
+        yield heartbeat, STREAMS_HEARTBEAT
 
 
 def _joined(world: World) -> int:
@@ -112,16 +112,16 @@ def _streams_join(member: str) -> StreamsGroupHeartbeatRequest:
 
 
 def _streams_heartbeat(member: str, answer: StreamsGroupHeartbeatResponse) -> StreamsGroupHeartbeatRequest:
-    """The one after that answer, which owns what it was told to."""
+    """The one after that answer, which owns what it was assigned."""
     assert answer.error_code == 0, answer
-    is_told = answer.active_tasks is not None
+    has_tasks = answer.active_tasks is not None
     return StreamsGroupHeartbeatRequest(
         group_id=GROUP,
         member_id=member,
         member_epoch=answer.member_epoch,
-        active_tasks=_owned(answer.active_tasks) if is_told else None,
-        standby_tasks=[] if is_told else None,
-        warmup_tasks=[] if is_told else None,
+        active_tasks=_owned(answer.active_tasks) if has_tasks else None,
+        standby_tasks=[] if has_tasks else None,
+        warmup_tasks=[] if has_tasks else None,
     )
 
 

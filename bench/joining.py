@@ -14,7 +14,7 @@ REBALANCE_IN_PROGRESS = 27
 
 
 class _Member:
-    """One connection that joins, syncs, heartbeats, and joins again when told."""
+    """One connection that joins, syncs, heartbeats, and joins again when asked to."""
 
     def __init__(self, address: Address, group: str) -> None:
         self.sock = connect(address)

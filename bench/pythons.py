@@ -1,6 +1,6 @@
 """Which Python benchmarks run on: one that was optimized by profiles, as distributions ship it.
 
-pyenv builds CPython without profiles unless told otherwise: such a build takes 13 % more instructions and 30 %
+pyenv builds CPython without profiles by default: such a build takes 13 % more instructions and 30 %
 more time for the same work. Debian's and Ubuntu's packages are built with profiles.
 """
 

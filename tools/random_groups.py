@@ -1,4 +1,4 @@
-"""A random life of one group on fakebroker in virtual time, told as a dialogue (see ask_kafka.py)."""
+"""A random life of one group on fakebroker in virtual time, printed as a dialogue (see ask_kafka.py)."""
 
 import json
 import random
@@ -137,7 +137,7 @@ class RandomRun:
             self._sync(client)
 
     def _describe(self, _client: RandomClient) -> None:
-        """Unless a member's id has not been told yet: nobody could compare it."""
+        """Unless a member's id has not been reported yet: nobody could compare it."""
         group = self.world.group
         if group is None or all(self.world.is_known(member_id) for member_id in group.members):
             self._send_on("admin", "DescribeGroups", 5, {"Groups": [GROUP]})

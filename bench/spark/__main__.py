@@ -31,8 +31,8 @@ def whatif(*histories: str) -> dict[str, Took]:
         for line in process.stdout:
             print(line, end="", flush=True)
             if line.startswith("{"):
-                told = json.loads(line)
-                found[told["history"]] = Took(told["wall_s"], told["cpu_s"])
+                result = json.loads(line)
+                found[result["history"]] = Took(result["wall_s"], result["cpu_s"])
     assert process.returncode == 0, f"{command} failed"
     return found
 
@@ -63,9 +63,9 @@ def skew(records: int) -> str:
 def gold_skew(commits: int) -> str:
     """The section on gold tables with one hot group."""
     command = [sys.executable, "-m", "bench.spark.gold", "--commits", str(commits)]
-    told = subprocess.run(command, stdout=subprocess.PIPE, check=False, text=True).stdout
-    print(told, flush=True)
-    lines = [line for line in told.splitlines() if "goal" in line]
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=False, text=True).stdout
+    print(output, flush=True)
+    lines = [line for line in output.splitlines() if "goal" in line]
     return "\n".join(
         [f"## Gold tables with one hot group, {commits:,} commits", "", *(f"- {each}" for each in lines), ""]
     )

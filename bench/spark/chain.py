@@ -55,8 +55,8 @@ def _decode(stage: Staging, frames: dict[str, Any], folder: Path) -> None:
 def measure(records: int, cores: int) -> tuple[Took, Took]:
     """What decoding took, and the what-if, in a process of its own."""
     command = [sys.executable, "-m", "bench.spark.chain", "--records", str(records), "--cores", str(cores)]
-    told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()[-1]
-    found = json.loads(told)
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()[-1]
+    found = json.loads(result)
     return Took(*found["decode"]), Took(*found["whatif"])
 
 

@@ -52,8 +52,8 @@ def _measure(engine: SparkEngine, history: str, folder: Path) -> None:
             frames[name] = engine.load(table(name), out / name)
 
     wall_s, cpu_s = took(work)
-    told = {"history": history, "wall_s": wall_s, "cpu_s": cpu_s, "losses": frames["retention_losses"].count()}
-    sys.stdout.write(json.dumps(told) + "\n")
+    result = {"history": history, "wall_s": wall_s, "cpu_s": cpu_s, "losses": frames["retention_losses"].count()}
+    sys.stdout.write(json.dumps(result) + "\n")
     sys.stdout.flush()
     rmtree(out)
 

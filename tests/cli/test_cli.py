@@ -189,7 +189,7 @@ def test_an_output_that_cannot_be_written_ends_nothing(output: str) -> None:
 
 
 def test_every_address_of_both_families() -> None:
-    """Where a socket can be of both, [::] is; the line says an address that works; each client is told its own."""
+    """Where a socket can be of both, [::] is; the line says an address that works; each client gets its own."""
     if not socket.has_dualstack_ipv6():
         pytest.skip("no socket here accepts both families")
     with serve("--listen", "[::]:0") as (line, ports, log):
@@ -309,13 +309,13 @@ def test_users_of_the_command_line_and_of_a_file_log_in(tmp_path: Path) -> None:
     assert "secret-" not in log.text
 
 
-def test_what_is_no_user_is_told_without_the_password(tmp_path: Path) -> None:
+def test_what_is_no_user_is_reported_without_the_password(tmp_path: Path) -> None:
     """On the command line and in the file; a file that is not there has its name."""
     assert fail("--user", "alice-secret") == "Error: --user: a user is not NAME=PASSWORD"
     assert "cannot read /no/such/file" in fail("--users-file", "/no/such/file")
 
 
 @pytest.mark.parametrize("option", ["--listen", "--advertise", "--control", "--as"])
-def test_a_wrong_value_is_told_with_its_option(option: str) -> None:
+def test_a_wrong_value_is_reported_with_its_option(option: str) -> None:
     """The names of Python's arguments are for Python."""
     assert fail(option, "a:b").startswith(f"Error: {option}: ")

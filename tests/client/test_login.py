@@ -36,7 +36,7 @@ def test_a_client_logs_in_when_it_is_made(broker: VirtualBroker, mechanism: str)
 
 @pytest.mark.rules("SA-4", "SA-10")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_wrong_password_is_told_in_the_broker_s_words(broker: VirtualBroker, mechanism: str) -> None:
+def test_a_wrong_password_is_reported_in_the_broker_s_words(broker: VirtualBroker, mechanism: str) -> None:
     """The error has no password."""
     with pytest.raises(LoginRefused, match="Authentication failed: Invalid") as refused:
         broker.client("a", user="alice", password="another-secret", mechanism=mechanism)
@@ -97,7 +97,7 @@ def test_a_client_over_tcp_logs_in() -> None:
         ({"user": "a", "password": "secret", "mechanism": "OAUTHBEARER"}, InvalidArgument, "OAUTHBEARER"),
     ],
 )
-def test_what_is_no_login_is_told_without_secrets(
+def test_what_is_no_login_is_reported_without_secrets(
     arguments: dict[str, Any], error: type[InvalidArgument], words: str
 ) -> None:
     """Neither in the text nor in the value."""

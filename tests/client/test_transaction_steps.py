@@ -114,7 +114,7 @@ def test_offsets_are_committed_for_a_member(clients: ScriptedClients) -> None:
 
 
 @pytest.mark.rules("TX-7", "TX-22")
-def test_another_epoch_can_be_told(clients: ScriptedClients) -> None:
+def test_another_epoch_can_be_given(clients: ScriptedClients) -> None:
     """Every step takes one, as a zombie would have it."""
     client = producer_of(clients)
     assert produced(client, "a", epoch=7) == ErrorCode.INVALID_PRODUCER_EPOCH
@@ -123,7 +123,7 @@ def test_another_epoch_can_be_told(clients: ScriptedClients) -> None:
     assert client.add_offsets_to_txn("billing", producer_epoch=7).error_code == ErrorCode.PRODUCER_FENCED
 
 
-def test_what_is_no_producer_is_told() -> None:
+def test_what_is_no_producer_is_reported() -> None:
     """Each step of a transaction needs a transactional id, and there are two protocols."""
     client = clients_in_sim().client("a")
     for step in (client.commit_transaction, client.abort_transaction):

@@ -1,4 +1,4 @@
-"""Group members of confluent-kafka that do what they are told.
+"""Group members of confluent-kafka that obey commands.
 
 Commands and events are those of tests/clients/java/Members.java.
 
@@ -52,7 +52,7 @@ class Reader(threading.Thread):
         return topics.split(",") if topics else [f"^{pattern}$"]
 
     def live(self) -> None:
-        """Poll until told to stop."""
+        """Poll until asked to stop."""
         topics = self.subscription()
         options = {"auto.offset.reset": "earliest", **self.settings, "enable.auto.commit": False}
         consumer = self.kafka.Consumer(options)
@@ -82,10 +82,10 @@ class Reader(threading.Thread):
 
 
 class Sharer(Reader):
-    """A share consumer; with explicit acknowledgement it holds what it read until it is told what to answer."""
+    """A share consumer; with explicit acknowledgement it holds what it read until a command says what to answer."""
 
     def live(self) -> None:
-        """Poll and answer until told to stop."""
+        """Poll and answer until asked to stop."""
         topics = self.subscription()
         self.is_explicit = self.settings.get("share.acknowledgement.mode") == "explicit"
         self.held: list[Any] = []

@@ -1,4 +1,4 @@
-"""Clients of other languages that log in: a process for each language, which is told what to do line by line.
+"""Clients of other languages that log in: a process for each language, which learns what to do line by line.
 
 A line in is a JSON object: `client` is a number, `do` is "send", "read" or "close", `topic` and `group` say of what;
 the first line for a client has its `login`. A line out is {"outcome": ""}, or the name of the error.

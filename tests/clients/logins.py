@@ -1,4 +1,4 @@
-"""Python clients that log in, behind one small interface: what they may do, or the name of the error they are told.
+"""Python clients that log in, behind one small interface: what they may do, or the name of the error they get.
 
 Programs of other languages do the same over pipes: tests/clients/login_programs.py.
 """
@@ -87,7 +87,7 @@ class ConfluentClient:
         self._errors.clear()
         try:
             self._producer.produce(topic, b"x", on_delivery=lambda e, _: delivered.append(e.name() if e else ""))
-        except self._kafka.KafkaException as error:  # it knows what it was told of the topic
+        except self._kafka.KafkaException as error:  # it knows what it learned of the topic
             self._producer.poll(0.05)
             return str(error.args[0].name())
         if result := self._outcome_of(lambda: self._producer.poll(0.05) and None, delivered):

@@ -66,7 +66,7 @@ class Read(NamedTuple):
 
 
 class Member:
-    """One member, as far as its process has told of it.
+    """One member, as far as its process has reported.
 
     Attributes:
         assigned: What is assigned to it now, as "orders-0"; None before its first assignment.
@@ -109,7 +109,7 @@ class Member:
         return [each.value for each in self.read]
 
     def heard(self, event: str, text: str) -> None:
-        """Take in what its process has told."""
+        """Take in what its process has reported."""
         match event:
             case "assigned":
                 self.assigned = set(text.split())
@@ -233,7 +233,7 @@ class Cast:
                 assert not member.failure, f"{member.name}, before {what}: {member.failure}\n{self.report()}"
 
     def report(self) -> str:
-        """What members have told so far, and what their processes print."""
+        """What members have reported so far, and what their processes print."""
         lines = []
         for stage in self.stages:
             for each in stage.members.values():

@@ -1,4 +1,4 @@
-"""What every client library must do, told once: the records, a group member in a thread, what a library must offer."""
+"""What every client library must do: the records, a group member in a thread, what a library must offer."""
 
 import threading
 import traceback

@@ -1,6 +1,6 @@
 """Consumer groups of real clients whose partitions the broker assigns (group.protocol=consumer).
 
-The same stories are told to a real Kafka (slow), so that what is asked for here is what Kafka does.
+The same stories are played on a real Kafka (slow), so that what is asked for here is what Kafka does.
 """
 
 import itertools

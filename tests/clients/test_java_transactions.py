@@ -1,6 +1,6 @@
 """Transactions of the Java world: Kafka's own clients, Kafka Streams and Kafka Connect, each exactly once.
 
-The same stories are told to a real Kafka (slow), so that what is asked for here is what Kafka does.
+The same stories are played on a real Kafka (slow), so that what is asked for here is what Kafka does.
 """
 
 import itertools

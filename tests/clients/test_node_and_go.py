@@ -54,7 +54,7 @@ def run(control: str, folder: str, *command: str, **environment: str) -> str:
 @pytest.mark.node
 @needs_node
 def test_kafkajs_lives_its_stories(control: str) -> None:
-    """Eight days, a coordinator that moves and a lost answer, told by node:test."""
+    """Eight days, a coordinator that moves and a lost answer, run by node:test."""
     output = run(control, "node", "node", "--test", "--test-reporter=tap")
 
     found = sum(len(re.findall(r"^test\(", file.read_text(), re.M)) for file in CLIENTS.glob("node/*.test.js"))
@@ -65,7 +65,7 @@ def test_kafkajs_lives_its_stories(control: str) -> None:
 @pytest.mark.go
 @needs_go
 def test_franz_go_lives_its_stories(control: str) -> None:
-    """The same, told by `go test`."""
+    """The same, run by `go test`."""
     offline = {"GOMODCACHE": str(MODULES / "modules"), "GOPROXY": "off", "GOTOOLCHAIN": "local"}
     output = run(control, "go", "go", "test", "-count=1", "-v", "./...", **offline)
 

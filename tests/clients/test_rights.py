@@ -66,7 +66,7 @@ def test_a_right_to_write_comes_and_goes(server: SecuredServer, alice: Callable[
 @pytest.mark.rules("AU-4", "AU-6")
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_a_member_needs_its_group_and_its_topic(server: SecuredServer, alice: Callable[..., Client], name: str) -> None:
-    """Without the topic it is told of that, without the group of that; with both it reads, until one is taken."""
+    """Without the topic the error names that, without the group of that; with both it reads, until one is taken."""
     topic, group = server.create_topic(f"read-by-{name}"), f"group-of-{name}"
     server.admin.produce(topic, 0, ["first"])
 

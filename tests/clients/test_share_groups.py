@@ -1,6 +1,6 @@
 """Share groups of real clients: records as a queue, with locks and delivery counts that the broker keeps.
 
-The same stories are told to a real Kafka (slow), so that what is asked for here is what Kafka does. Only fakebroker
+The same stories are played on a real Kafka (slow), so that what is asked for here is what Kafka does. Only fakebroker
 lets half a minute pass at once.
 """
 
@@ -157,7 +157,7 @@ def test_what_is_held_for_too_long_comes_to_another(cast: Cast, topic: str, star
     other = start(**EXPLICIT)
     cast.wait("three records again", lambda: len(other.read) >= 3)
     assert other.values[:3] == values(3)
-    # The first one's client may have asked for more by itself: then it got them first, and told nobody.
+    # The first one's client may have asked for more by itself: then it got them first, and informed nobody.
     assert {each.delivery_count for each in other.read[:3]} <= {2, 3}
 
     holder.acknowledge("ACCEPT", 3)

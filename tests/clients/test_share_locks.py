@@ -54,7 +54,7 @@ def test_a_lock_ends_when_the_clock_jumps(fakebroker: FakeBroker, cast: Cast) ->
 
     assert deliveries(holder) == [("one", 1), ("two", 1)]
     assert other.values == ["one", "two"]
-    # The first one's client may have asked for more by itself: then it got them first, and told nobody.
+    # The first one's client may have asked for more by itself: then it got them first, and informed nobody.
     assert {each.delivery_count for each in other.read} <= {2, 3}
     holder.acknowledge("ACCEPT", 2)
     assert holder.refused

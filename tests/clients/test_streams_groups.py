@@ -1,6 +1,6 @@
 """Kafka Streams whose tasks the broker assigns (group.protocol=streams): standby tasks, and an instance that is killed.
 
-The same story is told to a real Kafka, so that what is asked for here is what Kafka does.
+The same story is played on a real Kafka, so that what is asked for here is what Kafka does.
 """
 
 from collections import Counter

@@ -140,7 +140,7 @@ def test_clients_refuse_each_bad_certificate_of_a_broker(kind: str, client: Clie
 
 
 def test_librdkafka_looks_at_the_list_of_revoked_certificates() -> None:
-    """If it is told where that is."""
+    """If it knows where that is."""
     own = CertificateAuthority()
     with FakeBroker(listen="SSL://127.0.0.1:0", config=own.broker_config(certificate=own.issue_revoked())) as broker:
         config = own.client_config("confluent-kafka") | {"ssl.crl.location": str(own.crl_file)}
@@ -155,7 +155,7 @@ def test_librdkafka_looks_at_the_list_of_revoked_certificates() -> None:
         (lambda: stranger().issue_client("bob"), "unknown ca", "its authority is not in the truststore"),
     ],
 )
-def test_clients_are_told_what_is_wrong_with_their_certificates(
+def test_clients_learn_what_is_wrong_with_their_certificates(
     broker: FakeBroker, make: Callable[[], Certificate], said: str, words: str
 ) -> None:
     """librdkafka shows the alert; the journal has it in words."""

@@ -1,6 +1,6 @@
 """Transactions of real Python clients: a copier that dies, is replaced and fenced loses nothing and repeats nothing.
 
-The same stories are told to a real Kafka (slow), so that what is asked for here is what Kafka does.
+The same stories are played on a real Kafka (slow), so that what is asked for here is what Kafka does.
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ class Totals:
         self.given_up: list[int] = []
 
     def follow(self, source: Any) -> None:
-        """Be told of partitions by a consumer."""
+        """A consumer reports partitions here."""
         source.subscribe(["orders"], on_assign=self._assigned, on_revoke=self._revoked)
 
     def poll(self, source: Any) -> None:

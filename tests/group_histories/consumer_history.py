@@ -1,6 +1,6 @@
 """Random histories of consumer groups: members that reconcile quickly, slowly or never, static ones, timeouts, offsets.
 
-told = ConsumerHistory(clients, seed=7, topic_ids=TopicIds()).play()
+answers = ConsumerHistory(clients, seed=7, topic_ids=TopicIds()).play()
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ class Member:
     def __init__(self, member_id: str, instance_id: str | None, topics: list[str]) -> None:
         self.member_id, self.instance_id, self.topics = member_id, instance_id, topics
         self.epoch, self.epoch_before = 0, 0
-        self.assigned: Owned = {}  # as last told
+        self.assigned: Owned = {}  # as last answered
         self.owned: Owned = {}  # what it works on: what it was told to give up, it may not have given up yet
         self.is_away = False
 
@@ -101,7 +101,7 @@ class ConsumerHistory(OffsetSteps):
         return code
 
     def reconcile(self) -> None:
-        """A member gives up and takes what it was told, and says so."""
+        """A member gives up and takes what it got, and says so."""
         if member := self._some_member():
             self._reconcile(member)
 
@@ -193,7 +193,7 @@ class ConsumerHistory(OffsetSteps):
         epoch = self.chance.choice([member.epoch, 0, -1, *([-2] if instance_id else [])])
         known = [each for each in self.members if each.member_id == member_id]
         if epoch == 0 or (known and epoch < 0):
-            epoch = 7  # who joins and leaves is told elsewhere
+            epoch = 7  # who joins and leaves is reported elsewhere
         other = Member(member_id, instance_id, member.topics)
         self._heartbeat(other, epoch)
 

@@ -297,7 +297,7 @@ def _shown(message: Any) -> str:
 
 
 def first_difference(one: list[Answered], other: list[Answered]) -> str | None:
-    """The first thing that two brokers told otherwise, behind what came before it; None if there is none."""
+    """The first thing that two brokers answered differently, after what came before it; None if there is none."""
     for number, (mine, yours) in enumerate(zip(one, other, strict=False)):
         if mine != yours:
             before = "\n".join(str(each) for each in one[max(0, number - 30) : number])

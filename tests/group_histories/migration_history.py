@@ -1,6 +1,6 @@
 """Random histories of groups with members of both protocols: upgrades, downgrades, and what each sees of the others.
 
-told = MigrationHistory(clients, seed=7, topic_ids=TopicIds()).play()
+answers = MigrationHistory(clients, seed=7, topic_ids=TopicIds()).play()
 """
 
 from base64 import urlsafe_b64decode
@@ -142,7 +142,7 @@ class MigrationHistory(ConsumerHistory):
     def many_leave(self) -> None:
         """A member of either protocol, by whatever names it, with one that is not there.
 
-        Of several Kafka removes members in the order of the hashes of all that they told.
+        Of several Kafka removes members in the order of the hashes of all that they reported.
         """
         present: list[Any] = [*self.members, *self.classics]
         if present:

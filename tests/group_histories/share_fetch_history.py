@@ -1,6 +1,6 @@
 """Random histories of one share partition: members that acquire, acknowledge, renew, close and break off.
 
-told = ShareFetchHistory(clients, seed=7, topic_ids=TopicIds()).play()
+answers = ShareFetchHistory(clients, seed=7, topic_ids=TopicIds()).play()
 
 One session stays open, so that the share partition stays in the leader's memory.
 """

@@ -1,6 +1,6 @@
 """Random histories of share groups: members that come, go and subscribe otherwise, partitions that become ready.
 
-told = ShareHistory(clients, seed=7, topic_ids=TopicIds()).play()
+answers = ShareHistory(clients, seed=7, topic_ids=TopicIds()).play()
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Random histories of streams groups: members of several processes, standby tasks, internal topics, timeouts, offsets.
 
-told = StreamsHistory(clients, seed=7, topic_ids=TopicIds()).play()
+answers = StreamsHistory(clients, seed=7, topic_ids=TopicIds()).play()
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ class Member:
     def __init__(self, member_id: str, process_id: str, port: int | None) -> None:
         self.member_id, self.process_id, self.port = member_id, process_id, port
         self.epoch, self.epoch_before, self.endpoint_epoch = 0, 0, -1
-        self.assigned: tuple[Tasks, Tasks] = {}, {}  # active and standby tasks, as last told
+        self.assigned: tuple[Tasks, Tasks] = {}, {}  # active and standby tasks, as last answered
         self.owned: tuple[Tasks, Tasks] = {}, {}  # what it works on
 
     def learn(self, answer: Any) -> None:
@@ -135,7 +135,7 @@ class StreamsHistory(OffsetSteps):
             self.members.append(member)
 
     def reconcile(self) -> None:
-        """A member gives up and takes what it was told, and says so."""
+        """A member gives up and takes what it got, and says so."""
         if member := self._some_member():
             self._reconcile(member)
 

@@ -37,7 +37,7 @@ def test_it_is_gone_after_the_block() -> None:
     assert not kafka.folder.exists()
 
 
-def test_a_setting_that_kafka_rejects_is_told_at_once() -> None:
+def test_a_setting_that_kafka_rejects_is_reported_at_once() -> None:
     """Its own message is in the error."""
     with pytest.raises(RuntimeError, match=r"num\.network.threads"), running_kafka({"num.network.threads": "many"}):
         pass

@@ -19,7 +19,7 @@ _FENCED = {
 
 
 class ConsumerClient:
-    """One member. `reads` are the partitions that it works on, `told` those that it was last told to have.
+    """One member. `reads` are the partitions that it works on, `assigned` those of the last answer.
 
     It reads partitions as soon as it hears of them, and stops with others when it gets round to it (`stop_others`).
     """
@@ -34,7 +34,7 @@ class ConsumerClient:
         self.epoch = 0
         self.reads: Partitions = {}
         self.assigned: Partitions = {}
-        self.is_unsure = False  # it has lost an answer: it says everything again, and is told everything (CGH-40)
+        self.is_unsure = False  # it has lost an answer: it says everything again, and gets everything (CGH-40)
 
     def subscribe(self, topics: list[str], pattern: str | None) -> None:
         """Want other topics, which the next heartbeat says."""

@@ -10,11 +10,11 @@ _FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode
 
 
 class StreamsClient:
-    """One member. `running` are the tasks that it works on, `told` those that it was last told to have.
+    """One member. `running` are the tasks that it works on, `assigned` those of the last answer.
 
     It starts tasks as soon as it hears of them, and stops others when it gets round to it (`stop_others`).
-    `has_missed_an_answer`: then it may never hear of tasks that it was given, which are told once (STH-30), unless it
-    joins again.
+    `has_missed_an_answer`: then it may never hear of tasks that it was given, which are answered once (STH-30), unless
+    it joins again.
     """
 
     def __init__(self, one: OneStreamsGroup, member_id: str, process_id: str, topology: Topology) -> None:

@@ -56,7 +56,7 @@ class Client:
         self.session_ms, self.rebalance_ms = timeouts
         self.member_id = ""
         self.generation = -1
-        self.leads: list[str] | None = None  # the members it was told of
+        self.leads: list[str] | None = None  # the members that the answer listed
 
     def learn(self, request: Request) -> None:
         """Believe a JoinGroup's answer."""

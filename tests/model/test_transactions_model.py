@@ -2,7 +2,7 @@
 
 Hypothesis makes up instances of applications and zombies of them, timeouts, clocks that jump, coordinators and leaders
 that move, nodes that die. No committed value or offset is lost, no aborted one is ever read as committed, nothing is
-there twice, and every transaction ends. A failing run is printed as a dialogue, with what clients did and were told.
+there twice, and every transaction ends. A failing run is printed as a dialogue, with what clients did and got.
 """
 
 from typing import Any
@@ -90,7 +90,7 @@ class TransactionsMachine(RuleBasedStateMachine):
 
     @rule(transactional_id=st.sampled_from(IDS), partition=st.integers(0, PARTITIONS - 1), count=st.integers(1, 3))
     def send(self, transactional_id: str, partition: int, count: int) -> None:
-        """A current instance sends; one that was told that it is over is started anew."""
+        """A current instance sends; one that learned that it is over is started anew."""
         if application := self._ready(transactional_id):
             application.send(partition, count)
 

@@ -84,7 +84,7 @@ class Application:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it has a producer and was not told that it is over."""
+        """Whether it has a producer and was not informed that it is over."""
         return self.producer_id >= 0 and not self.is_dead
 
     def start(self) -> bool:

@@ -67,7 +67,7 @@ class TransactionalRows:
 
     def __init__(self) -> None:
         super().__init__()
-        self.producers: dict[str, tuple[int, int]] = {}  # id and epoch by transactional id, as last told
+        self.producers: dict[str, tuple[int, int]] = {}  # id and epoch by transactional id, as last answered
 
     def _topic_id(self, name: str) -> bytes:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Two brokers that are told the same and must do the same: one answers by layouts where it can, the other never."""
+"""Two brokers that get the same and must do the same: one answers by layouts where it can, the other never."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -32,7 +32,7 @@ class Twins:
         versions = self.brokers[0].engine.listeners[0].versions
         return min(version, versions.get(api(name).key, (0, version))[1])
 
-    # What both are told
+    # What both get
 
     def send(
         self,

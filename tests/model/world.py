@@ -150,7 +150,7 @@ class World:
     # -- what can be seen ----------------------------------------------------------------------------------------------
 
     def is_known(self, member_id: str) -> bool:
-        """Whether a client has been told the id."""
+        """Whether a client has got the id."""
         return member_id in self._names
 
     @property

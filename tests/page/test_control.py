@@ -80,7 +80,7 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     assert shown.ask("GET", "/faults") == []
 
 
-def test_what_a_fault_cannot_be_is_told_in_the_apis_words(shown: ShownPage) -> None:
+def test_what_a_fault_cannot_be_is_reported_in_the_apis_words(shown: ShownPage) -> None:
     """A misspelt API is refused, and nothing is set."""
     shown.open("/control")
     faults = card(shown, "Faults")

@@ -41,7 +41,7 @@ def test_durations_have_their_two_largest_units(shown: ShownPage) -> None:
     assert texts == ["0 ms", "999 ms", "1.5 s", "45 s", "1 m 1 s", "1 h", "1 d 1 h", "-1.5 s"]
 
 
-def test_partitions_are_told_as_ranges(shown: ShownPage) -> None:
+def test_partitions_are_reported_as_ranges(shown: ShownPage) -> None:
     """Neighbours belong together, in any order."""
     assert of_module(shown, "core/format.js", "[m.ranges([2, 0, 1, 5, 7, 8]), m.ranges([])]") == ["0-2, 5, 7-8", ""]
 

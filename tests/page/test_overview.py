@@ -32,7 +32,7 @@ def test_the_landing_view_says_why_groups_rebalanced_and_what_is_held(
 
 
 def test_a_transaction_is_explained_and_aborted(shown: ShownPage, clients: ScriptedClients) -> None:
-    """State, producer, partitions, timeout; the button aborts it, and each step is told with its cause."""
+    """State, producer, partitions, timeout; the button aborts it, and each step is reported with its cause."""
     client = clients.client("copier")
     client.init_producer_id(transactional_id="copies")
     client.add_partitions_to_txn([("orders", 0)])

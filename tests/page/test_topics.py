@@ -32,7 +32,7 @@ def test_partitions_and_records_are_shown_with_all_they_have(shown: ShownPage) -
     assert row.inner_text().split()[:3] == ["partition", "1", "node"]
 
 
-def test_transactions_codecs_and_markers_are_told(shown: ShownPage) -> None:
+def test_transactions_codecs_and_markers_are_reported(shown: ShownPage) -> None:
     """Records of an aborted transaction are marked, and so is the marker that ended it."""
     config = {
         "bootstrap.servers": shown.bootstrap,

@@ -69,7 +69,7 @@ def test_a_wrong_type_is_an_error_that_names_the_argument(fakebroker: FakeBroker
 
 
 def test_an_option_that_there_is_not(fakebroker_factory: Any) -> None:
-    """Whoever makes a broker is told the nearest option."""
+    """Whoever makes a broker gets the nearest option."""
     makers: tuple[Callable[..., object], ...] = (
         FakeBroker,
         AsyncFakeBroker,
@@ -146,7 +146,7 @@ def test_the_case_of_a_sweep_is_a_text() -> None:
         ({"orders": {0: 1}}, "offsets: 'orders' is not a topic and a partition"),
     ],
 )
-def test_wrong_offsets_are_told_from_wrong_keys(fakebroker: FakeBroker, offsets: Any, text: str) -> None:
+def test_wrong_offsets_are_distinguished_from_wrong_keys(fakebroker: FakeBroker, offsets: Any, text: str) -> None:
     """The error is about what is wrong of the two."""
     with pytest.raises(InvalidArgument, match=text):
         fakebroker.group("billing").commit(offsets)

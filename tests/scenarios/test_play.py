@@ -55,7 +55,7 @@ def test_what_does_not_come_out_fails_the_test(story: Path) -> None:
     assert "OffsetCommit" in text.partition("what happened last:")[2]
 
 
-def test_what_happened_last_is_told_in_the_times_of_the_broker(tmp_path: Path) -> None:
+def test_what_happened_last_is_reported_in_the_times_of_the_broker(tmp_path: Path) -> None:
     """A record of now was not written half a year after the beginning."""
     path = tmp_path / "late.yaml"
     commit = "{a: commit, group_id: billing, offsets: {orders-0: 1}}"

@@ -35,7 +35,7 @@ def test_a_scenario_passes_as_approved_and_again(path: Path) -> None:
 
 @each
 def test_a_scenario_says_where_it_is_from(path: Path) -> None:
-    """It names a KIP or an issue that anybody can read; rules stand beside that. Its story is told in a few lines."""
+    """It names a KIP or an issue that anybody can read; rules stand beside that. Its story has a few lines."""
     scenario = read_scenario(path)
 
     assert [source for source in scenario.sources if not PUBLIC.fullmatch(source) and not RULE.fullmatch(source)] == []

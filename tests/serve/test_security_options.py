@@ -14,7 +14,7 @@ def test_a_user_is_a_name_and_a_password() -> None:
 
 
 @pytest.mark.parametrize("text", ["alice-secret", "=secret", "alice="])
-def test_what_is_no_user_is_told_without_the_password(text: str) -> None:
+def test_what_is_no_user_is_reported_without_the_password(text: str) -> None:
     """A password that was typed in the wrong place is not shown either."""
     with pytest.raises(InvalidArgument) as wrong:
         parse_user(text)
@@ -29,7 +29,7 @@ def test_a_file_has_a_user_on_each_line(tmp_path: Path) -> None:
     assert read_users(str(path)) == {"alice": "a secret ", "bob": "#x"}
 
 
-def test_a_bad_line_is_told_by_its_number(tmp_path: Path) -> None:
+def test_a_bad_line_is_reported_by_its_number(tmp_path: Path) -> None:
     """Without what stands there."""
     path = tmp_path / "users"
     path.write_text("alice=pa\na secret without a name\n", encoding="utf-8")

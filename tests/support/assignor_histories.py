@@ -1,7 +1,7 @@
 """Random histories of a group for its assignor: joins, leaves, other subscriptions, new partitions.
 
 history = AssignorHistory(Random(7))
-group = history.step()         # what the assignor is told
+group = history.step()         # what the assignor gets
 history.adopt(assign(group))   # its answer, which the next step begins with
 """
 

@@ -65,7 +65,7 @@ class Pending(Sent):
 
     def hang_up(self) -> None:
         """The client goes away."""
-        connection: Any = self.call.connection  # the one of `make_call`, which keeps what it is told
+        connection: Any = self.call.connection  # the one of `make_call`, which keeps what it gets
         for _, callback in connection.watched:
             callback(self.call.now)
 

@@ -1,4 +1,4 @@
-"""What one group wrote and told, for tests of groups whose state comes from records."""
+"""What one group wrote and reported, for tests of groups whose state comes from records."""
 
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.coordinator.shard import Shard
@@ -10,10 +10,10 @@ from fakebroker.protocol.records.offsets_topic import GroupEntry
 
 
 class GroupLog:
-    """The records of a shard's partition, and the events of its cluster, each told once."""
+    """The records of a shard's partition, and the events of its cluster, each given once."""
 
     cluster: Cluster
-    _read = 0  # the offset of the first record that was not told yet
+    _read = 0  # the offset of the first record that was not reported yet
 
     @property
     def shard(self) -> Shard:

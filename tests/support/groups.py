@@ -1,4 +1,4 @@
-"""A group without a broker: a host that keeps what it is told, a clock that is driven, requests with short names."""
+"""A group without a broker: a host that keeps what it gets, a clock that is driven, requests with short names."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast

@@ -1,7 +1,7 @@
 """Requests at random that have the shape of their API and version, with fields that are good, stale, odd or hostile.
 
 Unlike mutated frames they get past the decoder: what a field holds is chosen by its name, and ids and epochs that
-answers told are used again, so that a session, a group or a transaction goes on for a while.
+values in answers are used again, so that a session, a group or a transaction goes on for a while.
 """
 
 from collections import deque
@@ -89,7 +89,7 @@ DEEPEST = 4
 
 
 class HostileRequests:
-    """Makes the fields of requests; `learn` takes in what answers told."""
+    """Makes the fields of requests; `learn` takes in what answers contained."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -156,7 +156,7 @@ class HostileRequests:
         return self._number(name, kind)
 
     def _near(self, value: int, kind: Primitive) -> int:
-        """A number that an answer told, or one beside it."""
+        """A number that an answer contained, or one beside it."""
         low, high = bounds(kind)
         return max(low, min(high, value + self.random.choice((0, 0, 0, 0, 1, 1, -1))))
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def send_odd_request(history: "TransactionHistory") -> None:
-    """One of them, told with its answer."""
+    """One of them, with its answer."""
     history.chance.choice(ODD)(history)
 
 

@@ -1,8 +1,8 @@
 """Random rights, and requests of clients that have them or not, asked of any broker: what was asked, and the answer.
 
-    told = RightsHistory(clients, seed=7, settle_ms=40).play()
+    answers = RightsHistory(clients, seed=7, settle_ms=40).play()
 
-The same seed asks the same of every broker, so two brokers are compared by what they told: error codes, names, and
+The same seed asks the same of every broker, so two brokers are compared by what they reported: error codes, names, and
 authorized operations. `User:root` is a super user; the listener wants a login by PLAIN with the passwords of `USERS`.
 """
 
@@ -200,7 +200,7 @@ class RightsHistory:
         return answers_about(answer)
 
     def _named(self, value: Any) -> Any:
-        """Fields as they are told: ids by the names of their topics."""
+        """Fields as they are reported: ids by the names of their topics."""
         if isinstance(value, bytes):
             known = {topic_id: name for name, topic_id in self.names.topic_ids.items()}
             return known.get(value, "bytes")
@@ -268,7 +268,7 @@ def answers_about(value: Any) -> Any:
             answers[spec.name] = inner
         elif isinstance(inner, list) and inner and (hasattr(inner[0], "fields") or isinstance(inner[0], tuple)):
             rows = _rows(spec, inner)
-            if any(rows):  # else only things of earlier histories, or nothing that is told
+            if any(rows):  # else only things of earlier histories, or nothing that is compared
                 answers[spec.name] = rows
     return answers
 

@@ -1,8 +1,8 @@
 """Random states of share partitions, asked of any share coordinator: what was asked, and what it answered.
 
-told = ShareStateHistory(clients, seed=7).play()
+answers = ShareStateHistory(clients, seed=7).play()
 
-The same seed asks the same of every broker, so two brokers are compared by what they told.
+The same seed asks the same of every broker, so two brokers are compared by what they reported.
 """
 
 from base64 import urlsafe_b64encode

@@ -33,7 +33,7 @@ class Asker(Protocol):
 
 
 class Throttled(NamedTuple):
-    """What a request was told: when it was answered, the throttle time in the answer, and its error codes.
+    """What a request got: when it was answered, the throttle time in the answer, and its error codes.
 
     `took_ms` is how long the broker had it at most: since it was sent, or since the connection was read again.
     """
@@ -133,7 +133,7 @@ def produce(asker: Asker, client_id: str, size_bytes: int, topic: str = TOPIC, v
 
 
 def fetch(asker: Asker, client_id: str, max_bytes: int, offset: int = 0, topic: str = TOPIC, **fields: Any) -> Any:
-    """Fetch of the topic's first partition, without a session unless told otherwise."""
+    """Fetch of the topic's first partition, without a session by default."""
     row = (0, -1, offset, -1, -1, max_bytes, bytes(16), 2**63 - 1)
     asked = {"session_epoch": -1, "max_wait_ms": 0, "min_bytes": 1, "max_bytes": max_bytes} | fields
     topics = [FetchTopic(topic=topic, partitions=[row])]

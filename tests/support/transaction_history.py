@@ -1,9 +1,9 @@
-"""Random transactional histories, asked of any broker: what producers, groups and readers did, and what they were told.
+"""Random transactional histories, asked of any broker: what producers, groups and readers did, and what they got.
 
-    told = TransactionHistory(clients, seed=7, has_tv2=True, is_known=...).play()
+    answers = TransactionHistory(clients, seed=7, has_tv2=True, is_known=...).play()
 
 The same seed takes the same steps on every broker as long as the answers mean the same, so two brokers are compared by
-what they told. Producer ids stand there by the order of their appearance, times of the broker as "now".
+what they reported. Producer ids stand there by the order of their appearance, times of the broker as "now".
 """
 
 from collections.abc import Callable, Mapping
@@ -464,7 +464,7 @@ def rows(topic: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def first_difference(one: list[Answered], other: list[Answered]) -> str | None:
-    """The first thing that two brokers told otherwise, behind what came before it; None if there is none."""
+    """The first thing that two brokers answered differently, after what came before it; None if there is none."""
     for number, (mine, yours) in enumerate(zip(one, other, strict=False)):
         if mine != yours:
             before = "\n".join(str(each) for each in one[max(0, number - 40) : number])

@@ -41,7 +41,7 @@ class Marker(NamedTuple):
 
 
 class Transactions(TimeDriven):
-    """A cluster with a topic "t" of two partitions, and requests about transactional ids, "x" unless told otherwise."""
+    """A cluster with a topic "t" of two partitions, and requests about transactional ids, "x" by default."""
 
     def __init__(
         self,

@@ -132,7 +132,7 @@ def test_settings_profile_and_release() -> None:
 
 
 def test_advertised_addresses() -> None:
-    """What clients are told: what was configured, else where they connected to."""
+    """What clients get: what was configured, else where they connected to."""
     with FakeBroker(listen=["127.0.0.1:0", "127.0.0.1:0"], advertise="kafka.example:29092") as broker:
         asked = request("Metadata", 1, 7, topics=[])
         assert b"kafka.example" in ask(broker, asked)

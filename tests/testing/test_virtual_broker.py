@@ -52,7 +52,7 @@ def passed(broker: VirtualBroker) -> timedelta:
 
 
 def test_time_begins_at_the_first_midnight_of_2026(broker: VirtualBroker) -> None:
-    """Unless it is told otherwise."""
+    """By default."""
     assert broker.clock.now == START
     assert VirtualBroker(start_wall_ms=5000).clock.now_ms == 5000
 
@@ -122,7 +122,7 @@ def test_a_call_tells_clients_at_once(broker: VirtualBroker) -> None:
 
 
 def test_what_clients_do_may_use_the_powers(broker: VirtualBroker) -> None:
-    """They are not told of what comes of that while they act."""
+    """They are not called for what comes of that while they act."""
     states = []
     broker.driver.after_delivery.append(lambda: states.append(broker.group("billing").state))
     member(broker)

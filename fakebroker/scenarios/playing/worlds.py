@@ -41,9 +41,7 @@ class World(Protocol):
 
     name: str
     driver: Driver
-    poll_ms: (
-        int | None
-    )  # how often is looked for what no client sees; None in virtual time: at each thing that happens
+    poll_ms: int | None  # how often is looked for what no client sees; None in virtual time: at each thing that happens
 
     @property
     def broker(self) -> "BrokerControl | None":

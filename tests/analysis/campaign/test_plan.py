@@ -67,14 +67,14 @@ def test_settings_are_lists_of_values(settings: list[str], expected: list[dict[s
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: list[str], message: str) -> None:
-    """An unknown setting is told with the nearest name, a wrong value with what is wrong about it."""
+    """An unknown setting is reported with the nearest name, a wrong value with what is wrong about it."""
     with pytest.raises(CampaignError) as caught:
         configs_of(settings)
 
     assert message in str(caught.value)
 
 
-def test_all_files_that_are_wrong_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_all_files_that_are_wrong_are_reported_with_their_lines(tmp_path: Path) -> None:
     """One wrong file does not hide the other, and none is played."""
     folder = write_scenarios(tmp_path, one=BROKEN, two=PASSES.replace("commit,", "comit,"), three=PASSES)
 
@@ -87,7 +87,7 @@ def test_all_files_that_are_wrong_are_told_with_their_lines(tmp_path: Path) -> N
     assert "three" not in str(caught.value)
 
 
-def test_yaml_that_is_none_is_told_with_its_line(tmp_path: Path) -> None:
+def test_yaml_that_is_none_is_reported_with_its_line(tmp_path: Path) -> None:
     """A file that is no YAML at all is named with the line at which it ends to be."""
     folder = write_scenarios(tmp_path, broken="about: [\n")
 

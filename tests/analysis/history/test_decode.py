@@ -90,7 +90,7 @@ def test_a_group_record() -> None:
 
 @pytest.mark.parametrize("length", [1, 1000, 1024, 30_000])
 def test_a_key_of_any_length_is_read_as_often_as_it_comes(length: int) -> None:
-    """Keys are kept while they are short; one with bytes after its last field is told of each time."""
+    """Keys are kept while they are short; one with bytes after its last field is reported each time."""
     group_id = "g" * length
     found = [decoded(log_record(group_key(group_id) + rest, None)) for rest in (b"", b"", b"!", b"!")]
 

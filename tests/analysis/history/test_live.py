@@ -84,7 +84,7 @@ def test_ends_of_partitions_without_a_leader_are_left_out() -> None:
     assert [row["partition"] for row in rows] == [0]
 
 
-def test_without_a_broker_or_the_log_it_is_told() -> None:
+def test_without_a_broker_or_the_log_it_is_reported() -> None:
     """An address that is none, and a cluster that no group has used yet."""
     with FakeBroker() as broker, pytest.raises(NoSuchPartition, match="no topic '__consumer_offsets'"):
         live_spans(broker.bootstrap)

@@ -37,7 +37,7 @@ def expired_after(inputs: list[object], retention_ms: int = HOUR_MS, until_ms: i
 
 
 def test_an_offset_expires_at_the_first_cleanup_at_which_it_is_due() -> None:
-    """Cleanups come at whole intervals from the beginning; the rule and the due time are told."""
+    """Cleanups come at whole intervals from the beginning; the rule and the due time are reported."""
     found = replay([commit(5)], retention_ms=HOUR_MS, since_ms=START_MS, until_ms=START_MS + DAY_MS)
 
     due_ms = START_MS + 5 + HOUR_MS

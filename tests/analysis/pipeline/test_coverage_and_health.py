@@ -28,7 +28,7 @@ def test_seen_and_unseen_versions_are_all_that_is_served() -> None:
 
 
 def test_a_cell_tells_errors_clients_and_waits() -> None:
-    """A parked request waited; an error is a cell of its own; one without an answer is told apart."""
+    """A parked request waited; an error is a cell of its own; one without an answer is distinguished."""
     with VirtualBroker(config={"group.initial.rebalance.delay.ms": 3000}) as broker:
         broker.create_topic("orders")
         for name in ("b", "a"):

@@ -133,7 +133,7 @@ def test_an_expiry_that_is_not_recorded_is_missed() -> None:
 
 @pytest.mark.parametrize("change", [{"due_ms": 1}, {"rule": "EX-2"}])
 def test_an_expiry_for_another_reason_does_not_agree(change: dict[str, Any]) -> None:
-    """Another due time or rule than the rules give is told as it was recorded."""
+    """Another due time or rule than the rules give is reported as it was recorded."""
     rows = [dict(row) for row in _journal(3).rows]
     expired = next(row for row in rows if row["kind"] == "offset_expired" and row["rule"] == "EX-3")
     expired.update(change)

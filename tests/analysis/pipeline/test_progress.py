@@ -1,4 +1,4 @@
-"""What is told while long work goes on."""
+"""What is reported while long work goes on."""
 
 import threading
 

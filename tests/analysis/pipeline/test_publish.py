@@ -186,7 +186,7 @@ def test_progress_tells_stages_and_rows(tmp_path: Path) -> None:
 
 
 def test_one_process_at_a_time_writes_to_a_folder(tmp_path: Path) -> None:
-    """Who comes while another makes tables for the folder is told so and changes nothing; readers are not hindered."""
+    """A second run for the folder fails and changes nothing; readers are not hindered."""
     put(PythonEngine(), tmp_path / "out", [expiry(1)])
     first = staging(PythonEngine(), tmp_path / "out", Progress(io.StringIO()))
     stage = first.__enter__()

@@ -39,15 +39,15 @@ PLANNING = 'Failed to plan: Traceback (most recent call last):\n  File "x.py", l
         ("", "Py4JError", "Py4JError"),
     ],
 )
-def test_the_cause_is_told_without_the_stack(text: str, kind: str, cause: str) -> None:
-    """The innermost cause is told, in a line; memory and lost processes with what to do."""
+def test_the_cause_is_reported_without_the_stack(text: str, kind: str, cause: str) -> None:
+    """The innermost cause is reported, in a line; memory and lost processes with what to do."""
     assert cause in cause_of(text, kind)
     assert "\n" not in cause_of(text, kind)
 
 
 @pytest.mark.spark
-def test_what_our_own_code_raised_in_a_worker_is_what_is_told(spark: "SparkSession") -> None:
-    """An error of Python inside a task is told as it was raised; a column that is not there by its name."""
+def test_what_our_own_code_raised_in_a_worker_is_what_is_reported(spark: "SparkSession") -> None:
+    """An error of Python inside a task is reported as it was raised; a column that is not there by its name."""
 
     def broken(_: object) -> object:
         raise ValueError("a.log, byte 7: no batch")
@@ -67,7 +67,7 @@ def test_what_our_own_code_raised_in_a_worker_is_what_is_told(spark: "SparkSessi
         select()
 
 
-def test_what_caused_an_exception_is_told() -> None:
+def test_what_caused_an_exception_is_reported() -> None:
     """An exception of Spark may say no more than where it was."""
     from pyspark.errors import PySparkException
 

@@ -39,7 +39,7 @@ def partitions(assignment: Any) -> dict[str, list[int]]:
 
 @pytest.mark.rules("CGD-1")
 def test_what_is_no_consumer_group(make_call: MakeCall) -> None:
-    """Empty ids come first; an unknown group and one of another kind have a text; nothing else is told of them."""
+    """Empty ids come first; an unknown group and one of another kind have a text; nothing else is shown of them."""
     lab = Groups(make_call)
     lab.cluster.nodes[1].coordinator.shard("classic", lab.now).create_group("classic", lab.now)
 
@@ -72,8 +72,8 @@ def test_who_cannot_answer(make_call: MakeCall) -> None:
 
 @pytest.mark.rules("CGD-2", "CGD-4")
 @pytest.mark.parametrize(("version", "member_type"), [(0, -1), (1, 1)])
-def test_a_member_with_all_that_it_told(make_call: MakeCall, version: int, member_type: int) -> None:
-    """Epochs, assignments, what it told of itself; its protocol from v1 on."""
+def test_a_member_with_all_that_it_reported(make_call: MakeCall, version: int, member_type: int) -> None:
+    """Epochs, assignments, what it reported of itself; its protocol from v1 on."""
     lab = Groups(make_call)
     lab.beat("m1", 0, instance_id="i1", rack_id="r1", server_assignor="range", subscribed_topic_names=["u", "t"])
 

@@ -35,7 +35,7 @@ def test_without_a_secret_key_there_are_no_tokens() -> None:
 
 @pytest.mark.rules("TK-2")
 def test_the_owner_is_the_requester_and_renewers_are_users() -> None:
-    """The token is told with its times; a renewer of another type than User is refused, with times of -1."""
+    """The token is reported with its times; a renewer of another type than User is refused, with times of -1."""
     client = logged_in(lab_with_tokens())
 
     answer = client.ask("CreateDelegationToken", 3, **ASKED)

@@ -37,7 +37,7 @@ def test_deleting_groups(lab: ShareGroupApis) -> None:
 
 @pytest.mark.rules("SGL-3")
 def test_a_group_whose_states_cannot_be_deleted_stays(lab: ShareGroupApis) -> None:
-    """It is answered with the share coordinator's error, when that is told for good."""
+    """It is answered with the share coordinator's error, when that is reported for good."""
     lab.alter({"t": {0: 4}})
     key = str(SharePartition("g", lab.topic.id, 0))
     partition = lab.cluster.coordinator_partition("__share_group_state", key).index

@@ -104,7 +104,7 @@ def test_deletion_switched_off(ask: Ask, cluster: Cluster, version: int, code: i
 
 
 @pytest.mark.rules("XT-5")
-def test_others_are_told(ask: Ask, cluster: Cluster) -> None:
+def test_others_are_answered(ask: Ask, cluster: Cluster) -> None:
     """Whoever keeps something about a topic hears of its deletion, with the time of the request."""
     heard: list[tuple[str, Instant]] = []
     cluster.topics.on_deleted.append(lambda topic, now: heard.append((topic.name, now)))

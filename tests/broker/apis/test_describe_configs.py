@@ -77,8 +77,8 @@ def test_every_version(ask: Ask, cluster: Cluster, version: int) -> None:
 
 
 @pytest.mark.rules("DC-2")
-def test_is_default_was_not_always_told(ask: Ask) -> None:
-    """3.9.1 answers v0 with false for every config; 2.1.1 told the truth."""
+def test_is_default_was_not_always_reported(ask: Ask) -> None:
+    """3.9.1 answers v0 with false for every config; 2.1.1 answered correctly."""
     for as_release, described in (("3.9", False), ("2.1", True)):
         older = Cluster(Settings(), release(as_release))
         older.topics.create("t", 1)
@@ -259,7 +259,7 @@ def serving_cluster(config: dict[str, object], *listeners: Listener) -> Cluster:
 
 
 def described(config: Any) -> tuple[object, ...]:
-    """All that is told of a config, but its name and documentation."""
+    """All fields of a config, but its name and documentation."""
     about = config.value, config.read_only, config.config_source, config.is_sensitive, config.config_type
     return (*about, synonyms(config))
 
@@ -279,7 +279,7 @@ def test_what_a_broker_was_started_with(ask: Ask) -> None:
 
 @pytest.mark.rules("DC-2")
 def test_listeners_that_are_not_advertised(ask: Ask) -> None:
-    """advertised.listeners has no value then; names that the map does not have are added to it; others are not told."""
+    """advertised.listeners has no value then; names that the map does not have are added to it; others are not."""
     dialect = Listener(1, "127.0.0.1", 9093, dialects=frozenset({"kip-17"}))
     named = Listener(1, "::1", 9092, protocol="PLAINTEXT", name="INSIDE")
     elsewhere = Listener(2, "127.0.0.1", 9095)

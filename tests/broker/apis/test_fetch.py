@@ -68,7 +68,7 @@ def test_read_committed_has_a_list_of_aborted_transactions(lab: Fetches) -> None
 
 @pytest.mark.rules("FT-14")
 def test_read_committed_ends_at_the_last_stable_offset(lab: Fetches) -> None:
-    """Records behind it are for read_uncommitted only; both are told where it is."""
+    """Records behind it are for read_uncommitted only; both learn where it is."""
     lab.produce(4)
     lab.log().last_stable_offset = 2
     assert lab.fetch(At(), committed=True).offsets() == {0: [0, 1]}

@@ -127,7 +127,7 @@ def test_not_the_owner(make_call: MakeCall, release: str, codes: list[int], echo
 @pytest.mark.rules("JG-15", "JG-16")
 @pytest.mark.parametrize("version", range(10))
 def test_the_handshake_is_new_in_v4(make_call: MakeCall, version: int) -> None:
-    """Up to v3 a newcomer is parked, from v4 on it is told its id."""
+    """Up to v3 a newcomer is parked, from v4 on it gets its id."""
     fields = join("g")
     if version == 0:
         fields["rebalance_timeout_ms"] = -1

@@ -1,4 +1,4 @@
-"""OffsetCommit: which partitions are stored, and what the others are told."""
+"""OffsetCommit: which partitions are stored, and the errors of the others."""
 
 from collections.abc import Callable
 

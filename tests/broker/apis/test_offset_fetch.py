@@ -92,7 +92,7 @@ def test_every_version(version: int) -> None:
 
 @pytest.mark.rules("OF-1")
 def test_leader_epoch() -> None:
-    """The stored leader epoch is told from v5 on."""
+    """The stored leader epoch is reported from v5 on."""
     lab = OffsetsCluster()
     shard = lab.shard()
     shard.commit(shard.create_group("g", lab.now), [("t", 0, 5, 3, "", 0, -1, bytes(16))], lab.now)

@@ -44,7 +44,7 @@ class Lab:
 
 
 @pytest.mark.rules("TE-2")
-def test_what_a_new_client_is_told() -> None:
+def test_what_a_new_client_learns() -> None:
     """It gets an id, and keeps it."""
     lab = Lab()
     got = lab.get()
@@ -78,7 +78,7 @@ def test_who_asks_too_early_is_refused() -> None:
 
 @pytest.mark.rules("TE-4")
 def test_the_first_push_is_free_and_the_next_has_to_wait() -> None:
-    """For the interval that the client was told."""
+    """For the interval of the subscription."""
     lab = Lab()
     got = lab.get()
     codes = [lab.push(got), lab.push(got)]
@@ -104,7 +104,7 @@ def test_the_first_push_is_free_and_the_next_has_to_wait() -> None:
     ],
 )
 def test_what_is_refused(code: int, fields: dict[str, Any]) -> None:
-    """The first thing that is wrong is told, and nothing is kept."""
+    """The first thing that is wrong is reported, and nothing is kept."""
     lab = Lab(**{"telemetry.max.bytes": 1000})
     assert lab.push(lab.get(), **fields) == code
     assert list(lab.cluster.telemetry) == []
@@ -152,7 +152,7 @@ SOFTWARE = {"client_software_name": "probe", "client_software_version": "1.0"}
 
 
 @pytest.mark.rules("TE-2")
-def test_clients_are_told_apart_by_the_software_that_they_say_they_are() -> None:
+def test_clients_are_distinguished_by_the_software_that_they_say_they_are() -> None:
     """In ApiVersions, on the same connection."""
     lab = Lab()
     lab.configure("all", metrics="org.", match="client_software_name=probe")

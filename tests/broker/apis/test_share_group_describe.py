@@ -20,7 +20,7 @@ def lab(make_call: MakeCall) -> GroupApis:
 
 @pytest.mark.rules("SGL-1")
 def test_a_group(lab: GroupApis) -> None:
-    """Epochs, assignor, and of each member what it told and what it has now."""
+    """Epochs, assignor, and of each member what it reported and what it has now."""
     for epoch in (0, 2):
         request = {"group_id": "g", "member_id": "m1", "member_epoch": epoch, "subscribed_topic_names": ["t"]}
         lab.ask("ShareGroupHeartbeat", 1, rack_id="r", **request)

@@ -29,7 +29,7 @@ def describe(lab: GroupApis, *group_ids: str, **fields: Any) -> list[Any]:
 
 @pytest.mark.rules("STD-1")
 def test_a_group_with_its_members(make_call: MakeCall) -> None:
-    """State and epochs, and of each member what it told, what it may own and what it shall have."""
+    """State and epochs, and of each member what it reported, what it may own and what it shall have."""
     lab = lab_of(make_call)
     beat(
         lab,

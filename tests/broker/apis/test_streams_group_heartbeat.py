@@ -138,7 +138,7 @@ def test_topologies_that_cannot_be(make_call: MakeCall, topology: Topology) -> N
 
 @pytest.mark.rules("STH-1", "STH-2")
 def test_names_are_checked_first(make_call: MakeCall) -> None:
-    """A topology that cannot be is told before anything else that is wrong, and what is unsupported before the rest."""
+    """An impossible topology is reported before other errors, and what is unsupported before the rest."""
     lab = lab_of(make_call)
 
     assert (
@@ -210,7 +210,7 @@ def test_the_topology_is_stored_as_it_was_sent(make_call: MakeCall) -> None:
 
 @pytest.mark.rules("STP-1", "STP-2")
 def test_endpoints(make_call: MakeCall) -> None:
-    """Who does not know the latest is told which partitions are read where; who knows is not."""
+    """Who does not know the latest learns which partitions are read where; others do not."""
     lab = lab_of(make_call)
     response = beat(lab, **joining(user_endpoint=Endpoint(host="h", port=65_535), endpoint_information_epoch=-1))
     known = beat(lab, group_id="g", member_id="m", member_epoch=2)
@@ -238,7 +238,7 @@ def test_lists_of_owned_tasks_count_together(make_call: MakeCall) -> None:
 
 @pytest.mark.rules("STH-11", "STH-4")
 def test_errors_of_the_group(make_call: MakeCall) -> None:
-    """What the group refuses is told like what the fields refuse; so is a coordinator that is elsewhere."""
+    """What the group refuses is reported like what the fields refuse; so is a coordinator that is elsewhere."""
     lab = GroupApis(make_call, node_ids=(1, 2))
     here, elsewhere = lab.elsewhere(leader=1), lab.elsewhere()
 

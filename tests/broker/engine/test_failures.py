@@ -193,8 +193,8 @@ def test_a_call_that_its_handler_left_behind_when_it_raised_is_void(answer_with:
         kept[0].reply(HeartbeatResponse())
 
 
-def test_on_close_is_told_of_a_client_that_left_while_parked(answer_with: Any) -> None:
-    """Only while parked: once the answer is given, nobody is told."""
+def test_on_close_learns_of_a_client_that_left_while_parked(answer_with: Any) -> None:
+    """Only while parked: once the answer is given, nobody is informed."""
     parked: list[Call] = []
     closed_at: list[int] = []
 

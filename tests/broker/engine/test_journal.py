@@ -136,7 +136,7 @@ def test_a_cut_header_still_tells_the_api() -> None:
     assert (journal.requests()[0].api, journal.requests()[0].client_id) == ("Heartbeat", None)
 
 
-def test_a_request_without_an_answer_is_told() -> None:
+def test_a_request_without_an_answer_is_reported() -> None:
     """A request that ended unanswered has no response and no errors."""
     journal = Journal()
     journal.exchange(PEER, heartbeat()[0], None, SENT, ANSWERED)

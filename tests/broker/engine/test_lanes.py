@@ -150,7 +150,7 @@ def test_the_group_is_asked_each_time(lab: Lab) -> None:
 
 
 def test_another_client_id(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
-    """One connection may speak by several names: whoever answers a request is told the right one."""
+    """One connection may speak by several names: the handler of a request gets the right one."""
     names: list[str | None] = []
 
     def again(*_: Any) -> Again:

@@ -41,7 +41,7 @@ def look_for_the_new_protocol(lab: SimEngine) -> Client:
     return main
 
 
-def test_a_client_is_told_once_per_api(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_learns_once_per_api(caplog: pytest.LogCaptureFixture) -> None:
     """However often it tries again; another client gets lines of its own."""
     lab = SimEngine()
     for client_id in ("svc-1", "svc-1", "svc-2"):
@@ -84,7 +84,7 @@ def test_the_story_of_a_failed_test_begins_with_what_is_missing() -> None:
     assert lines[1].startswith('  client "svc-1" (127.0.0.1): AllocateProducerIds (67) is not served here: ')
 
 
-def test_a_consumer_of_the_new_protocol_is_told_when_it_has_fallen_silent(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_consumer_of_the_new_protocol_is_logged_when_it_has_fallen_silent(caplog: pytest.LogCaptureFixture) -> None:
     """librdkafka never asks for ConsumerGroupHeartbeat where ApiVersions does not list it: only its silence shows."""
     lab = SimEngine()
     look_for_the_new_protocol(lab)

@@ -132,7 +132,7 @@ def test_broker_names_exist_and_have_the_type() -> None:
 
 
 def test_units() -> None:
-    """The unit of a number is told by its name."""
+    """The unit of a number is reported by its name."""
     assert BROKER["group.min.session.timeout.ms"].unit == "ms"
     assert BROKER["offsets.retention.minutes"].unit == "minutes"
     assert BROKER["log.retention.bytes"].unit == "bytes"

@@ -85,7 +85,7 @@ def test_journals_of_failures_are_kept(folder: Path) -> None:
     ],
 )
 def test_bad_input_ends_before_anything_is_played(folder: Path, words: tuple[str, ...], message: str) -> None:
-    """What cannot be played is told with status 2, and nothing is written."""
+    """What cannot be played is reported with status 2, and nothing is written."""
     (folder / "broken.yaml").write_text(BROKEN)
     if words[0] == "s/common":
         (folder / "s" / "common" / "commit.yaml").unlink()
@@ -97,7 +97,7 @@ def test_bad_input_ends_before_anything_is_played(folder: Path, words: tuple[str
     assert not (folder / "campaign").exists()
 
 
-def test_a_folder_for_journals_that_cannot_be_written_is_told_before_anything_is_played(folder: Path) -> None:
+def test_a_folder_for_journals_that_cannot_be_written_is_reported_before_anything_is_played(folder: Path) -> None:
     """Hours of runs are not spent for journals that then have no place."""
     (folder / "file").write_text("no folder")
 
@@ -120,7 +120,7 @@ def test_a_folder_with_other_things_is_left_alone(folder: Path) -> None:
 
 
 def test_a_report_needs_a_campaign(folder: Path) -> None:
-    """A folder without one is told, with the status of bad input."""
+    """A folder without one is reported, with the status of bad input."""
     result = campaign("report", str(folder))
 
     assert result.exit_code == 2

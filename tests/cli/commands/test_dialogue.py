@@ -39,7 +39,7 @@ def test_what_passes_is_counted_per_folder() -> None:
     assert "ok " in play(GOOD, "--verbose").output
 
 
-def test_what_differs_is_told_briefly(wrong: str) -> None:
+def test_what_differs_is_reported_briefly(wrong: str) -> None:
     """Six differences are shown, each with line, step, path and both values, or all of them; the exit code is 1."""
     result = play(wrong)
     lines = result.output.splitlines()
@@ -65,7 +65,7 @@ def test_each_dialogue_can_have_a_fresh_broker() -> None:
 
 
 def test_a_broker_that_is_not_there_is_a_difference(wrong: str) -> None:
-    """Nobody listening is told as the problem of the step that wanted to connect."""
+    """Nobody listening is the problem of the step that wanted to connect."""
     result = play(wrong, "--tcp", "127.0.0.1:1")
 
     assert result.exit_code == 1

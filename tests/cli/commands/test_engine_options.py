@@ -60,7 +60,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch: pyte
 
 
 def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who follows the line is not told of more by the next run."""
+    """Output that was followed is not repeated by the next run."""
     monkeypatch.setattr(extras, "find_spec", lambda name: None)  # noqa: ARG005 - of no name
 
     for choice, extra in ((EngineChoice(), r"\[spark\]"), (EngineChoice("python"), r"\[history\]")):
@@ -75,7 +75,7 @@ def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(mon
         (pyarrow.ArrowInvalid("Parquet magic bytes not found\nmore"), "cannot be read: Parquet magic bytes not found"),
     ],
 )
-def test_a_full_disk_and_a_damaged_file_are_told_in_a_line(error: Exception, sentence: str) -> None:
+def test_a_full_disk_and_a_damaged_file_are_reported_in_a_line(error: Exception, sentence: str) -> None:
     """What the system or Arrow says of a file is one line and exit code 1, not a stack trace."""
     with pytest.raises(click.ClickException) as raised, chosen_engine(EngineChoice("python")):
         raise error

@@ -120,7 +120,7 @@ def test_a_scenario_that_does_not_pass_has_another_name(run: Any) -> None:
     ],
 )
 def test_what_cannot_be_compiled(run: Any, arguments: list[str], message: str) -> None:
-    """Bad arguments are told in a line, with status 2; nothing is written."""
+    """Bad arguments are reported in a line, with status 2; nothing is written."""
     result = run(*arguments, "--out", "incident.yaml")
     assert result.exit_code == 2
     assert message in result.output
@@ -172,7 +172,7 @@ def test_a_group_with_spaces_in_its_name(run: Any, history: History, tmp_path: P
     assert f"coordinator: 'load {name}'" in Path("odd.yaml").read_text()
 
 
-def test_damaged_tables_are_told_in_a_line(run: Any, history: History, tmp_path: Path) -> None:
+def test_damaged_tables_are_reported_in_a_line(run: Any, history: History, tmp_path: Path) -> None:
     """Of a table whose file is damaged or gone the error says which it is; it is no stack trace."""
     folder = publish(tmp_path / "damaged", from_log(history))
     (file,) = (folder / "commits").iterdir()

@@ -25,7 +25,7 @@ def rows(folder: Path, name: str) -> Rows:
 
 
 def test_segments_become_tables(tmp_path: Path) -> None:
-    """Rows in, out and rejected are told; what cannot be read is among the rejects; decoding again changes nothing."""
+    """Rows in, out and rejected are reported; unreadable ones are among the rejects; decoding again changes nothing."""
     transaction = batch(3, 2, transactional=True, producer_id=5, producer_epoch=0)
     segment(tmp_path / "data", batch(0, 3) + transaction + marker(5, 5, 0, commit=False) + b"no batch")
     out = tmp_path / "out"

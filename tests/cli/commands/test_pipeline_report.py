@@ -49,7 +49,7 @@ def test_a_second_report_is_the_same(folder: Path) -> None:
     assert (folder / "one.md").read_bytes() == (folder / "two.md").read_bytes()
 
 
-def test_what_cannot_be_is_told_in_a_line(folder: Path) -> None:
+def test_what_cannot_be_is_reported_in_a_line(folder: Path) -> None:
     """No folder, no manifest, no place to write: a sentence, and no page."""
     publish(folder / "pipeline", {"rejects": rows("rejects")})
     (folder / "file").write_text("")

@@ -120,7 +120,7 @@ def test_nothing_is_lost_when_the_recorder_is_killed(tmp_path: Path) -> None:
     assert (kinds.count("request"), kinds.count("answer"), kinds[-1]) == (50, 50, "answer")
 
 
-def test_a_full_disk_is_told_and_clients_are_served_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_clients_are_served_on(tmp_path: Path) -> None:
     """The recording ends with an error and status 1; the clients of the proxy do not notice."""
     full = Path("/dev/full")
     if not full.exists():
@@ -137,7 +137,7 @@ def test_a_full_disk_is_told_and_clients_are_served_on(tmp_path: Path) -> None:
 
 
 def test_without_an_upstream_there_is_no_recording(tmp_path: Path) -> None:
-    """A wrong address is told at once, with status 1, and no file is left that would be in the way."""
+    """A wrong address is reported at once, with status 1, and no file is left that would be in the way."""
     with played(lambda _: b"") as upstream:
         pass
 
@@ -159,7 +159,7 @@ def test_an_upstream_that_tells_nothing_is_recorded_all_the_same(tmp_path: Path)
     assert "closed the connection" in state["problem"]
 
 
-def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
     """Where the proxy cannot listen there is no recording, and no file."""
     with FakeBroker() as broker, played(lambda _: None) as taken:
         said = refused("--upstream", broker.bootstrap, "--listen", taken.address, "--out", str(tmp_path / "s"))
@@ -179,7 +179,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         (["--out", "/nowhere/s"], "/nowhere/s cannot be written: No such file or directory"),
     ],
 )
-def test_wrong_options_are_told(tmp_path: Path, options: list[str], message: str) -> None:
+def test_wrong_options_are_reported(tmp_path: Path, options: list[str], message: str) -> None:
     """Each says what is wrong, before anything is opened."""
     usual = ["--upstream", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--out", str(tmp_path / "s")]
 

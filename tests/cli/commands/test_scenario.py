@@ -21,7 +21,7 @@ def run(*args: str | Path) -> tuple[int, str]:
 
 
 def test_check_reads_without_playing(tmp_path: Path) -> None:
-    """Files and folders; the number of files is told."""
+    """Files and folders; the number of files is reported."""
     (tmp_path / "a.yaml").write_text(with_steps("{a: heartbeat}"))
     (tmp_path / "b.yaml").write_text(with_steps("{b: heartbeat}"))
 
@@ -99,7 +99,7 @@ def test_what_new_writes_passes(tmp_path: Path) -> None:
 
 
 def test_new_where_no_file_can_be(tmp_path: Path) -> None:
-    """The reason of the system is told."""
+    """The reason of the system is reported."""
     (tmp_path / "file").write_text("")
     status, output = run("new", "x", "--dir", tmp_path / "file")
 

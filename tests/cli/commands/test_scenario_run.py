@@ -129,7 +129,7 @@ def test_a_long_diff_is_cut(folder: Path) -> None:
     assert "more lines;" not in whole
 
 
-def test_what_fails_is_told_with_its_place_and_how_to_repeat_it(folder: Path) -> None:
+def test_what_fails_is_reported_with_its_place_and_how_to_repeat_it(folder: Path) -> None:
     """File and line, what was expected and seen, what happened last, the command."""
     write(folder, bad=BAD)
     result = run("scenarios")
@@ -155,7 +155,7 @@ def test_what_fails_is_not_approved(folder: Path) -> None:
 
 
 def test_a_file_that_is_no_scenario_has_a_status_of_its_own(folder: Path) -> None:
-    """What is wrong is told with file, line and key; the others are played."""
+    """What is wrong is reported with file, line and key; the others are played."""
     write(folder, broken=BROKEN, good=GOOD)
     run("scenarios", "--approve")
     result = run("scenarios")
@@ -184,7 +184,7 @@ def test_a_file_that_is_no_scenario_has_a_status_of_its_own(folder: Path) -> Non
         ((), "PATH"),
     ],
 )
-def test_wrong_usage_is_told(folder: Path, words: tuple[str, ...], expected: str) -> None:
+def test_wrong_usage_is_reported(folder: Path, words: tuple[str, ...], expected: str) -> None:
     """With the status of bad files."""
     write(folder, good=GOOD)
     (folder / "empty").mkdir()
@@ -218,7 +218,7 @@ def test_each_seed_that_fails_is_repeated_by_one_command(folder: Path) -> None:
     assert "FAILED scenarios/bad.yaml with seed 6" in repeated.output
 
 
-def test_of_many_seeds_that_fail_the_first_are_told(folder: Path) -> None:
+def test_of_many_seeds_that_fail_the_first_are_reported(folder: Path) -> None:
     """One is enough to look at; the others are counted."""
     write(folder, bad=BAD)
     result = run("scenarios", "--seeds", "30")
@@ -228,7 +228,7 @@ def test_of_many_seeds_that_fail_the_first_are_told(folder: Path) -> None:
     assert "1 scenario, 30 plays: 30 failed" in result.output
 
 
-def test_a_file_that_is_no_scenario_is_told_once_for_all_seeds(folder: Path) -> None:
+def test_a_file_that_is_no_scenario_is_reported_once_for_all_seeds(folder: Path) -> None:
     """It would be the same with each."""
     write(folder, broken=BROKEN)
     result = run("scenarios", "--seeds", "30")
@@ -325,7 +325,7 @@ def test_junit_says_nothing_that_xml_cannot(folder: Path) -> None:
     assert ElementTree.parse(folder / "out.xml").getroot().get("tests") == "1"
 
 
-def test_a_junit_file_that_cannot_be_written_is_told(folder: Path) -> None:
+def test_a_junit_file_that_cannot_be_written_is_reported(folder: Path) -> None:
     """After the plays, whose result is printed."""
     write(folder, good=GOOD)
     result = run("scenarios", "--approve", "--junit", "scenarios/good.yaml/out.xml")
@@ -357,7 +357,7 @@ def test_settings_go_before_those_of_the_file(folder: Path) -> None:
         (("--config", "offsets.retention.minute=1"), "did you mean 'offsets.retention.minutes'?"),
     ],
 )
-def test_settings_that_cannot_be_are_told(folder: Path, words: tuple[str, ...], message: str) -> None:
+def test_settings_that_cannot_be_are_reported(folder: Path, words: tuple[str, ...], message: str) -> None:
     """A wrong --config ends with status 2 and a sentence."""
     write(folder, good=GOOD)
     result = run("scenarios", *words)

@@ -80,7 +80,7 @@ def test_one_with_a_request_under_way_is_not_idle(
 
 
 def test_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A suite that never deletes its brokers is told."""
+    """A suite that never deletes its brokers gets a warning."""
     monkeypatch.setattr(brokers_module, "MAX_BROKERS", 1)
 
     async def test(control: Client) -> None:
@@ -114,7 +114,7 @@ def test_all_brokers_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> N
     with_control(test)
 
 
-def test_an_internal_error_is_told_when_it_is_deleted() -> None:
+def test_an_internal_error_is_reported_when_it_is_deleted() -> None:
     """A bug of the broker fails the test that caused it, in any language."""
 
     async def test(control: Client) -> None:

@@ -1,4 +1,4 @@
-"""The live stream: what a reader is told in each round, where it goes on after a break, and what it costs nobody."""
+"""The live stream: what a reader gets in each round, where it goes on after a break, and what it costs nobody."""
 
 import asyncio
 import json
@@ -79,7 +79,7 @@ def test_a_slow_reader_gets_everything_in_parts(monkeypatch: pytest.MonkeyPatch)
     run(test)
 
 
-def test_what_was_forgotten_is_told() -> None:
+def test_what_was_forgotten_is_reported() -> None:
     """A reader for whom the journal was too short learns which numbers it will never see."""
 
     async def test(broker: AsyncFakeBroker) -> None:
@@ -118,7 +118,7 @@ def test_groups_that_changed() -> None:
 
 
 def test_groups_that_a_test_made() -> None:
-    """What a test commits by itself is no request, thus not in the journal, and told all the same."""
+    """What a test commits by itself is no request, thus not in the journal, and reported all the same."""
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "groups")
@@ -130,7 +130,7 @@ def test_groups_that_a_test_made() -> None:
 
 
 def test_the_clock_when_it_is_moved() -> None:
-    """Jumps, freezes and rates are told, the passing of time is not; what is due comes with it."""
+    """Jumps, freezes and rates are reported, the passing of time is not; what is due comes with it."""
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, "clock")
@@ -174,7 +174,7 @@ def test_what_is_to_be_asked_again() -> None:
 
 
 def test_requests_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are told when others wait than before, so many of them; and when nobody does."""
+    """They are sent when others wait than before, so many of them; and when nobody does."""
     monkeypatch.setattr(live, "MAX_WAITING", 1)
 
     async def test(broker: AsyncFakeBroker) -> None:
@@ -328,7 +328,7 @@ def test_wrong_questions() -> None:
 
 
 def test_the_parts_are_those_of_the_reader() -> None:
-    """A reader of all parts in a busy broker is told of each by its name."""
+    """A reader of all parts in a busy broker gets each by its name."""
 
     async def test(broker: AsyncFakeBroker) -> None:
         reader = reader_of(broker, *PARTS)

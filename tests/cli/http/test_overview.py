@@ -3,7 +3,7 @@
 from tests.support.control import Client, with_control
 
 
-def test_holds_of_all_groups_are_told_until_they_end() -> None:
+def test_holds_of_all_groups_are_reported_until_they_end() -> None:
     """Each with the group, the phase and words; one that is released is gone."""
 
     async def test(control: Client) -> None:

@@ -232,7 +232,7 @@ def test_a_wait_ends_when_its_caller_hangs_up() -> None:
 
 
 def test_rights() -> None:
-    """They are given, shown, explained and taken away; what cannot be is told with the argument."""
+    """They are given, shown, explained and taken away; what cannot be is reported with the argument."""
 
     async def test(control: Client) -> None:
         right = {"principal": "User:alice", "operation": "READ", "topic": "orders"}

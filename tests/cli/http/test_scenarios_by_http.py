@@ -72,7 +72,7 @@ def test_on_the_served_broker_it_is_played_in_the_background() -> None:
     with_control(test)
 
 
-def test_what_fails_is_told() -> None:
+def test_what_fails_is_reported() -> None:
     """The state, the problem with its line; waiting for it is no error."""
 
     async def test(client: Client) -> None:
@@ -86,7 +86,7 @@ def test_what_fails_is_told() -> None:
     with_control(test)
 
 
-def test_people_are_told_in_text() -> None:
+def test_people_get_text() -> None:
     """The transcript, then how it ended."""
 
     async def test(client: Client) -> None:
@@ -274,7 +274,7 @@ def test_a_text_has_the_name_that_it_was_sent_with() -> None:
 
 
 def test_the_body_may_be_the_file_itself() -> None:
-    """As YAML, with the other fields in the query; what is wrong with it is told as always."""
+    """As YAML, with the other fields in the query; what is wrong with it is reported as always."""
 
     async def test(client: Client) -> None:
         async def send(text: str | bytes, query: str, media_type: str = "application/yaml") -> httpx.Response:

@@ -449,7 +449,7 @@ def test_loops_that_several_tests_share(run: Runner, scope: str) -> None:
 
 
 def test_who_cannot_have_a_broker_in_a_loop(run: Runner) -> None:
-    """A plain test, a test in another kind of loop, and one without a plugin that runs it are told why."""
+    """A plain test, a test in another kind of loop, and one without a plugin that runs it fail with the reason."""
     result = run(
         """
         import pytest

@@ -186,7 +186,7 @@ def test_the_fixture_needs_the_mark(run: Runner) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_a_topic_that_cannot_be_fails_the_setup_and_leaves_no_broker(run: Runner) -> None:
-    """Two whose metrics would have one name, which only the broker knows; Kafka's reason is told."""
+    """Two whose metrics would have one name, which only the broker knows; Kafka's reason is reported."""
     source = MOVES.replace("{partitions: 2}", "{partitions: 2}, svc.a: {}, svc_a: {}")
     run.pytester.path.joinpath("moves.yaml").write_text(source)
     before = threading.active_count()

@@ -375,7 +375,7 @@ def test_a_sweep_that_takes_too_long_says_what_it_knows(run: Runner) -> None:
 
 
 def test_each_run_is_reported_by_its_own_broker(run: Runner) -> None:
-    """What earlier runs printed and saw is not told again."""
+    """What earlier runs printed and saw is not reported again."""
     result = run(BROKEN.replace("    commits(", "    print('a run')\n    commits("))
 
     text = result.stdout.str()
@@ -438,7 +438,7 @@ def test_the_journals_of_all_runs_are_kept(run: Runner) -> None:
 
 
 def test_a_teardown_of_a_wider_scope_that_fails_is_an_error(run: Runner) -> None:
-    """It is told once, as that of the test."""
+    """It is reported once, as that of the test."""
     result = run(
         HELD.replace("def test", "@pytest.mark.usefixtures('bad')\ndef test")
         + """

@@ -201,7 +201,7 @@ def test_a_port_that_was_never_heard_of_is_asked_once() -> None:
     assert FIRST_ANSWER_MS <= 5_000
 
 
-def test_a_host_that_drops_what_comes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_drops_what_comes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is not accepted in time is an error that says so, with the time it was given."""
     given_s: list[float] = []
 
@@ -218,7 +218,7 @@ def test_a_host_that_drops_what_comes_is_told(monkeypatch: pytest.MonkeyPatch) -
     assert given_s == [5.0]
 
 
-def test_the_port_of_a_controller_is_told(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_port_of_a_controller_is_reported(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that answers ApiVersions without Metadata is no broker's; other APIs may be missing at a broker."""
     with client_of(broker) as cluster:
         cluster.topics()

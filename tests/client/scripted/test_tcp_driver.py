@@ -50,7 +50,7 @@ def test_a_request_goes_out_and_its_answer_comes_in(driver: TcpDriver, listening
     assert pending.result() == HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def test_time_that_is_over_is_told(driver: TcpDriver, listening: socket.socket) -> None:
+def test_time_that_is_over_is_reported(driver: TcpDriver, listening: socket.socket) -> None:
     """Without an answer the wait ends when its time is up, with a connection or without any."""
     assert not driver.pass_time(5, lambda: False)
     _, broker = connected(driver, listening)

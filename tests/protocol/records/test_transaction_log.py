@@ -184,7 +184,7 @@ def test_keys_of_other_versions_are_passed_over() -> None:
     ],
 )
 def test_unreadable_records(key: bytes | None, value: bytes | None, message: str) -> None:
-    """What cannot be read is told with the reason."""
+    """What cannot be read is reported with the reason."""
     with pytest.raises(WireError, match=message):
         read_transaction(key, value)
 

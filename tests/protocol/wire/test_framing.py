@@ -92,7 +92,7 @@ def test_strangers_are_recognised(start: bytes, words: str) -> None:
 
 
 def test_the_error_carries_the_hint() -> None:
-    """A TLS client that knocks at a plain port is told so."""
+    """A TLS client that connects to a plain port gets an error."""
     with pytest.raises(WireError, match="TLS"):
         read([TLS_HELLO])
 

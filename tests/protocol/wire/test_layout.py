@@ -180,7 +180,7 @@ def test_a_length_with_more_bytes_than_it_needs() -> None:
         assert layout(usual, ProduceRequest, 9).values(usual.replace(b"\x04rec", broken)) is None
 
 
-def test_memory_is_told() -> None:
+def test_memory_is_reported() -> None:
     """A layout knows about how much memory it takes: more for more places and longer frames, not for longer records."""
     one, many = (layout(frame(commit([(1, 1)] * count), 8), OffsetCommitRequest, 8) for count in (1, 100))
     short, long = (layout(frame(produce(bytes(size)), 8), ProduceRequest, 8) for size in (10, 100_000))

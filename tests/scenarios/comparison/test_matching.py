@@ -135,7 +135,7 @@ def test_times_are_compared_by_how_long_ago_they_are() -> None:
     assert differences(matching, {"LogAppendTimeMs": -1}, {"LogAppendTimeMs": 2_000_000}) != []
 
 
-def test_what_is_missing_is_told_by_name() -> None:
+def test_what_is_missing_is_reported_by_name() -> None:
     """An entry that only one side has is named, and so is a field."""
     recorded = {"Topics": [{"Name": "a", "ErrorCode": 0}, {"Name": "b", "ErrorCode": 0}]}
 

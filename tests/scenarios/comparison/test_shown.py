@@ -47,7 +47,7 @@ def test_leader_epochs_count_from_the_first_seen_of_their_partition() -> None:
 
 
 def test_times_of_day_are_relative_to_the_beginning() -> None:
-    """Times near the story are told from its beginning; what is far from it, or no time, stays."""
+    """Times near the story are shown relative to its beginning; what is far from it, or no time, stays."""
     times = {"Topics": [{"Timestamp": START_MS + 3000}, {"Timestamp": -1}, {"Timestamp": 5}]}
 
     assert shown(times, now_ms=START_MS + 9000) == {

@@ -21,7 +21,7 @@ def test_equal_answers_have_no_differences() -> None:
 
 
 def test_a_difference_names_the_path_and_both_values() -> None:
-    """A wrong field is told with where it is, what came and what Kafka gave."""
+    """A wrong field is reported with where it is, what came and what Kafka gave."""
     assert diff({"Topics": [{"ErrorCode": 3}]}, {"Topics": [{"ErrorCode": 0}]}) == [".Topics[0].ErrorCode: 0, Kafka 3"]
 
 
@@ -31,7 +31,7 @@ def test_fields_missing_and_fields_too_many_are_differences() -> None:
 
 
 def test_lists_of_another_length_are_one_difference() -> None:
-    """A list with entries missing is told once, not entry by entry."""
+    """A list with entries missing is reported once, not entry by entry."""
     (line,) = diff({"Members": [{"MemberId": "a"}, {"MemberId": "b"}]}, {"Members": []})
 
     assert line.startswith(".Members: 0 entries [], Kafka 2")

@@ -178,14 +178,14 @@ def test_an_answer_that_never_comes_ends_the_dialogue() -> None:
     ],
 )
 def test_a_step_that_cannot_be_played_says_why(step: Step, problem: str) -> None:
-    """A mistake in a dialogue is told with its line and what was expected."""
+    """A mistake in a dialogue is reported with its line and what was expected."""
     (line,) = play_in_sim(Dialogue("n", "", "Kafka 4.3.1", {}, (step,))).problems
 
     assert line.startswith("line 2 ")
     assert problem in line
 
 
-def test_a_broker_that_cannot_have_the_settings_is_told() -> None:
+def test_a_broker_that_cannot_have_the_settings_is_reported() -> None:
     """An unknown setting in the head is a problem of the dialogue, not an exception."""
     (problem,) = play_in_sim(Dialogue("n", "", "Kafka 4.3.1", {"no.such.setting": "1"}, ())).problems
 

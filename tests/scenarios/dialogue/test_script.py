@@ -50,7 +50,7 @@ def test_head_and_steps_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_steps_of_other_players_are_told_when_played(tmp_path: Path) -> None:
+def test_steps_of_other_players_are_reported_when_played(tmp_path: Path) -> None:
     """A kind of step we do not play does not keep the file from being read."""
     dialogue = read_dialogue(written(tmp_path, HEAD, {"do": "juggle", "conn": "a"}))
 
@@ -58,14 +58,14 @@ def test_steps_of_other_players_are_told_when_played(tmp_path: Path) -> None:
 
 
 def test_an_error_names_file_and_line(tmp_path: Path) -> None:
-    """Who edits a dialogue by hand is told where it is wrong."""
+    """Who edits a dialogue by hand learns where it is wrong."""
     path = written(tmp_path, HEAD, {"do": "sleep", "ms": 1}, {"do": "silent", "id": 1})
 
     with pytest.raises(DialogueError, match=r"n\.jsonl:3: 'ms' is missing"):
         read_dialogue(path)
 
 
-def test_a_line_that_is_no_json_is_told(tmp_path: Path) -> None:
+def test_a_line_that_is_no_json_is_reported(tmp_path: Path) -> None:
     """Half a line is no line."""
     path = tmp_path / "half.jsonl"
     path.write_text(json.dumps(HEAD) + '\n{"do": \n')

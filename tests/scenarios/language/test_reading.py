@@ -127,7 +127,7 @@ def test_an_unknown_release_is_refused() -> None:
     assert problem.startswith("f.yaml:2: release: there is no '0.9'; there are ")
 
 
-def test_all_problems_are_told_at_once_up_to_a_number() -> None:
+def test_all_problems_are_reported_at_once_up_to_a_number() -> None:
     """One reading shows what is wrong in many steps, in the order of their lines."""
     problems = problems_of(with_steps(*["{a: jion billing}"] * 3, "{b: heartbeat, expct: {}}"))
     assert [problem.split(": ")[0] for problem in problems] == [f"f.yaml:{line}" for line in (5, 6, 7, 8)]
@@ -238,7 +238,7 @@ def test_an_include_that_cannot_be_is_named(tmp_path: Path, line: str, problem: 
     assert f"main.yaml:5: {problem}" in str(caught.value)
 
 
-def test_wrong_parameters_and_steps_of_an_included_file_are_told_of_that_file(tmp_path: Path) -> None:
+def test_wrong_parameters_and_steps_of_an_included_file_are_reported_with_that_file(tmp_path: Path) -> None:
     """A reader looks where the mistake is."""
     path = write(
         tmp_path, main=with_steps("{include: part.yaml, with: {grop: x}}"), part=PART + "  - {nodd: heartbeat}\n"

@@ -88,7 +88,7 @@ def test_what_is_refused_is_named_with_its_line(text: str, error: str) -> None:
 
 
 def test_tabs_have_a_hint() -> None:
-    """Who indents with tabs is told."""
+    """Indentation with tabs is an error."""
     assert "indent with spaces, not with tabs" in error_of("a:\n\t- 1")
 
 

@@ -63,7 +63,7 @@ def test_the_kafka_is_left_as_it_was(fakebroker: FakeBroker) -> None:
     assert [group.group_id for group in fakebroker.groups] == ["theirs"]
 
 
-def test_what_a_client_sees_otherwise_is_told_with_its_step(fakebroker: FakeBroker) -> None:
+def test_what_a_client_sees_otherwise_is_reported_with_its_step(fakebroker: FakeBroker) -> None:
     """The difference in the answer, and the expectation that does not hold."""
     fakebroker.fault(api="OffsetCommit", error="NOT_COORDINATOR")
 
@@ -76,7 +76,7 @@ def test_what_a_client_sees_otherwise_is_told_with_its_step(fakebroker: FakeBrok
     assert any("does not hold on Kafka: error: expected NONE" in each for each in comparison.differences)
 
 
-def test_an_answer_that_comes_late_is_told(fakebroker: FakeBroker) -> None:
+def test_an_answer_that_comes_late_is_reported(fakebroker: FakeBroker) -> None:
     """A second is more than two machines differ in."""
     fakebroker.fault(api="SyncGroup", client_id="a", delay_s=1.0)
 
@@ -117,7 +117,7 @@ def test_a_scenario_for_another_kafka_is_not_played(fakebroker: FakeBroker, head
     assert why in comparison.why
 
 
-def test_a_pinned_version_that_is_not_served_is_told(fakebroker: FakeBroker) -> None:
+def test_a_pinned_version_that_is_not_served_is_reported(fakebroker: FakeBroker) -> None:
     """Kafka 4 serves Fetch from v4 on."""
     text = STORY.replace("actors: [a, b]", "actors: {a: {versions: {Fetch: 3}}, b: {}}")
 
@@ -146,7 +146,7 @@ def test_a_scenario_that_fails_everywhere_is_a_difference(
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_release_is_known_by_its_versions(name: str) -> None:
-    """No two of them advertise the same, but 1.0 to 4.3 are told apart also where a broker lists more than we know."""
+    """No two of them advertise the same, but 1.0 to 4.3 are distinguished even if a broker lists more than we know."""
     found = release_with({**release(name).versions, 999: (0, 0)})
 
     assert release(found).versions == release(name).versions
@@ -221,7 +221,7 @@ def test_what_differs_beside_others_is_played_once_more_by_itself(folder: Path, 
     assert (always.exit_code, always.output.count("differs ")) == (1, 3)
 
 
-def test_a_step_that_differs_each_time_is_told_once(folder: Path, fakebroker: FakeBroker) -> None:
+def test_a_step_that_differs_each_time_is_reported_once(folder: Path, fakebroker: FakeBroker) -> None:
     """With how often."""
     (folder / "whole.yaml").write_text(STORY + "  - {repeat: 3, steps: [{a: list_offsets orders-0}]}\n")
     fakebroker.fault(api="ListOffsets", client_id="a", error="UNKNOWN_SERVER_ERROR")
@@ -239,7 +239,9 @@ def test_verbose_shows_what_happened_there(folder: Path, fakebroker: FakeBroker)
     assert "orders-0: {committed_offset: 2}" in output
 
 
-def test_a_kafka_that_goes_away_is_told_for_each_scenario_that_was_left(folder: Path, fakebroker: FakeBroker) -> None:
+def test_a_kafka_that_goes_away_is_reported_for_each_scenario_that_was_left(
+    folder: Path, fakebroker: FakeBroker
+) -> None:
     """What was compared before stays."""
     how = How(*parsed_address(fakebroker.bootstrap))
     fakebroker.stop()

@@ -33,7 +33,7 @@ def name_of(path: Path | str) -> str:
 
 @cache
 def scenarios() -> dict[Path, Scenario]:
-    """Those whose story is still told when a Kafka with one broker plays them."""
+    """Those whose story still holds when a Kafka with one broker plays them."""
     found = {path: read_scenario(path) for path in find_scenarios([ROOT])}
     return {
         path: each

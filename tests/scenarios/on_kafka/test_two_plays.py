@@ -36,7 +36,7 @@ def differences(kafkas: list[Happening], ours: list[Happening], story: Scenario 
 
 
 def test_an_error_that_only_one_answers_is_a_difference() -> None:
-    """It is told by its name, with the step and the request."""
+    """It is reported by its name, with the step and the request."""
     found = differences(exchange(1, {"ErrorCode": 27}), exchange(1, {"ErrorCode": 0}))
 
     assert found == ["line 3: a: heartbeat: Heartbeat v4 of a: ErrorCode: fakebroker NONE, Kafka REBALANCE_IN_PROGRESS"]
@@ -82,7 +82,7 @@ def test_ids_and_times_of_the_two_runs_are_the_same_thing_by_meaning() -> None:
 def test_requests_without_their_like_and_other_waits_are_differences(
     kafkas: list[Happening], ours: list[Happening], said: str
 ) -> None:
-    """An actor that goes another way is told once, not for each request that follows."""
+    """An actor that goes another way is reported once, not for each request that follows."""
     (found,) = differences(kafkas, ours)
 
     assert said in found
@@ -109,7 +109,7 @@ def test_the_heartbeats_of_an_automatic_member_are_not_counted() -> None:
 
 
 def test_an_expectation_that_holds_in_one_play_only_is_a_difference() -> None:
-    """One that holds in neither is told apart: a scenario without some of its steps may have such ones."""
+    """One that holds in neither is distinguished: a scenario without some of its steps may have such ones."""
     look = expect(5, "group", {"state": "Stable"}, group_id="billing")
     failed: list[Happening] = [StepBegan(0, look), Failed(0, look, ("it is Empty",))]
 
@@ -141,7 +141,7 @@ def test_what_others_have_on_the_same_kafka_is_no_difference() -> None:
     assert len(differences_between(STORY, *plays)) == 1
 
 
-def test_members_are_told_apart_by_what_they_were_answered_themselves() -> None:
+def test_members_are_distinguished_by_what_they_were_answered_themselves() -> None:
     """The leader's request is the first one sent and the last one answered: its list of members comes in any order."""
 
     def play(b: str, c: str, listed: list[str]) -> list[Happening]:

@@ -1,4 +1,4 @@
-"""Members of consumer groups that act by themselves: they take and give up what they are told."""
+"""Members of consumer groups that act by themselves: they take and give up what they get."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_members_share_the_partitions_and_take_over(s: Steps) -> None:
 
 @pytest.mark.rules("CGH-40")
 def test_the_coordinator_says_how_often_it_beats(s: Steps) -> None:
-    """Every five seconds, whatever the member was told itself; nothing else is sent."""
+    """Every five seconds, whatever the member was reported itself; nothing else is sent."""
     played = play(s.do("a", "consume", **CONSUME, heartbeat_interval_ms=1000), s.passes(20_000))
 
     assert played.problems == []

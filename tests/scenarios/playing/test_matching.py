@@ -127,7 +127,7 @@ def test_unordered_finds_the_one_assignment() -> None:
     ],
 )
 def test_the_sentence(expected: Any, seen: Any, sentence: str) -> None:
-    """What is told of a difference."""
+    """The text of a difference."""
     assert mismatches(expected, seen) == [sentence]
 
 

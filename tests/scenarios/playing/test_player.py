@@ -53,7 +53,7 @@ def test_days_pass_and_offsets_expire(s: Steps) -> None:
     assert [each.at_ms for each in played.happenings if isinstance(each, StepBegan)][-1] == 8 * DAY_MS
 
 
-def test_what_happens_is_told_in_order(s: Steps) -> None:
+def test_what_happens_is_reported_in_order(s: Steps) -> None:
     """A step, its request, what the broker did, the answer."""
     played = play(s.join("a"))
     kinds = [type(each) for each in played.happenings]
@@ -68,7 +68,7 @@ def test_what_happens_is_told_in_order(s: Steps) -> None:
 
 
 def test_powers_with_names(s: Steps) -> None:
-    """A hold and a snapshot are used by the names that `as` gave them; what a power gives is told and can be saved."""
+    """A hold and a snapshot are used by the names that `as` gave them; results of powers are shown and can be saved."""
     played = play(
         s.power("topic.produce", {"name": "orders"}, values=["x", "y"], partition=1),
         s.power("topic.produce", {"name": "orders"}, values=["z"], partition=1, saved_as="third", expect=2),
@@ -307,7 +307,7 @@ def test_unmet_expectations_are_collected(s: Steps) -> None:
 
 
 def test_a_topic_that_cannot_be_made_is_a_problem(s: Steps) -> None:
-    """What goes wrong before the timeline is told, too."""
+    """What goes wrong before the timeline is reported, too."""
     played = play(s.do("a", "list_groups"), topics={"orders": {"partitions": -5}})
 
     assert len(played.problems) == 1
@@ -333,7 +333,7 @@ def test_members_are_named_by_their_actors(s: Steps) -> None:
 
 
 def test_what_becomes_of_later_steps(s: Steps) -> None:
-    """A connection that was lost meanwhile is told where the answer is asked for, or at the end."""
+    """A connection that was lost meanwhile is reported where the answer is asked for, or at the end."""
     played = play(
         s.join("a"),
         s.join("b", {"error": "NONE"}, later=True),
@@ -347,7 +347,7 @@ def test_what_becomes_of_later_steps(s: Steps) -> None:
     assert problem.startswith("made.yaml:2: b: join: expected {error: NONE}, but saw the connection lost: JoinGroup")
 
 
-def test_a_later_step_that_cannot_be_taken_is_told_at_once(s: Steps) -> None:
+def test_a_later_step_that_cannot_be_taken_is_reported_at_once(s: Steps) -> None:
     """What is wrong with the step itself does not wait for its answer."""
     played = play(s.do("a", "heartbeat", later=True), s.do("b", "list_groups"))
 
@@ -355,7 +355,7 @@ def test_a_later_step_that_cannot_be_taken_is_told_at_once(s: Steps) -> None:
 
 
 def test_a_reset_ends_connections_and_the_play_goes_on(s: Steps) -> None:
-    """A broker as new: actors connect again, the events after it are told."""
+    """A broker as new: actors connect again, the events after it are reported."""
     played = play(
         s.join("a"),
         s.power("reset"),

@@ -26,7 +26,7 @@ def test_names_of_others() -> None:
 
 
 def test_a_name_that_nobody_saved() -> None:
-    """The nearest name is told."""
+    """The nearest name is reported."""
     saved = SavedValues()
     saved.save("first", 1)
 
@@ -44,6 +44,6 @@ def test_a_name_that_nobody_saved() -> None:
     ],
 )
 def test_a_path_that_leads_nowhere(path: str, said: str) -> None:
-    """It is told how far it leads."""
+    """The error says how far it leads."""
     with pytest.raises(UnknownThing, match=said):
         value_at({"a": [1, 2]}, path)

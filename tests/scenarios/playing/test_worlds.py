@@ -100,7 +100,7 @@ def test_a_wait_that_is_in_vain_ends_in_real_time(broker: FakeBroker, s: Steps) 
 
 
 def test_a_step_that_a_world_cannot_take_is_skipped(s: Steps) -> None:
-    """It is told with the reason; the rest is played."""
+    """It is reported with the reason; the rest is played."""
 
     class WithoutPowers(VirtualWorld):
         def why_not(self, step: Step) -> str | None:

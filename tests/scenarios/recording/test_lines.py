@@ -100,7 +100,7 @@ def test_long_frames_are_for_pieces_unless_they_must_not_be_seen() -> None:
     assert ALL.request(head, frame) == {"hex": None, "redacted": True}
 
 
-def test_bytes_behind_a_message_are_told() -> None:
+def test_bytes_behind_a_message_are_reported() -> None:
     """They are not in the message; the line says how many there were."""
     frame = encode_request(ProduceRequest(acks=1, timeout_ms=1), 9, 1, "c") + b"more"
     head = read_head(frame)

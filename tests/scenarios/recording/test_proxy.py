@@ -246,7 +246,7 @@ def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> Non
     assert run.lines("connect")[0]["broker"] == 1
 
 
-def test_a_broker_that_cannot_be_reached_is_told_and_the_others_are_asked(tmp_path: Path) -> None:
+def test_a_broker_that_cannot_be_reached_is_reported_and_the_others_are_asked(tmp_path: Path) -> None:
     """The problem stands beside the broker; there is a recording all the same, with the state of the rest."""
     with played(lambda _: b"") as gone:
         pass
@@ -397,7 +397,7 @@ def test_an_answer_with_addresses_that_cannot_be_read_is_passed_on_and_said(tmp_
 
 
 def test_api_versions_promises_no_addresses_that_cannot_be_rewritten(tmp_path: Path) -> None:
-    """The newest Metadata that clients are told of is the newest whose addresses can be rewritten; the rest stays."""
+    """The newest Metadata that clients see is the newest whose addresses can be rewritten; the rest stays."""
     reported = [(0, 3, 99), (3, 0, 99), (10, 50, 99), (12, 0, 99), (999, 0, 7)]
     answer = ApiVersionsResponse(
         api_keys=[ApiVersion(api_key=key, min_version=low, max_version=high) for key, low, high in reported]
@@ -417,7 +417,7 @@ def test_api_versions_promises_no_addresses_that_cannot_be_rewritten(tmp_path: P
 
 
 def test_api_versions_of_an_unknown_version_is_refused_as_brokers_refuse_it(tmp_path: Path) -> None:
-    """A client of tomorrow is told in v0 which ApiVersions there is, whatever the upstream knows, and asks again."""
+    """A client of tomorrow gets the supported ApiVersions in v0, whatever the upstream knows, and asks again."""
     answer = ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, min_version=0, max_version=9)])
     with played(answering({18: answer})) as upstream, recording(upstream.address, tmp_path / "s") as run:
         with connected(run.address) as sock:

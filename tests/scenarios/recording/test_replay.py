@@ -127,7 +127,7 @@ def test_a_cluster_is_as_the_recorded_one_was(tmp_path: Path) -> None:
 def test_a_changed_answer_is_a_difference(
     tmp_path: Path, api: str, change: Callable[[Line], bool], path: str, ours: str
 ) -> None:
-    """It is told with file, line, API and field, and the command fails."""
+    """It is reported with file, line, API and field, and the command fails."""
     lines = lines_of(SESSIONS[0])
     number = changed(lines, api, change)
     file = write_lines(tmp_path / "s.jsonl", lines)
@@ -225,7 +225,7 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path, text: str) -> None
     assert f"{path}:1: " in output
 
 
-def test_a_message_that_was_edited_into_nonsense_is_told(tmp_path: Path) -> None:
+def test_a_message_that_was_edited_into_nonsense_is_reported(tmp_path: Path) -> None:
     """A request that cannot be one is no bug of the replay: it says which line is wrong, and ends."""
     lines = lines_of(SESSIONS[0])
     number = max(n for n, line in enumerate(lines, 1) if line["kind"] == "request" and line["api"] == "JoinGroup")
@@ -256,7 +256,7 @@ def test_against_a_running_broker_a_session_is_played_in_real_time(tmp_path: Pat
     assert "0 unexplained" in output
 
 
-def test_what_an_earlier_replay_left_behind_is_told(tmp_path: Path) -> None:
+def test_what_an_earlier_replay_left_behind_is_reported(tmp_path: Path) -> None:
     """Topics and groups of the session that the Kafka has already are named, since differences may come of them."""
     path = write_lines(tmp_path / "s.jsonl", [line for line in lines_of(SESSIONS[0]) if line["kind"] != "request"])
     found = survey(SESSIONS[0])

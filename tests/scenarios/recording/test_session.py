@@ -1,4 +1,4 @@
-"""Session files: what is written is what is read, cut off or wrong lines are told, memory is bounded."""
+"""Session files: what is written is what is read, cut off or wrong lines are reported, memory is bounded."""
 
 import json
 import logging
@@ -138,7 +138,7 @@ def test_long_frames_become_messages_when_they_are_asked_for(tmp_path: Path) -> 
 def test_a_cut_off_last_line_is_reported_and_what_came_before_is_used(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A recording that was killed in the middle of a line is read up to there, and somebody is told."""
+    """A recording that was killed in the middle of a line is read up to there, and somebody is informed."""
     path = saved(tmp_path / "s", HEAD, CONNECT)
     path.write_text(path.read_text() + json.dumps(exchanged())[:50])
     notes: list[str] = []
@@ -201,7 +201,7 @@ def test_wrong_lines_are_named(tmp_path: Path, lines: list[Any], expected: str) 
 
 
 def test_a_file_that_is_no_session_is_named(tmp_path: Path) -> None:
-    """Binary data without a line's end is not read to its end, and a folder or a missing file is told."""
+    """Binary data without a line's end is not read to its end, and a folder or a missing file is reported."""
     path = tmp_path / "s"
     path.write_bytes(b"\0" * 3_000_000)
 
@@ -210,7 +210,7 @@ def test_a_file_that_is_no_session_is_named(tmp_path: Path) -> None:
     assert problem(tmp_path / "none") == f"{tmp_path / 'none'}: it cannot be read: No such file or directory"
 
 
-def test_bytes_that_are_no_hexadecimal_are_told() -> None:
+def test_bytes_that_are_no_hexadecimal_are_reported() -> None:
     """A line that was edited wrongly does not end in a stranger's exception."""
     with pytest.raises(SessionError, match="hex: "):
         frame_of(exchanged(hex="xy"))
@@ -230,7 +230,7 @@ def test_a_file_that_exists_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_ends_the_recording_with_a_whole_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written of the line that did not fit is taken away, the error is told, later lines are ignored."""
+    """What was written of the line that did not fit is taken away, the error is reported, later lines are ignored."""
     writer = SessionWriter(tmp_path / "s")
     writer.write(HEAD)
     write = os.write

@@ -52,7 +52,7 @@ def test_the_initial_delay_follows_from_the_first_join(sent_ms: list[int], answe
     assert survey.settings[DELAY] == str(delay_ms)
 
 
-def test_told_settings_are_not_guessed() -> None:
+def test_given_settings_are_not_guessed() -> None:
     """Where the recorder asked for the settings, what they do not name has its default."""
     survey = Survey()
     broker = {"ResourceType": 4, "ErrorCode": 0, "ResourceName": "1", "Configs": []}
@@ -86,7 +86,7 @@ def test_a_coordinator_is_starting_until_it_has_served_the_group(error: int) -> 
     assert _asks(survey, 15, "Heartbeat", about, error)
 
 
-def test_who_was_told_of_a_coordinator_may_still_find_it_starting() -> None:
+def test_who_learned_of_a_coordinator_may_still_find_it_starting() -> None:
     """FindCoordinator says where it will be; the groups of an answer with several are looked at one by one."""
     survey = Survey()
 

@@ -44,7 +44,7 @@ def test_a_timeline_that_comes_out_is_over(fakebroker: FakeBroker) -> None:
     assert "wait: {group: billing, state: Empty}" in played.transcript
 
 
-def test_times_are_told_since_the_timeline_began(fakebroker: FakeBroker) -> None:
+def test_times_are_reported_since_the_timeline_began(fakebroker: FakeBroker) -> None:
     """By the broker's time of day, which a test may have moved before."""
     fakebroker.create_topic("orders")
     fakebroker.clock.advance(days=30)

@@ -66,8 +66,8 @@ ASSIGNMENT = in_hex(encode_assignment(ConsumerProtocolAssignment(assigned_partit
         ("JoinGroup", 5, {"Protocols": [{"Name": "x", "Metadata": in_hex(b"\x00\x00\xff")}]}, "protocols: [x: 0000ff]"),
     ],
 )
-def test_a_request_is_told_without_what_is_usual(api: str, version: int, request_json: Any, text: str) -> None:
-    """Numbers that mean something stay, 0 too; topics are told by partition; bytes as what they hold."""
+def test_a_request_is_reported_without_what_is_usual(api: str, version: int, request_json: Any, text: str) -> None:
+    """Numbers that mean something stay, 0 too; topics are reported by partition; bytes as what they hold."""
     assert request_text(api, version, request_json) == text
 
 
@@ -90,7 +90,7 @@ def test_numbers_that_only_mean_an_error_are_left_out() -> None:
     assert answer_text("Fetch", 11, answer) == "OFFSET_OUT_OF_RANGE  a-0: {error: OFFSET_OUT_OF_RANGE}"
 
 
-def test_records_are_told_as_what_they_hold() -> None:
+def test_records_are_reported_as_what_they_hold() -> None:
     """Without the fields that they do not have."""
     record = {"offset": 3, "timestamp_ms": "+2h", "key": None, "value": "v", "headers": {}}
     data = {"PartitionIndex": 0, "ErrorCode": 0, "HighWatermark": 4, "LastStableOffset": 4, "Records": [record]}
@@ -114,6 +114,6 @@ def test_records_are_told_as_what_they_hold() -> None:
         ("x" * 1000, f'"{"x" * 400}... (1,000 characters)"'),
     ],
 )
-def test_values_are_told_on_one_line(value: Any, text: str) -> None:
+def test_values_are_reported_on_one_line(value: Any, text: str) -> None:
     """In the notation of scenario files; what is long is cut."""
     assert value_text(value) == text

@@ -14,7 +14,7 @@ FILE = "scenarios/two-members.yaml"
 
 
 def two_members(**changes: Any) -> Scenario:
-    """What is played, or rather what the happenings of these tests are told of."""
+    """What is played, or rather what the happenings of these tests belong to."""
     header = {"name": "two-members", "about": "Two members share a group.", "sources": ["KIP-211"], "path": FILE}
     return scenario((), **{**header, **changes})
 
@@ -58,12 +58,12 @@ def test_a_long_answer_is_cut() -> None:
         (-500, "-00:00:00.500"),
     ],
 )
-def test_times_are_told_since_the_beginning(ms: int, text: str) -> None:
+def test_times_are_reported_since_the_beginning(ms: int, text: str) -> None:
     """Days where there are any; a clock that was set back is before the beginning."""
     assert time_text(ms) == text
 
 
-def test_what_else_happens_is_told() -> None:
+def test_what_else_happens_is_reported() -> None:
     """A fault that hits, what a power gives, a step that is skipped, one that fails, an answer that never comes."""
     hit = FaultHit(1, "OffsetCommit: error NOT_COORDINATOR", 1, 3, "a", "OffsetCommit", 9, 4)
     happenings = [
@@ -85,14 +85,14 @@ def test_what_else_happens_is_told() -> None:
     ]
 
 
-def test_steps_of_an_included_file_are_told_with_the_file() -> None:
+def test_steps_of_an_included_file_are_reported_with_the_file() -> None:
     """Its lines are not those of the scenario."""
     happenings = [StepBegan(0, step(line=9)), StepBegan(0, step(line=3, file="scenarios/common/two.yaml"))]
 
     assert text_of(*happenings).splitlines()[1] == "               two:3  a: heartbeat"
 
 
-def test_an_api_or_message_that_is_unknown_is_told_as_it_is() -> None:
+def test_an_api_or_message_that_is_unknown_is_reported_as_it_is() -> None:
     """A raw request may be anything."""
     sent = Sent(0, "a", "Fetch", 99, {"Anything": [1, {"hex": "00ff"}]}, 1)
 
@@ -110,7 +110,7 @@ def beat(at_ms: int, actor: str, number: int, error: int = 0) -> list[Happening]
 
 
 def test_heartbeats_that_say_the_same_are_counted() -> None:
-    """A member of a group sends thousands in a day; what is another one is told."""
+    """A member of a group sends thousands in a day; another member is reported."""
     happenings: list[Happening] = [StepBegan(0, step("pass: 1m"))]
     for number in range(5):
         happenings += beat(number * 1000, "a", 2 * number)
@@ -165,7 +165,7 @@ ended at +00:00:00.000 after 0 steps
     )
 
 
-def test_a_partition_that_is_named_twice_is_told_twice() -> None:
+def test_a_partition_that_is_named_twice_is_reported_twice() -> None:
     """One entry for each partition would hide what the request asks."""
     partition = {"PartitionIndex": 0, "Timestamp": 7}
     request = {"ReplicaId": -1, "Topics": [{"Name": "orders", "Partitions": [partition, partition]}]}

@@ -73,7 +73,7 @@ def uv_loop() -> asyncio.AbstractEventLoop:
 
 
 def select_loop() -> asyncio.AbstractEventLoop:
-    """Where there is no epoll (macOS, Windows) sockets are told by another selector."""
+    """Where there is no epoll (macOS, Windows) sockets are watched by another selector."""
     return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
 

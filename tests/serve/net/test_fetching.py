@@ -17,7 +17,7 @@ def test_files_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1/x", "file:///no/such/file", "http://127.0.0.1:1/x"])
-def test_what_cannot_be_read_is_told(url: str) -> None:
+def test_what_cannot_be_read_is_reported(url: str) -> None:
     """As a value: nobody is there to catch an exception."""
     assert isinstance(read(url), OSError | ValueError)
 

@@ -87,7 +87,9 @@ def test_who_asks_again_is_called_after_the_others(selector: SocketSelector, pai
 
 @pytest.mark.parametrize("how", ["close", "shutdown"])
 @pytest.mark.parametrize("data", [b"", b"abc", b"abcd"])
-def test_an_end_is_told_whatever_came_before_it(selector: SocketSelector, pairs: Pairs, data: bytes, how: str) -> None:
+def test_an_end_is_reported_whatever_came_before_it(
+    selector: SocketSelector, pairs: Pairs, data: bytes, how: str
+) -> None:
     """Data and the end that arrive together are one edge; the end is read nevertheless."""
     log: list[tuple[int, bytes]] = []
     reader = Reader(selector, pairs[0][0], log, most_bytes=2)
@@ -104,7 +106,7 @@ def test_an_end_is_told_whatever_came_before_it(selector: SocketSelector, pairs:
 
 
 def test_who_begins_to_read_late_misses_nothing(selector: SocketSelector, pairs: Pairs) -> None:
-    """Data that came while nobody was to be called, or before, is told when somebody is."""
+    """Data that came while nobody was to be called, or before, is reported when somebody is."""
     log: list[tuple[int, bytes]] = []
     ours, theirs = pairs[0]
     theirs.send(b"1")
@@ -126,7 +128,7 @@ def until_blocked(act: Callable[[], object]) -> None:
             act()
 
 
-def test_room_is_told_when_there_is_some(selector: SocketSelector, pairs: Pairs) -> None:
+def test_room_is_reported_when_there_is_some(selector: SocketSelector, pairs: Pairs) -> None:
     """Who waits for room is called when the other side has read, and not before; then no more."""
     ours, theirs = pairs[0]
     ours.setblocking(False)
@@ -145,7 +147,7 @@ def test_room_is_told_when_there_is_some(selector: SocketSelector, pairs: Pairs)
     assert calls == ["write", "read"]
 
 
-def test_a_lost_connection_is_told_to_who_waits_for_room(selector: SocketSelector, pairs: Pairs) -> None:
+def test_a_lost_connection_is_reported_to_who_waits_for_room(selector: SocketSelector, pairs: Pairs) -> None:
     """The other side is gone: a writer hears of it, as it would of room, and finds out by writing."""
     calls: list[str] = []
     ours, theirs = pairs[0]

@@ -7,7 +7,7 @@ from tests.support.time import START
 DAY_MS = 86_400_000
 
 
-def test_time_passes_only_when_told_to() -> None:
+def test_time_passes_only_on_request() -> None:
     """Nothing moves by itself; both readings move together."""
     lab = SimEngine()
     lab.client().join()

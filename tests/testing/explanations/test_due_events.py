@@ -27,7 +27,7 @@ def due(broker: VirtualBroker, words: str, limit: int = 10) -> DueEvent:
 
 
 def test_nothing_is_due_in_a_new_broker(broker: VirtualBroker) -> None:
-    """Both readings are told all the same."""
+    """Both readings are shown all the same."""
     seen = broker.clock.due()
 
     assert (seen.due, seen.now_ms, seen.rate, seen.is_frozen) == ([], broker.clock.now_ms, 1.0, False)

@@ -22,7 +22,7 @@ def test_nothing_happened_is_a_story_too(broker: FakeBroker) -> None:
     assert broker.story() == "nothing happened"
 
 
-def test_requests_are_told_per_client_the_last_ones_only(broker: FakeBroker) -> None:
+def test_requests_are_reported_per_client_the_last_ones_only(broker: FakeBroker) -> None:
     """Each client has its own list, with errors by name and waits, cut to the last eight."""
     a, b = broker.client("a"), broker.client("b")
     a.join("billing")
@@ -56,7 +56,7 @@ def test_polls_of_the_same_partitions_in_another_order_share_a_line(broker: Fake
     assert "Fetch v11, orders-0 from 0, orders-1 from 0, orders-2 from 0 -> nothing new (40 times)" in story
 
 
-def test_a_request_that_was_never_answered_is_told(broker: FakeBroker) -> None:
+def test_a_request_that_was_never_answered_is_reported(broker: FakeBroker) -> None:
     """A parked request is listed with how long it has been waiting, and one whose client went as unanswered."""
     a, b = broker.client("a"), broker.client("b", versions={"JoinGroup": 3})
     a.join("billing")
@@ -68,7 +68,7 @@ def test_a_request_that_was_never_answered_is_told(broker: FakeBroker) -> None:
     assert broker.story().splitlines()[-1].startswith("  b: JoinGroup v3, for ")
 
 
-def test_expired_offsets_are_told_with_their_rule(broker: FakeBroker) -> None:
+def test_expired_offsets_are_reported_with_their_rule(broker: FakeBroker) -> None:
     """What the cleanup took is part of the story, the first few one by one."""
     broker.client("c").commit({("orders", index): 7 for index in range(8)}, group_id="simple")
     broker.clock.advance(days=8)
@@ -103,7 +103,7 @@ def test_polls_that_find_nothing_share_a_line(broker: FakeBroker) -> None:
     assert lines[4].endswith("orders-0 from 0 -> nothing new (20 times)")
 
 
-def test_faults_that_go_on_are_told(broker: FakeBroker) -> None:
+def test_faults_that_go_on_are_reported(broker: FakeBroker) -> None:
     """With their hits; one that has hit all it is for is not among them."""
     broker.fault(api="Heartbeat", error="NOT_COORDINATOR")
     broker.fault(api="Heartbeat", client_id="a", error="NOT_COORDINATOR", times=1)
@@ -142,7 +142,7 @@ def test_a_hint_is_for_what_is_certain(broker: FakeBroker, records: int, when: i
     assert "hint" not in begin(broker, when, offset)
 
 
-def test_transactions_are_told_apart_and_open_ones_again(broker: FakeBroker) -> None:
+def test_transactions_are_distinguished_and_open_ones_again(broker: FakeBroker) -> None:
     """Their changes of state have a list of their own; those that are open, and until when, come after it."""
     a, b = broker.client("a"), broker.client("b")
     for client, transactional_id in ((a, "tx-1"), (b, "tx-2")):
@@ -164,7 +164,7 @@ def test_transactions_are_told_apart_and_open_ones_again(broker: FakeBroker) -> 
     assert lines[still_open + 2 :] == []
 
 
-def test_moves_of_transaction_coordinators_are_told_with_transactions(broker: FakeBroker) -> None:
+def test_moves_of_transaction_coordinators_are_reported_with_transactions(broker: FakeBroker) -> None:
     """They explain what happens to transactions, and are no news of groups."""
     client = broker.client("a")
     client.find_coordinator("tx-1", key_type="transaction")

@@ -30,7 +30,7 @@ TOPIC = {"topic_id": bytes(16), "partitions": [0, 1]}
         ("Heartbeat", {}, ""),
     ],
 )
-def test_a_heartbeat_is_told_by_its_epoch(name: str, fields: dict[str, Any], text: str) -> None:
+def test_a_heartbeat_is_described_by_its_epoch(name: str, fields: dict[str, Any], text: str) -> None:
     """And by what it says the member owns, if it says that."""
     assert heartbeat_text(name, built(api(name).request, fields)) == text
     assert heartbeat_text(name, None) == ""
@@ -51,7 +51,7 @@ def test_a_heartbeat_is_told_by_its_epoch(name: str, fields: dict[str, Any], tex
         ("Heartbeat", {}, ""),
     ],
 )
-def test_an_answer_is_told_by_what_it_gives(name: str, fields: dict[str, Any], text: str) -> None:
+def test_an_answer_is_described_by_what_it_gives(name: str, fields: dict[str, Any], text: str) -> None:
     """An epoch, partitions or tasks, records."""
     assert fine_text(name, built(api(name).response, fields)) == text
 

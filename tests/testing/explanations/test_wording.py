@@ -1,4 +1,4 @@
-"""Requests and events in words: steps of an ordinary life are told as steps, errors as errors."""
+"""Requests and events in words: steps of an ordinary life are shown as steps, errors as errors."""
 
 from typing import Any, NamedTuple
 
@@ -62,7 +62,7 @@ def heartbeat(error: ErrorCode, waited_ms: int = 0) -> Exchange:
         ),
     ],
 )
-def test_a_step_is_told_as_a_step_and_an_error_by_its_name(error: ErrorCode, text: str) -> None:
+def test_a_step_is_described_as_a_step_and_an_error_by_its_name(error: ErrorCode, text: str) -> None:
     """What every client meets is no fault; its name is there for whoever looks for it."""
     assert request_text(heartbeat(error)) == f"Heartbeat v4 of group billing -> {text}"
 
@@ -115,7 +115,7 @@ def test_names_from_clients_stay_on_their_line() -> None:
 
 
 def test_steps_name_apis_and_errors_that_exist() -> None:
-    """A misspelt step would never be told."""
+    """A misspelt step would never be reported."""
     assert {name for name, _ in STEPS} - {""} <= {each.name for each in APIS.values()}
     assert {error for _, error in STEPS} <= {code.name for code in ErrorCode}
 
@@ -152,12 +152,12 @@ class Seen(NamedTuple):
         (Seen(2, "a thing", PEER), "seen: node 2, what a thing, peer 127.0.0.1:5000"),
     ],
 )
-def test_events_are_told_in_words(event: Any, text: str) -> None:
-    """No class of ours is named; an event without words is told by its fields."""
+def test_events_are_reported_in_words(event: Any, text: str) -> None:
+    """No class of ours is named; an event without words is reported by its fields."""
     assert event_text(event) == text
 
 
-def test_requests_of_a_transaction_are_told_with_its_id() -> None:
+def test_requests_of_a_transaction_are_reported_with_its_id() -> None:
     """Whatever field the version has it in; an EndTxn says which end is meant."""
     end = exchange("EndTxn", 5, None, transactional_id="tx-1", committed=False)
     added = [AddPartitionsToTxnTopic(name="orders", partitions=[0, 1])]

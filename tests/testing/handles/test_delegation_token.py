@@ -94,7 +94,7 @@ def test_a_snapshot_has_the_tokens() -> None:
     assert (copied.token_id, copied.expires_ms, copied.secret()) == (token.token_id, token.expires_ms, token.secret())
 
 
-def test_what_cannot_be_is_told(broker: VirtualBroker) -> None:
+def test_what_cannot_be_is_reported(broker: VirtualBroker) -> None:
     """Tokens that there are not, arguments that are none, a broker without the secret key, a password that is wrong."""
     token = broker.users.token("none")
     assert not token.exists

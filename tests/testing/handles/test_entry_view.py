@@ -65,7 +65,7 @@ def test_what_happened_while_it_waited() -> None:
 
 
 def test_an_event_has_all_its_lines() -> None:
-    """It is told in words, and line by line."""
+    """It is reported in words, and line by line."""
     with VirtualBroker() as broker:
         broker.create_topic("orders", partitions=2)
         broker.group("old").commit({("orders", 0): 1, ("orders", 1): 1})

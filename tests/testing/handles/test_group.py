@@ -170,7 +170,7 @@ def test_a_time_limit_is_a_number_of_seconds(kind: Callable[[], Any], timeout_s:
 
 
 def test_a_wait_tells_what_happened_since_it_began(broker: FakeBroker) -> None:
-    """Transitions before it and since then are told apart."""
+    """Transitions before it and since then are distinguished."""
     a = broker.client("a")
     a.join("billing", ["orders"])
     done: list[str] = []

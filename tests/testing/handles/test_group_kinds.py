@@ -68,7 +68,7 @@ def test_a_consumer_group_shows_who_has_what_and_what_it_shall_have(broker: Virt
 
 
 @pytest.mark.rules("CGE-2", "CGR-3", "CGR-4")
-def test_the_way_of_each_member_is_told_with_reasons(broker: VirtualBroker) -> None:
+def test_the_way_of_each_member_is_reported_with_reasons(broker: VirtualBroker) -> None:
     """Changes of the group's state, and of its members'."""
     a, b = two_members(broker)
     a.reconcile()
@@ -218,7 +218,7 @@ def test_what_no_member_asks_for_is_not_held(broker: VirtualBroker) -> None:
 
 @pytest.mark.rules("CGM-3")
 def test_explain_says_who_speaks_the_classic_protocol(broker: VirtualBroker) -> None:
-    """Members of one consumer group may differ in that, and so in how they are told of their partitions."""
+    """Members of one consumer group may differ in that, and so in how they get their partitions."""
     broker.client("new").join_consumer_group("billing", ["orders"])
     broker.client("old", {"JoinGroup": 3}).join("billing", ["orders"])
     group = broker.group("billing")
@@ -228,7 +228,7 @@ def test_explain_says_who_speaks_the_classic_protocol(broker: VirtualBroker) -> 
 
 
 @pytest.mark.rules("CGX-4")
-def test_a_pattern_that_waits_for_its_turn_is_told_of(broker: VirtualBroker) -> None:
+def test_a_pattern_that_waits_for_its_turn_is_explained(broker: VirtualBroker) -> None:
     """Patterns are resolved once in ten seconds: until then the group is not reconciled, and says why."""
     first, second = broker.client("first"), broker.client("second")
     first.join_consumer_group("billing", topic_regex="or.*")

@@ -226,7 +226,7 @@ def test_what_becomes_of_offsets(broker: VirtualBroker) -> None:
 
 
 def test_an_offset_of_a_partition_that_is_gone(broker: VirtualBroker) -> None:
-    """What expired stays told when its topic is deleted; there is no lag then."""
+    """What expired stays reported when its topic is deleted; there is no lag then."""
     broker.group("billing").commit({("orders", 1): 3})
     broker.clock.advance(days=9)
     broker.topic("orders").delete()

@@ -238,7 +238,7 @@ def test_a_moved_coordinator_knows_what_the_log_knows() -> None:
 
 @pytest.mark.rules("LD-1")
 def test_a_coordinator_that_loads_answers_14(broker: FakeBroker) -> None:
-    """While a load takes its time requests are told so; then everything is there again."""
+    """While a load takes its time requests get an error; then everything is there again."""
     a = broker.client("a")
     a.join("billing")
     broker.coordinator("billing").load(for_s=3600)
@@ -260,7 +260,7 @@ def test_moving_a_coordinator_to_where_it_is_reads_the_log_again(broker: FakeBro
     assert broker.coordinator("stored").partition in range(50)
 
 
-def test_the_clock_moves_by_what_it_is_told(broker: FakeBroker) -> None:
+def test_the_clock_moves_by_the_given_time(broker: FakeBroker) -> None:
     """Days, hours, minutes, seconds and milliseconds add up; a frozen clock moves only so."""
     clock = broker.clock
     clock.freeze()

@@ -94,7 +94,7 @@ def test_syncs_are_held(broker: FakeBroker, group: GroupHandle) -> None:
 
 @pytest.mark.rules("CLU-31", "CLU-35")
 def test_a_hold_stays_when_the_coordinator_moves(broker: FakeBroker, group: GroupHandle) -> None:
-    """Who waits is told 16; on the other node the hold applies again."""
+    """Who waits gets 16; on the other node the hold applies again."""
     hold = group.hold_joins(until_members=2)
     [(_, step)] = joining(broker, "a")
     broker.coordinator("billing").move(to=2)
@@ -129,7 +129,7 @@ def test_a_move_in_the_middle_of_a_held_rebalance(broker: FakeBroker, group: Gro
 
 @pytest.mark.rules("LD-1", "CLU-34")
 def test_a_load_in_the_middle_of_a_held_sync_phase(broker: FakeBroker, group: GroupHandle) -> None:
-    """Who waits is told 16, later requests 14; then the generation before is back, Stable."""
+    """Who waits gets 16, later requests 14; then the generation before is back, Stable."""
     a = broker.client("a", {"JoinGroup": 3, "Heartbeat": 3})
     a.join("billing", ["orders"])
     a.sync({a.member_id: {"orders": [0]}})

@@ -41,7 +41,7 @@ def test_which_hold_for_a_client() -> None:
     }
 
 
-def test_what_cannot_be_is_told() -> None:
+def test_what_cannot_be_is_reported() -> None:
     """As Kafka refuses it, or as nobody could mean it."""
     quotas = VirtualBroker().quotas
     with pytest.raises(KafkaError, match="must be greater than 0"):

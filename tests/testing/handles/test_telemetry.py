@@ -72,7 +72,7 @@ def test_waiting() -> None:
         broker.telemetry.wait(client_id="b", timeout_s=0)
 
 
-def test_what_cannot_be_is_told() -> None:
+def test_what_cannot_be_is_reported() -> None:
     """As Kafka refuses it."""
     telemetry = VirtualBroker().telemetry
     with pytest.raises(KafkaError, match=r"interval\.ms"):

@@ -53,7 +53,7 @@ def test_without_users_nobody_has_to_log_in_and_with_them_all_have_to() -> None:
         VirtualBroker(users={"alice": "pa"}).client().request("Metadata", 8, topics=[])
 
 
-def test_what_cannot_be_is_told_without_the_password() -> None:
+def test_what_cannot_be_is_reported_without_the_password() -> None:
     """Empty names and passwords, and users that there are not."""
     broker = VirtualBroker(users={"alice": "pa"})
     with pytest.raises(UnknownThing, match="there is no user 'bob', only alice"):

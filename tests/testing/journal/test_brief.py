@@ -133,7 +133,7 @@ def test_an_answer_looks_at_so_many_entries(monkeypatch: pytest.MonkeyPatch, bac
     assert everything(journal, 5, BriefFilter(group="billing"), backwards=backwards) == list(range(30))
 
 
-def test_forgotten_entries_are_told() -> None:
+def test_forgotten_entries_are_reported() -> None:
     """A stretch before the oldest entry begins with that, and `first_seq` says so."""
     journal = Journal(max_entries=16)
     for entry in heartbeats(100).entries():

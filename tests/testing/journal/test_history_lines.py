@@ -32,7 +32,7 @@ def test_the_first_line_says_what_broker_it_is() -> None:
     assert not [row for row in others if row["kind"] == "broker_started"]
 
 
-def test_groups_are_told_as_they_are_stored_and_loaded() -> None:
+def test_groups_are_reported_as_they_are_stored_and_loaded() -> None:
     """With what their members subscribe to, and the time from which an Empty group's retention counts."""
     with VirtualBroker() as broker:
         broker.create_topic("orders")
@@ -52,8 +52,8 @@ def test_groups_are_told_as_they_are_stored_and_loaded() -> None:
     assert (loaded["how"], loaded["state_ms"], loaded["generation"]) == ("loaded", empty["state_ms"], 2)
 
 
-def test_deleted_offsets_are_told_with_the_reason() -> None:
-    """By a client, with their topic, with their group; what was not there is not told."""
+def test_deleted_offsets_are_reported_with_the_reason() -> None:
+    """By a client, with their topic, with their group; what was not there is not reported."""
     with VirtualBroker() as broker:
         for topic in ("orders", "audit", "mail"):
             broker.create_topic(topic)

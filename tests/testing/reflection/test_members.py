@@ -48,7 +48,7 @@ def test_types_that_only_type_checkers_import_are_resolved() -> None:
     assert type_hints(RequestPattern)["node"] == int | None
 
 
-def test_handles_are_told_from_values() -> None:
+def test_handles_are_distinguished_from_values() -> None:
     """What a handle gives may be a handle, a list of them, or a value."""
     assert list(handles_in(members_of(GroupHandle)["holds"].returns)) == [HoldHandle]
     assert not is_handle(RequestPattern)

@@ -30,7 +30,7 @@ def test_a_file_has_no_secret_that_can_be_read_and_a_broker_from_it_has_all(tmp_
 
 
 def test_a_file_whose_hidden_text_is_none_is_damaged() -> None:
-    """It is told as any damage, whoever wrote the file."""
+    """It is reported as any damage, whoever wrote the file."""
     state = VirtualBroker().snapshot().state
     for text in ("\0hidden xy", "\0hidden 00ff"):
         bad = state._replace(options=state.options._replace(config={"num.partitions": text}))

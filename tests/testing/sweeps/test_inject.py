@@ -46,7 +46,7 @@ def test_a_pause_is_that_of_one_client(fakebroker: FakeBroker) -> None:
 
 
 def test_a_rebalance_begins_before_the_request_is_applied(fakebroker: FakeBroker) -> None:
-    """So that the Heartbeat at which it comes is told already."""
+    """So that the Heartbeat at which it comes is shown already."""
     Injection(fakebroker, parse_case("Heartbeat#2:rebalance"))
     client = fakebroker.client("a")
     client.join("billing")

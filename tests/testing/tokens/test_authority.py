@@ -95,7 +95,7 @@ def test_no_private_key_is_published() -> None:
         assert set(key) - {"key_ops"} == names | {"kty", "kid", "use", "alg"}, json.dumps(sorted(key))
 
 
-def test_what_cannot_be_is_told() -> None:
+def test_what_cannot_be_is_reported() -> None:
     """Unknown keys and algorithms, the last key, an address that there is not, a URL that cannot be read."""
     authority = TokenAuthority()
     with pytest.raises(UnknownThing, match="no key 'key-9', only key-1"):

@@ -102,7 +102,7 @@ def test_a_single_time_goes_before_times_and_these_before_offsets() -> None:
         ({"kafka.sasl.mechanism": "PLAIN"}, "connections are plain TCP"),
     ],
 )
-def test_a_wrong_option_is_told_with_what_is_right(changes: dict[str, str | None], said: str) -> None:
+def test_a_wrong_option_is_reported_with_what_is_right(changes: dict[str, str | None], said: str) -> None:
     """The name, the value, and what it must be or which name is nearest."""
     given = {key: value for key, value in {**GIVEN, **changes}.items() if value is not None}
 

@@ -151,7 +151,7 @@ def test_internal_topics_are_read_by_name(broker: FakeBroker) -> None:
     assert batch(broker, subscribePattern=".*") == batch(broker)
 
 
-def test_records_that_are_gone_are_an_error_unless_told_otherwise(broker: FakeBroker) -> None:
+def test_records_that_are_gone_are_an_error_by_default(broker: FakeBroker) -> None:
     """Below the beginning of the log: with failOnDataLoss false reading goes on at the beginning, with a warning."""
     broker.topic("orders").advance_log_start(4, partition=0)
     options: dict[str, object] = {"assign": {"orders": [0]}, "startingOffsets": {"orders": {"0": 1}}}
@@ -187,7 +187,7 @@ def test_the_columns_are_those_of_sparks_source() -> None:
     assert headers == "array<struct<key:string,value:binary>>"
 
 
-def test_a_stream_begins_where_it_is_told_and_goes_on_from_its_offsets(broker: FakeBroker) -> None:
+def test_a_stream_begins_at_the_given_offsets_and_goes_on_from_its_offsets(broker: FakeBroker) -> None:
     """From the end by default; micro-batches follow one another without a gap, also in a reader that starts anew."""
     reader = stream(broker)
     start = reader.initialOffset()

@@ -139,7 +139,7 @@ def test_messages_of_old_formats_are_rows_too(magic: int, codec: int) -> None:
     assert {row["timestampType"] for row in rows} == {magic - 1}
 
 
-def test_a_timestamp_that_is_no_number_of_milliseconds_is_told_with_its_record() -> None:
+def test_a_timestamp_that_is_no_number_of_milliseconds_is_reported_with_its_record() -> None:
     """Microseconds of nanoseconds have no room: the partition and the offset are named."""
     batch = build_batch([Record(0, 1, None, b"a"), Record(1, 2**62, None, b"b")])
 

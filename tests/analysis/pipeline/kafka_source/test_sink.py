@@ -125,7 +125,7 @@ def test_a_topic_that_does_not_exist_is_created_as_for_any_producer(broker: Fake
         ({"topic": TEXT, "value": TEXT, "headers": TEXT}, "headers attribute type must be a array<struct"),
     ],
 )
-def test_columns_that_do_not_fit_are_told_as_spark_tells_them(types: dict[str, DataType], said: str) -> None:
+def test_columns_that_do_not_fit_are_reported_as_spark_tells_them(types: dict[str, DataType], said: str) -> None:
     """When the query is planned, before any row."""
     schema = StructType()
     for name, kind in types.items():
@@ -135,7 +135,7 @@ def test_columns_that_do_not_fit_are_told_as_spark_tells_them(types: dict[str, D
         sink_of({"kafka.bootstrap.servers": "localhost:9092"}, schema)
 
 
-def test_rows_that_do_not_fit_are_told(broker: FakeBroker) -> None:
+def test_rows_that_do_not_fit_are_reported(broker: FakeBroker) -> None:
     """A null topic, a partition that the topic has not, a header without a name."""
     kinds = {"topic": TEXT, "value": TEXT, "partition": INT}
     with pytest.raises(ColumnError, match="null topic present in the data"):
@@ -147,7 +147,7 @@ def test_rows_that_do_not_fit_are_told(broker: FakeBroker) -> None:
             write(broker, {"value": ["a"], "headers": [[header]]}, {"value": TEXT, "headers": HEADERS}, topic="orders")
 
 
-def test_wrong_options_and_modes_are_told(broker: FakeBroker) -> None:
+def test_wrong_options_and_modes_are_reported(broker: FakeBroker) -> None:
     """An option of a read, an unknown one, and overwriting."""
     with pytest.raises(OptionError, match=r"no option 'topics'; did you mean 'topic'"):
         sink_of(given_to(broker, topics="orders"), VALUES)

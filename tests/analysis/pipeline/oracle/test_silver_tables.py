@@ -61,7 +61,7 @@ def test_log_and_journal_know_the_same_of_a_member(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_assignments_of_a_journal_are_stored(seed: int) -> None:
-    """What a member was told in SyncGroup is in the log, for the same generation."""
+    """What a member got in SyncGroup is in the log, for the same generation."""
     names = ("group_id", "generation", "member_id", "topic", "partition")
     stored = {tuple(row[name] for name in names) for row in assignments(log_rows(seed), [])}
     answered = {tuple(row[name] for name in names) for row in assignments([], journal_rows(seed))}
@@ -144,7 +144,7 @@ def test_a_cut_assignment_and_one_of_another_protocol_give_no_rows() -> None:
 
 
 def test_members_of_newer_groups_have_their_epochs() -> None:
-    """A member is told of when it says something of itself, and when its epoch is another; then with what it said."""
+    """A member has a row when it says something of itself, and when its epoch is another; then with what it said."""
     said = {
         "instanceId": None,
         "clientId": "c",

@@ -31,7 +31,7 @@ def test_names_are_no_markdown(tmp_path: Path) -> None:
     assert line.startswith("| a\\|b \\[x\\](http://y) &lt;img&gt; \\*c\\* \\`d\\` e | classic |")
 
 
-def test_what_every_client_is_told_is_no_failure(tmp_path: Path) -> None:
+def test_what_every_client_learns_is_no_failure(tmp_path: Path) -> None:
     """Errors that belong to joining and rebalancing are listed as usual; they are neither counted nor a finding."""
     seen = {"version": 5, "is_seen": True, "clients": ["svc-1"]}
     table = rows(

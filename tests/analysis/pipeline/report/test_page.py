@@ -157,7 +157,7 @@ def test_any_table_may_be_alone(tmp_path: Path, name: str) -> None:
 
 
 def test_many_groups_become_others(tmp_path: Path) -> None:
-    """A plot has so many series as can be told apart; what is left out is counted."""
+    """A plot has so many series as can be distinguished; what is left out is counted."""
     many = rows(
         "retention_whatif",
         *({"group_id": f"g{n:03}", "retention_ms": 1000, "lost_offsets": n, "lost_partitions": 1} for n in range(500)),

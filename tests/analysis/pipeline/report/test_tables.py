@@ -65,7 +65,7 @@ def test_the_first_rows_are_those_of_the_whole_table(
     assert [row["lag"] for row in found] == sorted(values, reverse=True)[:most]
 
 
-def test_a_folder_without_tables_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_tables_is_reported(tmp_path: Path) -> None:
     """Another folder than a published one is an error with its path."""
     with pytest.raises(FakebrokerError, match="is no folder of published tables"):
         Tables([tmp_path])

@@ -22,7 +22,7 @@ from fakebroker.analysis.pipeline.report.words import counted, percent, short, s
         (None, "unknown"),
     ],
 )
-def test_spans_are_told_in_two_units(ms: int | None, text: str) -> None:
+def test_spans_are_reported_in_two_units(ms: int | None, text: str) -> None:
     """The two largest units that follow each other, and no more."""
     assert span_text(ms) == text
 
@@ -34,7 +34,7 @@ def test_numbers_are_short() -> None:
     ]  # fmt: skip
 
 
-def test_shares_are_told_with_what_they_need() -> None:
+def test_shares_are_reported_with_what_they_need() -> None:
     """Small shares keep two digits, and nothing that is there is called 0."""
     texts = [percent(part, 1000) for part in (0, 0.01, 5, 123, 1000)] + [percent(1, 0)]
 

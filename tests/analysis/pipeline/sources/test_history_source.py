@@ -130,7 +130,7 @@ def test_a_stream_keeps_to_its_limit(spark: "SparkSession", tmp_path: Path) -> N
         ({"paths": "3"}, "paths is '3'; it must be a list of texts in JSON"),
     ],
 )
-def test_wrong_options_are_told(options: dict[str, str], problem: str) -> None:
+def test_wrong_options_are_reported(options: dict[str, str], problem: str) -> None:
     """An option that is missing, wrong or unknown is named."""
     with pytest.raises(OptionError, match=problem):
         read_options(options)

@@ -86,7 +86,7 @@ def test_large_parquet_is_read_by_sparks_own_reader(spark: "SparkSession", tmp_p
     assert "row_index" in frame._jdf.queryExecution().toString()
 
 
-def test_what_cannot_be_read_is_told_in_a_line(spark: "SparkSession", tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_in_a_line(spark: "SparkSession", tmp_path: Path) -> None:
     """The URL, and what is wrong with it: for a scheme without a file system the package that has one."""
     (tmp_path / "notes.txt").write_text("nothing of ours")
     for url, problem in {

@@ -118,7 +118,7 @@ def test_a_group_above_its_size() -> None:
 
 @pytest.mark.rules("LD-4", "CLU-35")
 def test_a_rebalance_under_way_is_forgotten() -> None:
-    """The last Stable generation is back, and whoever waited for the new one is told to look elsewhere."""
+    """The last Stable generation is back, and requests that waited for the new one have to look elsewhere."""
     lab = OffsetsCluster()
     member = lab.stable()
     parked = lab.join()

@@ -48,7 +48,7 @@ def test_an_emptied_group() -> None:
 
 @pytest.mark.rules("EX-8")
 def test_what_has_expired_can_still_be_explained() -> None:
-    """When the group is gone its expirations are told: by which rule, when due, and which cleanup took them."""
+    """When the group is gone its expirations are reported: by which rule, when due, and which cleanup took them."""
     lab = OffsetsCluster()
     lab.commit({T0: 42})
     lab.wait(8 * DAY)
@@ -61,7 +61,7 @@ def test_what_has_expired_can_still_be_explained() -> None:
 
 
 def test_a_new_commit_hides_the_loss() -> None:
-    """A partition that was committed again is told as it is now; other expirations stay."""
+    """A partition that was committed again is reported as it is now; other expirations stay."""
     lab = OffsetsCluster()
     lab.commit({T0: 1, ("t", 1): 2})
     lab.wait(WEEK)
@@ -105,7 +105,7 @@ def test_eras_side_by_side() -> None:
 
 
 def test_odd_times() -> None:
-    """Times that no calendar has are told as numbers; retentions in the largest unit that fits."""
+    """Times that no calendar has are reported as numbers; retentions in the largest unit that fits."""
     lab = OffsetsCluster(settings={"offsets.retention.minutes": 90})
     lab.commit(version=2, retention_time_ms=2**63 - 1 - START.wall_ms)
 

@@ -62,7 +62,7 @@ def test_an_offset_waits_for_the_marker(broker: VirtualBroker, producer: Scripte
 
 
 @pytest.mark.rules("TO-4", "OF-9")
-def test_an_offset_that_was_replaced_is_told_as_such(broker: VirtualBroker, producer: ScriptedClient) -> None:
+def test_an_offset_that_was_replaced_is_reported_as_such(broker: VirtualBroker, producer: ScriptedClient) -> None:
     """A later commit counts, and the partition is unstable all the same."""
     producer.commit({("orders", 0): 9}, group_id="billing")
     explained = broker.group("billing").explain()

@@ -64,7 +64,7 @@ def test_exactly_one_batch(data: bytes, code: ErrorCode) -> None:
 
 
 @pytest.mark.rules("PD-12")
-def test_only_magic_and_size_faults_are_told() -> None:
+def test_only_magic_and_size_faults_are_reported() -> None:
     """The text goes into the answer for a magic or a record size that cannot be."""
     one = batch(T0)
     for data, expected in (

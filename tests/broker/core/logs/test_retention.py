@@ -170,7 +170,7 @@ def test_a_deleted_topic_is_forgotten() -> None:
 
 
 def test_an_altered_setting_counts_at_the_next_check() -> None:
-    """The jobs look again when they are told that settings changed."""
+    """The jobs look again when they learn that settings changed."""
     workshop = LogsCluster()
     topic = workshop.topic(retention_ms=30 * DAY_MS)
     log = topic.partitions[0].log

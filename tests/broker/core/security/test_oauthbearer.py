@@ -55,7 +55,7 @@ def test_a_good_token_names_the_principal_and_ends_the_login() -> None:
     ],
 )
 def test_a_bad_token_is_refused_after_the_client_has_heard_of_it(token: bytes) -> None:
-    """The client is told what is wrong, says so, and is refused with the same words."""
+    """The client learns what is wrong, says so, and is refused with the same words."""
     login = login_of()
 
     assert login.answer_to(token) == INVALID_TOKEN

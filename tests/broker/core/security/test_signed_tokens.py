@@ -125,7 +125,7 @@ def test_without_expectations_any_audience_and_issuer_is_accepted() -> None:
     assert str(login(signed(aud=None, iss="x", preferred_username="bob"), rules).principal) == "User:bob"
 
 
-def test_what_is_no_key_set_is_told() -> None:
+def test_what_is_no_key_set_is_reported() -> None:
     """Keys that cannot be used are left out, unless there are no others."""
     for text, why in ((b"x", "Expecting value"), (b"[]", "list of"), (b'{"keys": []}', "no key")):
         with pytest.raises(ValueError, match=why):

@@ -119,7 +119,7 @@ def test_a_write_waits_for_replicas() -> None:
     assert lab.answers == [NONE]
 
 
-def test_a_broker_that_ended_is_told_nothing() -> None:
+def test_a_broker_that_ended_gets_no_answer() -> None:
     """The process that asked is gone; the one after it knows of no question."""
     lab = elsewhere({"broker.session.timeout.ms": 100_000_000})
     lab.initialize()

@@ -41,14 +41,14 @@ def test_nothing_and_what_is_not_known() -> None:
     "payload",
     [b"garbage", bytes([1 << 3 | 2, 200, 1]), bytes([1 << 3, 5]), b"\xff" * 30, field(1, field(2, field(2, b"\x0b")))],
 )
-def test_what_is_no_such_protobuf_is_told(payload: bytes) -> None:
+def test_what_is_no_such_protobuf_is_reported(payload: bytes) -> None:
     """Unknown wire types, lengths beyond the end, numbers in the place of messages, numbers without an end."""
     with pytest.raises(WireError):
         read_metrics(payload)
 
 
 @given(st.binary(max_size=200), st.integers(0, 100))
-def test_any_bytes_are_metrics_or_told(noise: bytes, place: int) -> None:
+def test_any_bytes_are_metrics_or_reported(noise: bytes, place: int) -> None:
     """Nothing else is raised."""
     payload = pushed(gauge("n", point(1.5, {"a": "b"})))
     with suppress(WireError):

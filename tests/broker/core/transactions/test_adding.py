@@ -1,4 +1,4 @@
-"""Partitions in transactions: who may add them, and what a partition's leader is told."""
+"""Partitions in transactions: who may add them, and what a partition's leader gets."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_what_is_there_already_is_not_written_again() -> None:
 
 @pytest.mark.rules("TX-9")
 def test_foreign_producers_are_refused() -> None:
-    """An unknown transactional id and another producer id are told alike; lower and higher epochs, too."""
+    """An unknown transactional id and another producer id get the same error; lower and higher epochs, too."""
     lab = Transactions()
     lab.producer()
     producer = lab.producer()
@@ -74,7 +74,7 @@ def test_while_markers_are_on_their_way_nothing_else_is_looked_at() -> None:
 
 @pytest.mark.rules("TX-14")
 def test_verification_looks_and_changes_nothing() -> None:
-    """Each partition is told by itself, other producers get one code for all."""
+    """Each partition is reported by itself, other producers get one code for all."""
     lab = Transactions()
     producer = lab.bring_to(ONGOING)
     absent = TopicPartition("t", 9)

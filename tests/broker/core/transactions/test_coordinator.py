@@ -168,7 +168,7 @@ def test_with_too_few_replicas_nothing_is_stored() -> None:
     assert (lab.state(), lab.transaction().producer) == (EMPTY, producer)
 
 
-def test_a_write_waits_for_replicas_and_others_are_told_to_come_again() -> None:
+def test_a_write_waits_for_replicas_and_others_have_to_come_again() -> None:
     """Nothing has happened before they have it; then the answer comes."""
     lab = three()
     producer = lab.bring_to(ONGOING)

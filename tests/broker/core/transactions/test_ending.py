@@ -1,4 +1,4 @@
-"""EndTxn: what is stored when, which epochs follow, and what a repeated request is told."""
+"""EndTxn: what is stored when, which epochs follow, and what a repeated request gets."""
 
 import pytest
 

@@ -86,7 +86,7 @@ def test_an_open_transaction_is_aborted_first() -> None:
 
 
 @pytest.mark.rules("PI-8", "PI-10")
-def test_a_producer_that_is_told_to_come_again_gets_the_raised_epoch() -> None:
+def test_a_producer_that_has_to_come_again_gets_the_raised_epoch() -> None:
     """With its ids it is recognised by the epoch before, as a Kafka 4.3.1 does it for both protocols; not by 3.9."""
     now, then = Transactions(), Transactions(as_release="3.9")
     answers = []

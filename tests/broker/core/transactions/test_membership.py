@@ -1,4 +1,4 @@
-"""What leaders of partitions ask the transaction coordinator, and what they are told when it is not there."""
+"""What leaders of partitions ask the transaction coordinator, and what they get when it is not there."""
 
 import pytest
 
@@ -182,7 +182,7 @@ def test_a_node_that_stands_still_asks_again_when_it_goes_on(ends: bool) -> None
 
 @pytest.mark.parametrize("ends", [True, False])
 def test_an_answer_that_comes_late_finds_the_node_as_it_is(ends: bool) -> None:
-    """A process that ended is not told, also if the next one runs already; one that stands still is when it goes on."""
+    """A process that ended gets no answer, also if the next one runs already; a frozen one gets it when it goes on."""
     lab, producer, other = two()
     log = lab.state_partition().log
     log.limit_high_watermark(log.high_watermark, lab.now)

@@ -113,7 +113,7 @@ def test_a_produce_is_refused_for_one_partition() -> None:
     assert [one.log.log_end_offset for one in sim.cluster.topics.get("t").partitions] == [1, 0, 0]  # type: ignore[union-attr]
 
 
-def test_a_producer_that_wants_no_answer_is_told_of_an_error_by_a_close() -> None:
+def test_a_producer_that_wants_no_answer_learns_of_an_error_by_a_close() -> None:
     """acks 0: Kafka closes the connection, too (PD-5)."""
     sim = started()
     fault(sim, api="Produce", error="NOT_LEADER_OR_FOLLOWER")

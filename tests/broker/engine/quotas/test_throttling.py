@@ -1,4 +1,4 @@
-"""Clients that go beyond a quota: what they are told, when their next request is read, what the journal says."""
+"""Clients that go beyond a quota: what they get, when their next request is read, what the journal says."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ class Lab:
 
 
 @pytest.mark.rules("QU-7", "PD-28")
-def test_a_producer_is_told_and_not_read() -> None:
+def test_a_producer_is_throttled_and_not_read() -> None:
     """The answer comes at once; the next request, sent meanwhile, is answered when the time is over."""
     lab = Lab()
     set_quotas(lab.asker, ANYBODY, producer_byte_rate=1000)

@@ -26,7 +26,7 @@ def logins(broker: VirtualBroker) -> list[tuple[str, str, str, str]]:
     return [(e.mechanism, e.principal, e.what, e.reason) for e in events]
 
 
-def test_logins_are_told_with_who_and_by_what(broker: VirtualBroker) -> None:
+def test_logins_are_reported_with_who_and_by_what(broker: VirtualBroker) -> None:
     """The first, one on the same connection again, and the end of a session without one."""
     client = broker.client("a", user="alice", password="pa", mechanism="SCRAM-SHA-256")
     broker.pass_time(s=60)
@@ -64,7 +64,7 @@ def test_a_refusal_says_to_the_test_what_it_does_not_say_to_the_client(
     assert f"User:{user} refused by {mechanism} on connection 1 (a): {why}" in broker.story()
 
 
-def test_a_refused_token_is_told_once_whether_the_client_hears_of_it_or_not(broker: VirtualBroker) -> None:
+def test_a_refused_token_is_reported_once_whether_the_client_hears_of_it_or_not(broker: VirtualBroker) -> None:
     """Some clients say that they have heard, others hang up; principals are who the token says."""
     token = unsecured("carol", broker.clock.now_ms // 1000 - 5)
     rude = broker.client("b")
@@ -78,7 +78,7 @@ def test_a_refused_token_is_told_once_whether_the_client_hears_of_it_or_not(brok
     assert logins(broker) == [("OAUTHBEARER", "User:carol", "refused", why)] * 2
 
 
-def test_a_mechanism_that_is_not_enabled_and_a_request_too_early_are_told(broker: VirtualBroker) -> None:
+def test_a_mechanism_that_is_not_enabled_and_a_request_too_early_are_reported(broker: VirtualBroker) -> None:
     """What a stranger calls itself is cut."""
     broker.client("a").request("SaslHandshake", 1, mechanism="x" * 30_000)
     early = broker.client("b")

@@ -109,7 +109,7 @@ def test_settings_may_be_altered_while_the_broker_runs() -> None:
         ({"ssl.principal.mapping.rules": "RULE"}, r"Invalid rule: `RULE`"),
     ],
 )
-def test_what_cannot_be_used_is_told_before_the_broker_starts(
+def test_what_cannot_be_used_is_reported_before_the_broker_starts(
     settings: dict[str, str], problem: str, tmp_path: Path
 ) -> None:
     """By the name of the setting."""

@@ -145,7 +145,7 @@ def test_who_trusts_another_authority_or_expects_another_host(broker: FakeBroker
     assert "perhaps it is for another host" in refused(broker, client_context(), host="kafka.example")
 
 
-def test_a_client_without_tls_is_told_what_is_wrong(broker: FakeBroker) -> None:
+def test_a_client_without_tls_learns_what_is_wrong(broker: FakeBroker) -> None:
     """Its own side sees an alert, as with Kafka."""
     assert asked(address_of(broker), None) == b"\x15\x03\x03\x00\x02\x02\x50"
     (reason,) = failures(broker)
@@ -153,7 +153,7 @@ def test_a_client_without_tls_is_told_what_is_wrong(broker: FakeBroker) -> None:
     assert asked(address_of(broker, "PLAINTEXT"), None)
 
 
-def test_tls_on_a_plain_listener_is_told_too(broker: FakeBroker) -> None:
+def test_tls_on_a_plain_listener_is_reported_too(broker: FakeBroker) -> None:
     """In the reason of the end of the connection."""
     with pytest.raises(OSError):
         asked(address_of(broker, "PLAINTEXT"), client_context())

@@ -137,7 +137,7 @@ def everything(read: Callable[[], bytes]) -> bytes:
 
 
 def test_data_pass_after_a_handshake() -> None:
-    """In both directions; who waits for the end of the handshake is told once."""
+    """In both directions; the wait for the end of the handshake ends once."""
     pair = Pair().pump()
     assert (pair.secured, pair.broker.is_secured, pair.broker.failure) == (1, True, "")
     pair.say(b"request")
@@ -279,7 +279,7 @@ def test_a_client_that_refuses_tells_why() -> None:
         (b"\xff" * 30, "the client does not speak TLS"),
     ],
 )
-def test_who_speaks_no_tls_is_told_so_by_an_alert(start: bytes, words: str) -> None:
+def test_who_speaks_no_tls_learns_it_by_an_alert(start: bytes, words: str) -> None:
     """Like Kafka, whose alert plaintext clients take for the length of a frame."""
     pair = Pair()
     pair.wire.arrived += start

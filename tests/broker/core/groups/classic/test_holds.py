@@ -263,7 +263,7 @@ def test_a_group_without_members_does_not_rebalance(lab: OneGroup) -> None:
 
 
 def test_an_evicted_member_is_gone() -> None:
-    """Also one whose request waits: it is told so."""
+    """Also one whose request waits, which gets the error."""
     lab = OneGroup()
     a, b = lab.in_state(COMPLETING)
     sync = lab.sync(b)

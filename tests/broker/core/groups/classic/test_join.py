@@ -86,7 +86,7 @@ def test_old_clients_are_members_at_once(lab: OneGroup, state: str) -> None:
 @pytest.mark.rules("JG-16", "JG-29")
 @pytest.mark.parametrize("state", [EMPTY, *LIVE])
 def test_the_handshake_adds_nothing(lab: OneGroup, state: str) -> None:
-    """A newcomer is told its id with 79; it is no member yet and no rebalance starts."""
+    """A newcomer gets its id with 79; it is no member yet and no rebalance starts."""
     lab.in_state(state)
     before = list(lab.group.members)
 
@@ -140,7 +140,7 @@ def test_a_pending_id_cannot_become_static(lab: OneGroup) -> None:
 @pytest.mark.rules("JG-6", "JG-20", "JG-21")
 @pytest.mark.parametrize("state", [EMPTY, *LIVE])
 def test_a_stranger(lab: OneGroup, state: str) -> None:
-    """An id the group does not know is told so, with its id, in every state; a former member's too."""
+    """An unknown id gets an error with that id, in every state; a former member's too."""
     _a, b = lab.in_state(state)
     lab.leave(b)
 
@@ -230,7 +230,7 @@ def test_the_same_again_in_stable(lab: OneGroup) -> None:
 
 
 @pytest.mark.rules("JG-28")
-def test_what_the_members_are_told(lab: OneGroup) -> None:
+def test_what_the_members_get(lab: OneGroup) -> None:
     """The leader learns all members with their metadata for the chosen protocol; followers only who leads."""
     a = lab.join(protocols=[STICKY, ("range", b"ra")])
     b = lab.join(protocols=[("range", b"rb")], instance="i")

@@ -181,7 +181,7 @@ def test_the_generation_plays_no_role(lab: OneGroup) -> None:
     assert lab.leave(Leaver(s, "i"), a) == [OK, OK]
 
 
-def test_the_reasons_are_told(lab: OneGroup) -> None:
+def test_the_reasons_are_reported(lab: OneGroup) -> None:
     """What the clients give as their reason is part of the transition's reason."""
     _a, b = lab.stable({}, {})
     lab.leave(Leaver(b, None, "shutting down"))

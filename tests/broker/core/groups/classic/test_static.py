@@ -64,7 +64,7 @@ def test_a_follower_returns_to_a_stable_group(lab: OneGroup) -> None:
 
 @pytest.mark.rules("JG-23")
 def test_a_leader_returns_to_a_stable_group(lab: OneGroup) -> None:
-    """From v9 on it is told all members and to skip the assignment."""
+    """From v9 on it gets all members and has to skip the assignment."""
     _s, b = lab.stable({"instance": "i"}, {})
 
     join = lab.join(instance="i")
@@ -76,7 +76,7 @@ def test_a_leader_returns_to_a_stable_group(lab: OneGroup) -> None:
 
 @pytest.mark.rules("JG-23")
 def test_an_older_leader_does_not_recognise_itself(lab: OneGroup) -> None:
-    """Before v9 it is told the leader's former id and no members, so that it does not assign."""
+    """Before v9 it gets the leader's former id and no members, so that it does not assign."""
     s, _ = lab.stable({"instance": "i"}, {})
 
     join = lab.join(instance="i", skips=False)

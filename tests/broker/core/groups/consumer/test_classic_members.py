@@ -144,7 +144,7 @@ def test_an_empty_group_becomes_classic() -> None:
 
 @pytest.mark.rules("CGM-7", "CGM-8", "CGR-1")
 def test_partitions_change_hands() -> None:
-    """The classic member waits without a word, is told 27 when they are free, and gets them with its next join."""
+    """The classic member waits without a word, gets 27 when they are free, and gets them with its next join."""
     lab = lab_with_member()
     client = joined(lab)
     assert (client.assigned(), client.heartbeat()) == ({}, ErrorCode.NONE)
@@ -161,7 +161,7 @@ def test_partitions_change_hands() -> None:
 
 @pytest.mark.rules("CGM-6", "CGM-7", "CGM-8")
 def test_a_classic_member_gives_up_in_two_joins() -> None:
-    """It joins with what it owns and is told what to keep, at the same epoch; then with that, and has the new one."""
+    """It joins with what it owns and learns what to keep, at the same epoch; then with that, and has the new one."""
     lab = lab_with_member()
     client = shared(lab)
     owned = client.assigned()

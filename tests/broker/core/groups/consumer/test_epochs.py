@@ -10,7 +10,7 @@ INTERVAL = {"group.consumer.assignment.interval.ms": 1000}
 
 @pytest.mark.rules("CGE-1", "CGB-1")
 def test_the_records_of_a_join_are_one_batch() -> None:
-    """What it told, the epoch, changed targets, for which epoch they are, what it has."""
+    """What it reported, the epoch, changed targets, for which epoch they are, what it has."""
     lab = OneConsumerGroup()
 
     lab.join("m1")
@@ -191,7 +191,7 @@ def test_a_target_takes_the_group_epoch_of_its_moment() -> None:
 
 @pytest.mark.rules("CGE-20")
 def test_the_states_of_a_group() -> None:
-    """They follow from members and epochs; each change is told with its reason."""
+    """They follow from members and epochs; each change is reported with its reason."""
     lab = OneConsumerGroup(INTERVAL)
     assert lab.join("m1").member_epoch == 2
     lab.join("m2")
@@ -213,7 +213,7 @@ def test_the_states_of_a_group() -> None:
     assert lab.group.state_reason == "member m2 left"
 
 
-def test_every_bump_is_told_with_its_reason() -> None:
+def test_every_bump_is_reported_with_its_reason() -> None:
     """The journal can say why."""
     lab = OneConsumerGroup()
     lab.join("m1")
@@ -228,7 +228,7 @@ def test_every_bump_is_told_with_its_reason() -> None:
     ]
 
 
-def test_the_way_of_a_member_is_told() -> None:
+def test_the_way_of_a_member_is_reported() -> None:
     """From state to state, and from epoch to epoch."""
     lab = OneConsumerGroup()
     lab.join("m1")

@@ -76,7 +76,7 @@ def test_a_classic_group_with_members_is_no_consumer_group() -> None:
         ({"client": "c2"}, "client_id"),
     ],
 )
-def test_what_is_told_is_kept_until_it_is_told_anew(fields: dict[str, Any], field: str) -> None:
+def test_what_is_reported_is_kept_until_it_is_reported_anew(fields: dict[str, Any], field: str) -> None:
     """A null field keeps its last value; none of these is a reason for a new group epoch."""
     lab = OneConsumerGroup()
     lab.join("m1", rack="r1", assignor="uniform")
@@ -200,8 +200,8 @@ def test_the_epoch_before_a_leave_does_not_matter() -> None:
         ({"owned": {"t": [0, 1]}, "rebalance": 5_000, "topics": ["t"]}, {"t": [0, 1]}),
     ],
 )
-def test_when_the_assignment_is_told(fields: dict[str, Any], assigned: dict[str, list[int]] | None) -> None:
-    """When nothing changed only a full heartbeat is told again what the member may own."""
+def test_which_answers_have_the_assignment(fields: dict[str, Any], assigned: dict[str, list[int]] | None) -> None:
+    """When nothing changed only a full heartbeat gets again what the member may own."""
     lab = OneConsumerGroup()
     lab.join("m1")
     lab.join("m2")
@@ -211,15 +211,15 @@ def test_when_the_assignment_is_told(fields: dict[str, Any], assigned: dict[str,
 
 
 @pytest.mark.rules("CGH-40")
-def test_an_empty_assignment_is_told_as_such() -> None:
-    """Who joins and gets nothing is told an empty assignment."""
+def test_an_empty_assignment_is_reported_as_such() -> None:
+    """Who joins and gets nothing gets an empty assignment."""
     lab = OneConsumerGroup()
 
     assert lab.assigned(lab.join("m1", [])) == {}
 
 
 @pytest.mark.rules("CGH-42")
-def test_partitions_are_told_in_ascending_order() -> None:
+def test_partitions_are_reported_in_ascending_order() -> None:
     """Also when the first ones came last."""
     lab = OneConsumerGroup()
     lab.join("m1")

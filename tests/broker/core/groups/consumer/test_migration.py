@@ -63,7 +63,7 @@ def test_the_interval_does_not_delay_the_first_target() -> None:
 
 
 @pytest.mark.rules("CGM-3")
-def test_parked_requests_are_told_to_join_again() -> None:
+def test_parked_requests_have_to_join_again() -> None:
     """JoinGroups and SyncGroups that wait are answered REBALANCE_IN_PROGRESS, after the group has changed."""
     lab = OneConsumerGroup()
     k0, _ = classic_group(lab, 2)
@@ -236,7 +236,7 @@ def test_when_it_stays_a_consumer_group(settings: dict[str, object]) -> None:
 
 
 @pytest.mark.rules("CGM-10")
-def test_all_that_members_told_stays() -> None:
+def test_all_that_members_reported_stays() -> None:
     """A protocol that only the classic group knows again is there, though its record has the chosen one alone."""
     lab = OneConsumerGroup()
     (k0,) = classic_group(lab, protocols=("range", "sticky"))
@@ -251,7 +251,7 @@ def test_all_that_members_told_stays() -> None:
 
 @pytest.mark.rules("CGM-11")
 def test_a_classic_static_member_takes_the_place_of_the_last_one() -> None:
-    """With a target that is up to date the group is Stable, and the member is told what it has."""
+    """With a target that is up to date the group is Stable, and the member learns what it has."""
     lab = OneConsumerGroup()
     lab.join("s1", instance="i1")
     lab.written()

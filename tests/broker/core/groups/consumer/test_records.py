@@ -42,7 +42,7 @@ def reread(record: GroupRecord) -> GroupRecord:
 
 
 @given(metadatas)
-def test_what_a_member_told_is_read_back(metadata: MemberMetadata) -> None:
+def test_what_a_member_reported_is_read_back(metadata: MemberMetadata) -> None:
     """Type 5 has all of it."""
     assert records.metadata_of(reread(records.member_record("g", "m", metadata)).value) == metadata
 

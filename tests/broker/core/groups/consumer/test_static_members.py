@@ -134,7 +134,7 @@ def test_a_member_that_stays_away_is_removed() -> None:
     assert list(lab.group.members) == ["m2"]
 
 
-def test_going_away_and_coming_back_is_told() -> None:
+def test_going_away_and_coming_back_is_reported() -> None:
     """A test sees it by name."""
     lab = two_members()
     lab.send("m1", -2, instance="i1")

@@ -1,4 +1,4 @@
-"""What an assignor is told: walking order, topics, whether all want the same; and when two assignments are the same."""
+"""What an assignor gets: walking order, topics, whether all want the same; and when two assignments are the same."""
 
 import pytest
 

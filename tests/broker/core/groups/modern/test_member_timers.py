@@ -52,7 +52,7 @@ def test_a_timer_that_is_started_again_is_replaced() -> None:
 
 
 def test_when_a_timer_runs_out() -> None:
-    """It can be told while it runs; at the end of the group all are gone, and owned by nobody."""
+    """It can be reported while it runs; at the end of the group all are gone, and owned by nobody."""
     lab = Lab()
     lab.start("a", 100)
     due = lab.timers.due_ms("a"), lab.timers.due_ms("b")

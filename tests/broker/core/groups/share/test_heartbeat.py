@@ -142,7 +142,9 @@ def test_reconciliation_is_one_step(lab: OneShareGroup) -> None:
 
 @pytest.mark.rules("SGH-14")
 @pytest.mark.parametrize(("epoch", "topics", "is_sent"), [(0, ["t"], True), (3, ["t"], True), (3, None, False)])
-def test_who_is_told_its_partitions(lab: OneShareGroup, epoch: int, topics: list[str] | None, is_sent: bool) -> None:
+def test_when_the_answer_has_an_assignment(
+    lab: OneShareGroup, epoch: int, topics: list[str] | None, is_sent: bool
+) -> None:
     """Whoever joins (again) or names topics; others when they have changed only."""
     lab.join("m1")
     lab.send("m1", 2)

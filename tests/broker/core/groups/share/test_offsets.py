@@ -123,7 +123,7 @@ def test_deleting() -> None:
 
 @pytest.mark.rules("SGO-5")
 def test_deleting_fails() -> None:
-    """The topic was deleted meanwhile, unknown to the group: its error is told, and the deletion stays noted."""
+    """The topic was deleted meanwhile, unknown to the group: its error is reported, and the deletion stays noted."""
     lab = Lab()
     lab.alter({("t", 0): 5})
     topic_id = lab.topics["t"].id
@@ -152,7 +152,7 @@ def test_all_states_of_a_group() -> None:
 
 @pytest.mark.rules("SGO-1")
 def test_describing() -> None:
-    """Each share partition with its code and its state, in the order asked for; nothing asked, nothing told."""
+    """Each share partition with its code and its state, in the order asked for; nothing asked, nothing answered."""
     lab = Lab()
     lab.alter({("t", 1): 7})
     found: list[Any] = []

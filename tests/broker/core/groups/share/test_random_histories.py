@@ -20,7 +20,7 @@ class ShareGroupHistories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.lab = OneShareGroup()
-        self.epochs: dict[str, int] = {}  # of the members, as they were told
+        self.epochs: dict[str, int] = {}  # of the members, as they were reported
         self.highest = 0
 
     @property

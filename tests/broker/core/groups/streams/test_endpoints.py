@@ -40,7 +40,7 @@ def test_each_endpoint_with_what_is_read_there() -> None:
 
 
 @pytest.mark.rules("STP-2")
-def test_a_topic_that_is_gone_cannot_be_told() -> None:
+def test_a_topic_that_is_gone_cannot_be_reported() -> None:
     """A topic that is deleted before the group has looked again fails the heartbeat, as in Kafka."""
     assert CONFIGURED.subtopologies is not None
     there = member(CurrentAssignment(assigned=tasks(0)), Endpoint("h", 80))

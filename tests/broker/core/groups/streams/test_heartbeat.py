@@ -44,7 +44,7 @@ def test_the_first_member_gets_every_task() -> None:
 
 
 @pytest.mark.rules("STH-30")
-def test_a_steady_member_is_told_and_writes_nothing() -> None:
+def test_a_steady_member_is_answered_and_writes_nothing() -> None:
     """Later heartbeats carry no tasks, also those that report what is owned."""
     one = OneStreamsGroup()
     one.join("a")
@@ -157,7 +157,7 @@ def test_a_full_group() -> None:
     ],
 )
 def test_whatever_a_member_tells_anew_bumps_the_epoch(fields: dict[str, Any]) -> None:
-    """A change bumps the group epoch, and the member reaches it at once; told again it is no change."""
+    """A change bumps the group epoch, and the member reaches it at once; reported again it is no change."""
     one = OneStreamsGroup()
     one.join("a")
 
@@ -208,7 +208,7 @@ def test_another_number_of_standbys() -> None:
 
 @pytest.mark.rules("STE-4", "STG-1")
 def test_the_assignment_interval() -> None:
-    """A member that joins too soon takes the old assignment epoch, owns nothing, and is told that it has to wait."""
+    """A member that joins too soon takes the old assignment epoch, owns nothing, and learns that it has to wait."""
     one = OneStreamsGroup({"group.streams.assignment.interval.ms": 1_000})
     one.join("a")
     early = one.join("b")
@@ -269,7 +269,7 @@ def test_a_group_that_is_empty_again_waits_again() -> None:
 
 @pytest.mark.rules("STT-3")
 def test_other_topologies() -> None:
-    """Another one of the same epoch and a newer one are refused; an older one is told that it is, in every answer."""
+    """Another one of the same epoch and a newer one are refused; an older one learns it in every answer."""
     one = OneStreamsGroup()
     known, other = subtopology("0", ["t"]), subtopology("0", ["u"])
     one.join("a", topology(known, epoch=5))
@@ -341,11 +341,11 @@ def test_a_topology_that_can_never_be_ready_changes_nothing() -> None:
     assert one.shard.group("g") is None
 
 
-# -- what is told beside tasks -----------------------------------------------------------------------------------------
+# -- statuses and endpoints -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.rules("STP-1", "STP-2")
-def test_endpoints_are_told_to_who_does_not_know_the_latest() -> None:
+def test_endpoints_are_reported_to_who_does_not_know_the_latest() -> None:
     """The epoch rises when a member with an endpoint gets other tasks, but not when the group is made."""
     one = OneStreamsGroup()
     made = one.join("a", endpoint=HOME, endpoint_epoch=-1)
@@ -361,7 +361,7 @@ def test_endpoints_are_told_to_who_does_not_know_the_latest() -> None:
 
 
 @pytest.mark.rules("STP-2")
-def test_endpoints_cannot_be_told_before_the_topology_is_decided() -> None:
+def test_endpoints_cannot_be_reported_before_the_topology_is_decided() -> None:
     """A member with an endpoint fails while a source topic is missing, as in Kafka; nothing is stored."""
     one = OneStreamsGroup()
 
@@ -373,7 +373,7 @@ def test_endpoints_cannot_be_told_before_the_topology_is_decided() -> None:
 
 
 @pytest.mark.rules("STH-33")
-def test_a_shutdown_is_told_to_everybody_until_the_group_is_empty() -> None:
+def test_a_shutdown_is_reported_to_everybody_until_the_group_is_empty() -> None:
     """The member that asked is named, also when it is gone; the first one counts."""
     one = OneStreamsGroup()
     one.join("a")

@@ -29,7 +29,7 @@ def tasks(found: ConfiguredTopology) -> dict[str, int]:
 
 
 def problem(found: ConfiguredTopology) -> tuple[StatusCode, str]:
-    """What members are told."""
+    """What members get."""
     assert found.problem is not None
     return found.problem
 
@@ -112,7 +112,7 @@ def test_topologies_that_can_never_be_ready(parts: list[Subtopology], text: str)
 
 @pytest.mark.rules("STT-8")
 def test_copartitioned_sources_must_agree() -> None:
-    """Source topics that are joined and differ are told, with their sizes."""
+    """Source topics that are joined and differ are reported, with their sizes."""
     found = configured(subtopology("0", ["a", "b"], copartition=[([0, 1], [])]), a=2, b=3)
 
     assert problem(found) == (

@@ -53,8 +53,8 @@ def test_what_a_member_has(
         st.lists(st.tuples(TEXTS, TEXTS), max_size=3).map(tuple),
     )
 )
-def test_what_a_member_told(metadata: MemberMetadata) -> None:
-    """All that a member told of itself comes back."""
+def test_what_a_member_reported(metadata: MemberMetadata) -> None:
+    """All that a member reported of itself comes back."""
     record = through_the_log(records.member_record("g", "m", metadata))
 
     assert records.metadata_of(record.value) == metadata
