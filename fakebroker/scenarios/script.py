@@ -101,10 +101,10 @@ class PowerStep(Step):
 
 @dataclass(frozen=True)
 class Pass(Step):
-    """Time passes as it does for everyone, timers included: `least_ms`, or with a seed up to `most_ms`."""
+    """Time passes as it does for everyone, timers included: `min_ms`, or with a seed up to `max_ms`."""
 
-    least_ms: int
-    most_ms: int
+    min_ms: int
+    max_ms: int
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from fakebroker.protocol.errors import BrokerStopped, InvalidArgument, SettingEr
 from fakebroker.protocol.instant import Instant
 from fakebroker.serve.listener_options import FIRST_NODE_ID
 from fakebroker.serve.sim.network import DAY_MS, SimNetwork
-from fakebroker.serve.sim.places import listeners_of
+from fakebroker.serve.sim.sim_listeners import listeners_of
 from fakebroker.testing.broker_base import BrokerBase, noted_on
 from fakebroker.testing.literals import Profile, ReleaseName
 from fakebroker.testing.sim_driver import SimDriver

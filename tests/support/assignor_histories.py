@@ -42,7 +42,7 @@ class AssignorHistory:
         )
         self.usual_topics = tuple(sorted(random.sample(names, random.randint(1, len(names)))))
         self.is_of_one_mind = random.random() < 0.5
-        self.most_members = random.choice([3, 8, 12, 30])
+        self.max_members = random.choice([3, 8, 12, 30])
         self.table: MemberTable[Wish] = MemberTable()
         self.target: dict[str, Assignment] = {}
 
@@ -78,7 +78,7 @@ class AssignorHistory:
             gone = random.choice(list(self.table))
             del self.table[gone]
             self.target.pop(gone, None)
-        if not self.table or (0.25 <= chance < 0.7 and len(self.table) < self.most_members):
+        if not self.table or (0.25 <= chance < 0.7 and len(self.table) < self.max_members):
             instance_id = f"instance-{random.randrange(10**6)}" if random.random() < 0.3 else None
             return f"member-{random.randrange(10**9)}", Wish(instance_id, self._topics())
         member_id = random.choice(list(self.table))

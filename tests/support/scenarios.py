@@ -76,9 +76,9 @@ class Steps:
             expected=expect,
         )  # fmt: skip
 
-    def passes(self, least_ms: int, most_ms: int | None = None) -> Step:
+    def passes(self, min_ms: int, max_ms: int | None = None) -> Step:
         """Time passes."""
-        return Pass(**self._where("pass"), least_ms=least_ms, most_ms=most_ms or least_ms)
+        return Pass(**self._where("pass"), min_ms=min_ms, max_ms=max_ms or min_ms)
 
     def expect(self, subject: str, which: Mapping[str, Any], expected: Any, within_ms: int | None = None) -> Step:
         """Something must look like this."""

@@ -45,9 +45,9 @@ def _in_quota(quota: RequestQuota, params: FetchParams) -> tuple[type[FullFetch]
     """How to fetch where the client may be throttled (FT-19). `params` are cut to what it may get at once."""
     from fakebroker.broker.apis.fetch_in_quota import FullFetchInQuota, IncrementalFetchInQuota
 
-    most_bytes = quota.fetch_bytes
-    if most_bytes is not None:
-        params.max_bytes = min(params.max_bytes, most_bytes)
+    quota_bytes = quota.fetch_bytes
+    if quota_bytes is not None:
+        params.max_bytes = min(params.max_bytes, quota_bytes)
         params.min_bytes = min(params.min_bytes, params.max_bytes)
     return FullFetchInQuota, IncrementalFetchInQuota
 

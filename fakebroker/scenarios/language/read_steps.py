@@ -311,7 +311,7 @@ class StepReader:
         if word == "pass":
             self._check_keys(entry, ("note",))
             least, most = self._read_value(entry, RANGE_MS)
-            return Pass(**entry.base, least_ms=least, most_ms=most)
+            return Pass(**entry.base, min_ms=least, max_ms=most)
         if word == "any_order":
             self._check_keys(entry, ("note",))
             return AnyOrder(**entry.base, steps=self.steps(entry.value, word))

@@ -89,7 +89,7 @@ def kafka_part(
 def why_not(step: Step, versions: Versions | None = None, longest_pass_ms: int = LONGEST_PASS_MS) -> str | None:
     """Why a Kafka cannot take this step; None if it can."""
     match step:
-        case Pass(least_ms=ms) | Silent(for_ms=ms) if ms > longest_pass_ms:
+        case Pass(min_ms=ms) | Silent(for_ms=ms) if ms > longest_pass_ms:
             return f"{ms / 1000:g} s of real time are more than the {longest_pass_ms / 1000:g} s that a step may take"
         case PowerStep():
             return _why_no_power(step)

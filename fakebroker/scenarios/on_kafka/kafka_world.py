@@ -158,8 +158,8 @@ def settings_of(scenario: Scenario) -> dict[str, str]:
     joins = [step for step in steps_in(scenario.timeline) if isinstance(step, ClientStep) and step.verb in _JOINS]
     if joins:
         names[_INITIAL_DELAY] = None
-    kafkas_least_ms = Settings().get_int(_MIN_SESSION)
-    if any(_session_ms(step.arguments) < kafkas_least_ms for step in joins):
+    min_session_ms = Settings().get_int(_MIN_SESSION)
+    if any(_session_ms(step.arguments) < min_session_ms for step in joins):
         names[_MIN_SESSION] = None
     return {name: _text(settings.value(name)) for name in names}
 

@@ -170,7 +170,7 @@ class Player:
             case PowerStep():
                 return self._power(step)
             case Pass():
-                self._timing.pass_time(self._shuffle.between(step.least_ms, step.most_ms))
+                self._timing.pass_time(self._shuffle.between(step.min_ms, step.max_ms))
             case Expect():
                 return self._expect(step)
             case _:

@@ -21,10 +21,10 @@ class Shuffle:
             self._random.shuffle(items)
         return items
 
-    def between(self, least_ms: int, most_ms: int) -> int:
+    def between(self, min_ms: int, max_ms: int) -> int:
         """A time of the seed's, the least without one."""
-        return least_ms if self._random is None else self._random.randint(least_ms, max(least_ms, most_ms))
+        return min_ms if self._random is None else self._random.randint(min_ms, max(min_ms, max_ms))
 
-    def pause_ms(self, least_ms: int, most_ms: int) -> int:
+    def pause_ms(self, min_ms: int, max_ms: int) -> int:
         """A pause of the seed's, none without one."""
-        return 0 if self._random is None else self.between(least_ms, most_ms)
+        return 0 if self._random is None else self.between(min_ms, max_ms)

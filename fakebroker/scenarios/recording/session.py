@@ -71,7 +71,7 @@ class SessionError(FakebrokerError, ValueError):
 def read_session(
     path: str | os.PathLike[str],
     on_cut: Callable[[str], None] | None = None,
-    most_line_bytes: int = MAX_LINE_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Line]:
     """The lines of a session file, one at a time: no more than one is held.
 
@@ -82,14 +82,14 @@ def read_session(
     name = os.fspath(path)
     try:
         with Path(path).open("rb") as file:
-            yield from _lines(name, file, on_cut or _warn, most_line_bytes)
+            yield from _lines(name, file, on_cut or _warn, max_line_bytes)
     except OSError as error:
         raise SessionError(f"{name}: it cannot be read: {error.strerror or error}") from None
 
 
-def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_bytes: int) -> Iterator[Line]:
+def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], max_line_bytes: int) -> Iterator[Line]:
     number = 0
-    limit = min(_MAX_HEAD_BYTES, most_line_bytes)
+    limit = min(_MAX_HEAD_BYTES, max_line_bytes)
     last_ms = 0.0
     while raw := file.readline(limit + 1):
         number += 1
@@ -105,7 +105,7 @@ def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_b
         line = _parsed(name, number, raw)
         _check(name, number, line)
         last_ms = _time_of(name, number, line, last_ms)
-        limit = most_line_bytes
+        limit = max_line_bytes
         yield line
         if is_last:
             return  # a session that is being recorded may go on here: its end of line, and more

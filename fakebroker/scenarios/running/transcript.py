@@ -104,12 +104,12 @@ def dialogue_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_
 
 
 def tail_of(
-    scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS, most_lines: int = 30
+    scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS, max_lines: int = 30
 ) -> str:
     """The last part of what happened, from the beginning of a step on: what a failure shows."""
     lines = dialogue_of(scenario, happenings, start_wall_ms)
-    if len(lines) > most_lines:
-        lines = [f"... {len(lines) - most_lines} lines before", *lines[-most_lines:]]
+    if len(lines) > max_lines:
+        lines = [f"... {len(lines) - max_lines} lines before", *lines[-max_lines:]]
     return "\n".join(lines)
 
 

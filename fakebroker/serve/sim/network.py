@@ -10,7 +10,7 @@ from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.node_links import NodeLinks
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Listener
-from fakebroker.serve.sim.places import SimPlaces
+from fakebroker.serve.sim.sim_listeners import SimListeners
 from fakebroker.serve.sim.sim_socket import SimSocket
 
 CLIENT_HOST = "/127.0.0.1"
@@ -29,7 +29,7 @@ class SimNetwork:
     def __init__(self, listeners: list[Listener], start: Instant) -> None:
         """The machine's two readings begin at `start`. An engine has to be there before anything else is called."""
         self.engine: Engine
-        self.ports = SimPlaces(listeners)
+        self.ports = SimListeners(listeners)
         self.links = NodeLinks(self)
         self._machine_ms = start.mono_ms
         self._wall_ahead_ms = start.wall_ms - start.mono_ms
@@ -160,7 +160,7 @@ class SimNetwork:
         for node_id in node_ids:
             self.open_node(node_id)
 
-    def extend_ports(self, more: SimPlaces) -> None:
+    def extend_ports(self, more: SimListeners) -> None:
         """Listen at more places."""
         self.ports.extend(more)
 

@@ -41,15 +41,15 @@ class JournalFile(Observer):
     """Writes the journal to files in a directory."""
 
     def __init__(
-        self, directory: str | os.PathLike[str], *, most_bytes: int = MAX_BYTES, most_age_s: float = MAX_AGE_S
+        self, directory: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, max_age_s: float = MAX_AGE_S
     ) -> None:
-        """A file is renamed and the next one begun when it has `most_bytes`, or is `most_age_s` seconds old.
+        """A file is renamed and the next one begun when it has `max_bytes`, or is `max_age_s` seconds old.
 
         Raises InvalidArgument naming `journal_dir` if there can be no files in the directory, which is made if need be.
         """
         self.run = new_run()
         self._directory = Path(directory)
-        self._most_bytes, self._most_age_s = most_bytes, most_age_s
+        self._most_bytes, self._most_age_s = max_bytes, max_age_s
         self._number = 0
         self._fd = -1
         self._path = self._directory

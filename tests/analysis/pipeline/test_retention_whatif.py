@@ -193,16 +193,16 @@ def test_small_histories(happened: list[tuple[int, str, int, int]]) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("shortest_ms", "most_listed"), [(PASS_MS, 64), (36 * PASS_MS, 64), (36 * PASS_MS, 1)])
+@pytest.mark.parametrize(("shortest_ms", "max_listed"), [(PASS_MS, 64), (36 * PASS_MS, 64), (36 * PASS_MS, 1)])
 def test_spark_says_the_same(
-    spark: "SparkSession", shortest_ms: int, most_listed: int, monkeypatch: pytest.MonkeyPatch
+    spark: "SparkSession", shortest_ms: int, max_listed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both engines give the same rows for random histories in one table, also where the clock went back.
 
     With the longer retention Spark puts commits together in runs, of which some have to be taken apart. Partitions with
     more deletions than are looked through at each commit are sorted.
     """
-    monkeypatch.setattr("fakebroker.analysis.pipeline.spark.retention_runs._MAX_LISTED", most_listed)
+    monkeypatch.setattr("fakebroker.analysis.pipeline.spark.retention_runs._MAX_LISTED", max_listed)
     from fakebroker.analysis.pipeline.engines import SparkEngine, make
     from fakebroker.analysis.pipeline.rows import from_arrow
     from fakebroker.analysis.pipeline.tables import table

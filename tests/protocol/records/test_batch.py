@@ -20,7 +20,7 @@ from fakebroker.protocol.records.batch import (
 from fakebroker.protocol.records.batch_format import HEADER_BYTES
 from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord
 from fakebroker.protocol.records.record_codec import Record
-from tests.protocol.records.others import AioBatch, AioBatchBuilder, PythonBatch, PythonBatchBuilder
+from tests.protocol.records.client_libraries import AioBatch, AioBatchBuilder, PythonBatch, PythonBatchBuilder
 from tests.protocol.records.strategies import as_records, contents, tidy
 
 CODECS = [0, 1, 2, 3, 4]

@@ -14,7 +14,7 @@ from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records import compression
 from fakebroker.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD, compress, decompress
 from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
-from tests.protocol.records.others import python_codec
+from tests.protocol.records.client_libraries import python_codec
 
 CODECS = [GZIP, SNAPPY, LZ4, ZSTD]
 PACKERS = {

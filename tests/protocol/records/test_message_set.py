@@ -9,7 +9,12 @@ from fakebroker.protocol.records.compression import compress, decompress
 from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord
 from fakebroker.protocol.records.message_set import Message, build_message_set, read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record
-from tests.protocol.records.others import AioMessages, AioMessagesBuilder, PythonMessages, PythonMessagesBuilder
+from tests.protocol.records.client_libraries import (
+    AioMessages,
+    AioMessagesBuilder,
+    PythonMessages,
+    PythonMessagesBuilder,
+)
 
 FORMATS = [(magic, codec) for magic in (0, 1) for codec in (0, 1, 2, 3)]
 OTHERS = [each for each in FORMATS if each != (0, 3)]  # the libraries leave out lz4 in format 0

@@ -5,7 +5,7 @@ import pytest
 from fakebroker.protocol.records import snappy
 from fakebroker.protocol.records.compression import finished
 from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
-from tests.protocol.records.others import python_codec
+from tests.protocol.records.client_libraries import python_codec
 
 
 def unpacked(data: bytes, limit_bytes: int) -> bytes:

@@ -331,7 +331,7 @@ def test_what_is_wrong_with_other_steps_is_said(line: str, problem: str) -> None
 def test_time_passes_for_a_time_or_in_a_range() -> None:
     """Without a seed a range is its least."""
     assert [
-        (step.least_ms, step.most_ms) for step in steps_of("{pass: 10s}", "{pass: 3s..5s}") if isinstance(step, Pass)
+        (step.min_ms, step.max_ms) for step in steps_of("{pass: 10s}", "{pass: 3s..5s}") if isinstance(step, Pass)
     ] == [
         (10_000, 10_000),
         (3000, 5000),

@@ -36,7 +36,7 @@ def expect(
 
 def passing(line: int, ms: int) -> Pass:
     """Time passes."""
-    return Pass(at(line), f"pass: {ms}ms", least_ms=ms, most_ms=ms)
+    return Pass(at(line), f"pass: {ms}ms", min_ms=ms, max_ms=ms)
 
 
 def scenario(

@@ -139,7 +139,7 @@ def test_control_characters_do_not_reach_the_screen() -> None:
 
 def test_the_tail_is_the_last_part() -> None:
     """And says how much was before."""
-    lines = tail_of(two_members(), [StepBegan(n, step()) for n in range(10)], most_lines=4).splitlines()
+    lines = tail_of(two_members(), [StepBegan(n, step()) for n in range(10)], max_lines=4).splitlines()
 
     assert lines[0] == "... 6 lines before"
     assert len(lines) == 5

@@ -43,20 +43,20 @@ class Client:
         else:
             self._receive(self._chance.choice([1, 100, 10_000, 1_000_000]))
 
-    def _send(self, most_bytes: int) -> None:
+    def _send(self, max_bytes: int) -> None:
         if not self._unsent:
             return
         try:
-            sent_bytes = self.sock.send(self._unsent[:most_bytes])
+            sent_bytes = self.sock.send(self._unsent[:max_bytes])
         except BlockingIOError:
             return
         self._unsent = self._unsent[sent_bytes:]
         if not self._unsent:
             self.sock.shutdown(socket.SHUT_WR)
 
-    def _receive(self, most_bytes: int) -> None:
+    def _receive(self, max_bytes: int) -> None:
         try:
-            data = self.sock.recv(most_bytes)
+            data = self.sock.recv(max_bytes)
         except BlockingIOError:
             return
         self._read += data

@@ -42,21 +42,21 @@ def selector() -> Iterator[SocketSelector]:
 
 
 class Reader:
-    """Reads one of the pairs' ends when it is called, at most `most_bytes` at a time, and notes what it read."""
+    """Reads one of the pairs' ends when it is called, at most `max_bytes` at a time, and notes what it read."""
 
     def __init__(
-        self, selector: SocketSelector, ours: socket.socket, log: list[tuple[int, bytes]], most_bytes: int = 100
+        self, selector: SocketSelector, ours: socket.socket, log: list[tuple[int, bytes]], max_bytes: int = 100
     ) -> None:
         ours.setblocking(False)
-        self.ours, self.log, self.most_bytes, self.selector = ours, log, most_bytes, selector
+        self.ours, self.log, self.max_bytes, self.selector = ours, log, max_bytes, selector
         selector.add_reader(ours.fileno(), self)
 
     def __call__(self) -> None:
-        data = self.ours.recv(self.most_bytes)
+        data = self.ours.recv(self.max_bytes)
         self.log.append((self.ours.fileno(), data))
         if not data:
             self.selector.remove_reader(self.ours.fileno())
-        elif len(data) == self.most_bytes:
+        elif len(data) == self.max_bytes:
             self.selector.add_reader(self.ours.fileno(), self)
 
 
@@ -77,7 +77,7 @@ def test_sockets_are_served_in_the_order_of_arrival(selector: SocketSelector, pa
 def test_who_asks_again_is_called_after_the_others(selector: SocketSelector, pairs: Pairs) -> None:
     """A client that sent much takes its share, then the others have theirs."""
     log: list[tuple[int, bytes]] = []
-    fds = [Reader(selector, ours, log, most_bytes=2).ours.fileno() for ours, _ in pairs[:2]]
+    fds = [Reader(selector, ours, log, max_bytes=2).ours.fileno() for ours, _ in pairs[:2]]
     pairs[0][1].send(b"abcde")
     pairs[1][1].send(b"x")
     for _ in range(3):
@@ -92,7 +92,7 @@ def test_an_end_is_reported_whatever_came_before_it(
 ) -> None:
     """Data and the end that arrive together are one edge; the end is read nevertheless."""
     log: list[tuple[int, bytes]] = []
-    reader = Reader(selector, pairs[0][0], log, most_bytes=2)
+    reader = Reader(selector, pairs[0][0], log, max_bytes=2)
     pairs[0][1].send(data)
     if how == "close":
         pairs[0][1].close()

@@ -72,7 +72,7 @@ def test_a_broker_that_does_nothing_leaves_no_file(tmp_path: Path) -> None:
 
 def test_files_are_renamed_at_a_size(tmp_path: Path) -> None:
     """After the turn in which a file is full the next one begins; no line is in two files."""
-    file = JournalFile(tmp_path, most_bytes=1)
+    file = JournalFile(tmp_path, max_bytes=1)
     for entry in exchanges(3):
         file.tell([entry])
     assert names(tmp_path) == ["00001.jsonl", "00002.jsonl", "00003.jsonl"]
@@ -81,7 +81,7 @@ def test_files_are_renamed_at_a_size(tmp_path: Path) -> None:
 
 def test_files_are_renamed_at_an_age(tmp_path: Path) -> None:
     """Also by a turn in which nothing happened."""
-    file = JournalFile(tmp_path, most_age_s=0)
+    file = JournalFile(tmp_path, max_age_s=0)
     file.tell([])
     assert names(tmp_path) == []
     file.tell(exchanges(1))

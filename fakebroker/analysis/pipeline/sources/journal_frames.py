@@ -53,7 +53,7 @@ def journal_lines(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> 
     return lines
 
 
-def journal_stream(spark: SparkSession, folder: str | PathLike[str], *, most_files: int = 1_000) -> DataFrame:
+def journal_stream(spark: SparkSession, folder: str | PathLike[str], *, max_files: int = 1_000) -> DataFrame:
     """The table `journal_lines` as a stream of the files that arrive in a folder, at most so many in a batch.
 
     A stream reads a file once. Files that a broker still writes (`.jsonl.open`) are therefore left out: they come when
@@ -65,7 +65,7 @@ def journal_stream(spark: SparkSession, folder: str | PathLike[str], *, most_fil
         .options(
             pathGlobFilter=_names_with(_FINISHED_SUFFIXES),
             recursiveFileLookup="true",
-            maxFilesPerTrigger=str(most_files),
+            maxFilesPerTrigger=str(max_files),
         )
         .load(str(folder))
     )

@@ -185,13 +185,13 @@ def test_reading_and_deleting_give_the_room_back() -> None:
 def commit_often(lab: OffsetsCluster, count: int) -> int:
     """So many commits to groups in all 50 partitions; returns the most that the broker counted."""
     shards = [(lab.shard(name), lab.shard(name).create_group(name, lab.now)) for name in map("g{}".format, range(200))]
-    most_bytes = 0
+    peak_bytes = 0
     for number in range(count):
         shard, group = shards[number % len(shards)]
         row = ("t", number % 4, number, -1, "", lab.now.wall_ms, -1, NO_ID)
         shard.commit(group, [row], lab.now)
-        most_bytes = max(most_bytes, lab.cluster.pending_batch_memory.memory_bytes)
-    return most_bytes
+        peak_bytes = max(peak_bytes, lab.cluster.pending_batch_memory.memory_bytes)
+    return peak_bytes
 
 
 def reread_all(lab: OffsetsCluster) -> list[tuple[Any, Any]]:

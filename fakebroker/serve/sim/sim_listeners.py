@@ -1,4 +1,4 @@
-"""Where clients connect in virtual time: addresses that nobody else can have."""
+"""The listeners of a broker in virtual time, at addresses of their own."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,21 @@ from fakebroker.protocol.listeners import Listener
 HOST, FIRST_PORT = "127.0.0.1", 9092
 
 
-class SimPlaces:
+class SimListeners:
     """The listeners of a network in virtual time, in their order, and the nodes that refuse clients."""
 
     def __init__(self, listeners: list[Listener]) -> None:
         self.listeners = listeners
         self._refusing: dict[int, None] = {}
 
-    def more(self, listeners: Sequence[Listener]) -> "SimPlaces":
+    def more(self, listeners: Sequence[Listener]) -> "SimListeners":
         """Listeners for `extend`; those on port 0 get ports that follow those of the listeners that are here."""
         next_port = max([FIRST_PORT - 1, *(listener.port for listener in self.listeners)]) + 1
-        for place, listener in enumerate(listeners):
-            listener.port = listener.port or next_port + place
-        return SimPlaces(list(listeners))
+        for index, listener in enumerate(listeners):
+            listener.port = listener.port or next_port + index
+        return SimListeners(list(listeners))
 
-    def extend(self, more: "SimPlaces") -> None:
+    def extend(self, more: "SimListeners") -> None:
         """Take over the listeners of others, which `more` has made."""
         self.listeners += more.listeners
 
@@ -48,4 +48,4 @@ class SimPlaces:
 
 def listeners_of(node_ids: Sequence[int]) -> list[Listener]:
     """One listener for each node, at ports that follow each other."""
-    return [Listener(node_id, HOST, FIRST_PORT + place) for place, node_id in enumerate(node_ids)]
+    return [Listener(node_id, HOST, FIRST_PORT + index) for index, node_id in enumerate(node_ids)]
