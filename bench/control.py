@@ -1,4 +1,4 @@
-"""The HTTP door: start to healthy, a round trip, a broker for each POST."""
+"""The HTTP API: start to healthy, a round trip, a broker for each POST."""
 
 import json
 import re
@@ -18,13 +18,13 @@ def rows(rounds: int, row: Row) -> list[str]:
     healthy, trips, brokers = [], [], []
     for _ in range(rounds):
         began = time.perf_counter()
-        process, door = _serve()
-        _ask(door, "GET", "/healthz")
+        process, control = _serve()
+        _ask(control, "GET", "/healthz")
         healthy.append((time.perf_counter() - began) * 1000)
-        _ask(door, "GET", "/clock")
-        trips.append(_median_ms(ROUND_TRIPS, door, "GET", "/clock"))
-        brokers.append(_median_ms(BROKERS, door, "POST", "/brokers", {}))
-        door.close()
+        _ask(control, "GET", "/clock")
+        trips.append(_median_ms(ROUND_TRIPS, control, "GET", "/clock"))
+        brokers.append(_median_ms(BROKERS, control, "POST", "/brokers", {}))
+        control.close()
         process.terminate()
         process.wait()
     return [
@@ -44,18 +44,18 @@ def _serve() -> tuple["subprocess.Popen[str]", HTTPConnection]:
     return process, HTTPConnection(found[1], int(found[2]))
 
 
-def _median_ms(times: int, door: HTTPConnection, verb: str, path: str, body: object = None) -> float:
+def _median_ms(times: int, control: HTTPConnection, verb: str, path: str, body: object = None) -> float:
     taken = []
     for _ in range(times):
         began = time.perf_counter()
-        _ask(door, verb, path, body)
+        _ask(control, verb, path, body)
         taken.append((time.perf_counter() - began) * 1000)
     return statistics.median(taken)
 
 
-def _ask(door: HTTPConnection, verb: str, path: str, body: object = None) -> None:
+def _ask(control: HTTPConnection, verb: str, path: str, body: object = None) -> None:
     headers = {} if body is None else {"Content-Type": "application/json"}
-    door.request(verb, path, None if body is None else json.dumps(body), headers)
-    answer = door.getresponse()
+    control.request(verb, path, None if body is None else json.dumps(body), headers)
+    answer = control.getresponse()
     answer.read()
     assert answer.status < 300

@@ -4,6 +4,7 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -30,10 +31,16 @@ def sources() -> tuple[str, ...]:
     return tuple(f"/{path.relative_to(ROOT).as_posix()}" for path in (*ROOT.glob("*.py"), *inside))
 
 
+@cache
 def docstrings(path: Path) -> str:
     """The docstrings of a file, joined."""
+    return docstrings_of(ast.parse(path.read_text()))
+
+
+def docstrings_of(tree: ast.AST) -> str:
+    """All docstrings, joined."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, owners)]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, owners)]
     return "\n".join(ast.get_docstring(node) or "" for node in nodes)
 
 
@@ -143,3 +150,84 @@ def test_the_map_fits_on_two_pages() -> None:
     assert len(lines) <= 110
     assert [line for line in lines if len(line) > 120] == []
     assert sum(line.startswith("| ") for line in lines) - 1 <= 25
+
+
+# Words of our own that gave way to Kafka's and the field's. In names they are whole parts: `is_told`, `AsyncDoor`.
+GONE_WORDS = {"told", "untold", "door", "doors", "gathering", "tally", "tallies"}
+GONE_MODULES = {"before", "beginning", "classic_instead", "fetch_again", "others", "places", "told"}
+GONE_NAMES = {"Place", "Powers", "SimPlaces", "commit_again", "join_classic_instead", "shard_at_hand"}
+GONE_PROSE = re.compile(r"\b(?:is|are|was|were|be|been) (?:not )?told\b(?! to\b)|\bdoors?\b", re.IGNORECASE)
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+ENGINE = PACKAGE / "broker" / "engine"  # still has some of them
+
+
+def checked_sources() -> list[Path]:
+    """The Python files whose names are held."""
+    return [path for source in sources() if ENGINE not in (path := ROOT / source[1:]).parents]
+
+
+class Declared(NamedTuple):
+    """What a Python file declares. `names` are of classes, functions, arguments, variables and attributes."""
+
+    classes: set[str]
+    names: set[str]
+    text: str
+
+
+@cache
+def declared(path: Path) -> Declared:
+    """What a file declares."""
+    classes, names, tree = set(), set(), ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name):
+                classes.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
+                names.add(name)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                names.add(name)
+    return Declared(classes, names | classes, docstrings_of(tree))
+
+
+def gone_in(names: set[str]) -> set[str]:
+    """The names that have a word that gave way to another."""
+    return {name for name in names if GONE_WORDS & {part.lower() for part in PART.findall(name)}}
+
+
+def test_words_that_gave_way_do_not_come_back_in_names() -> None:
+    """No function, class, argument, variable or attribute is named by a private metaphor."""
+    found = {(path, name) for path in checked_sources() for name in gone_in(declared(path).names)}
+
+    assert {f"{path.relative_to(ROOT)}: {name}" for path, name in found} == set()
+
+
+def test_modules_and_names_that_gave_way_do_not_come_back() -> None:
+    """No module, class or function has a name that said nothing of the field."""
+    found = {(path, name) for path in checked_sources() for name in GONE_NAMES & declared(path).names}
+    found |= {(path, path.stem) for path in checked_sources() if path.stem in GONE_MODULES}
+
+    assert {f"{path.relative_to(ROOT)}: {name}" for path, name in found} == set()
+
+
+def test_prose_has_the_words_of_the_field() -> None:
+    """Docstrings and pages say what is reported, answered or sent, and by which interface."""
+    texts = {path: declared(path).text for path in checked_sources() if path != Path(__file__)}
+    texts |= {page: page.read_text() for page in PAGES}
+    found = {(path, match[0]) for path, text in texts.items() for match in GONE_PROSE.finditer(text)}
+
+    assert {f"{path.relative_to(ROOT)}: {words}" for path, words in found} == set()
+
+
+@pytest.mark.parametrize(
+    "gone", ["is_told", "_TOLD", "AsyncDoor", "with_door", "HTTPDoor", "Gathering", "storage_failures_told"]
+)
+def test_a_word_that_gave_way_is_found(gone: str) -> None:
+    """In snake case, in camel case and in capitals."""
+    assert gone_in({gone, "total", "outdoors", "controller"}) == {gone}
+
+
+@pytest.mark.parametrize("gone", ["The error is told.", "Clients are not told why.", "the HTTP door", "Doors"])
+def test_prose_that_gave_way_is_found(gone: str) -> None:
+    """What a client is told to do is plain English, and stays."""
+    assert GONE_PROSE.search(gone)
+    assert not GONE_PROSE.search("a member is told to join again, outdoors")

@@ -133,10 +133,10 @@ class IncrementalFetch(_Fetch):
         answers = [*zip(self.unread, reads, strict=True), *self.errors]
         news = list(self.session.news(answers, self.params))
         if self.call.version < 12 and any(read.diverging is not None for _, read in news):
-            return self._untold_divergence()
+            return self._unreported_divergence()
         return fetch_response(self.call, news, self.session.id)
 
-    def _untold_divergence(self) -> FetchResponse:
+    def _unreported_divergence(self) -> FetchResponse:
         """The answer in a version that has no field for a divergence, which a request of v12 asked for (FS-5, FT-13).
 
         The session goes on, as in Kafka.

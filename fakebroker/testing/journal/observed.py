@@ -47,7 +47,7 @@ class ObservedJournal(Journal):
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = list(observers)
-        self._untold: list[ExchangeEntry | EventEntry] = []
+        self._unobserved: list[ExchangeEntry | EventEntry] = []
         super().__init__()
 
     def exchange(
@@ -55,24 +55,24 @@ class ObservedJournal(Journal):
     ) -> None:
         """As the journal has it; observers get requests whole, however large."""
         super().exchange(peer, request, response, received, answered)
-        self._untold.append((peer, request, response, received, answered))
+        self._unobserved.append((peer, request, response, received, answered))
 
     def event(self, event: Event, now: Instant) -> None:
         """As the journal has it."""
         super().event(event, now)
-        self._untold.append(EventEntry(event, now))
+        self._unobserved.append(EventEntry(event, now))
 
     def _use_fresh(self) -> None:
         self.append = self._append
 
     def _append(self, entry: ExchangeEntry | EventEntry) -> None:
         self._fresh.append(entry)
-        self._untold.append(entry)
+        self._unobserved.append(entry)
 
     def tell(self) -> None:
         """Tell the observers what happened since the last time. One that fails gets nothing more."""
-        untold, self._untold = self._untold, []
-        entries = list(KeptEntries(self.next_seq - len(untold), untold, self.topic_name))
+        unobserved, self._unobserved = self._unobserved, []
+        entries = list(KeptEntries(self.next_seq - len(unobserved), unobserved, self.topic_name))
         for observer in tuple(self._observers):
             try:
                 observer.tell(entries)
@@ -87,7 +87,7 @@ class ObservedJournal(Journal):
             observer.begin(started)
 
     def end(self) -> None:
-        """The broker was stopped: tell what is untold, and that this is the end for now."""
+        """The broker was stopped: tell what is unobserved, and that this is the end for now."""
         self.tell()
         for observer in self._observers:
             observer.end()

@@ -71,7 +71,7 @@ def test_sockets_are_served_in_the_order_of_arrival(selector: SocketSelector, pa
     assert selector.select(1) == []
     assert log == [(fds[0], b"1"), (fds[2], b"2"), (fds[0], b"2"), (fds[1], b"2")]
     assert selector.select(0) == []
-    assert len(log) == 4, "nothing is told twice"
+    assert len(log) == 4, "nothing is reported twice"
 
 
 def test_who_asks_again_is_called_after_the_others(selector: SocketSelector, pairs: Pairs) -> None:

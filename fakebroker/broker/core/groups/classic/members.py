@@ -159,12 +159,12 @@ class Members(dict[str, Member]):
     def _count(self, member: Member, by: int) -> None:
         if self._timeouts is None or self._supporters is None:
             self._timeouts, self._supporters = {}, {}
-        _tally(self._timeouts, member.rebalance_timeout_ms, by)
+        _add_to_count(self._timeouts, member.rebalance_timeout_ms, by)
         for name in {name: None for name, _ in member.protocols}:  # a name given twice counts once
-            _tally(self._supporters, name, by)
+            _add_to_count(self._supporters, name, by)
 
 
-def _tally(counts: dict[K, int], key: K, by: int) -> None:
+def _add_to_count(counts: dict[K, int], key: K, by: int) -> None:
     count = counts.get(key, 0) + by
     if count:
         counts[key] = count

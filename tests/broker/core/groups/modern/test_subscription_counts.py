@@ -3,7 +3,7 @@
 from fakebroker.broker.core.groups.modern.subscription_counts import add_to_counts
 
 
-def test_a_tally_says_what_came_and_went() -> None:
+def test_counts_say_what_came_and_went() -> None:
     """Only the first and the last of a key change what is counted."""
     counts: dict[str, int] = {}
 
