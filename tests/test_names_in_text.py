@@ -218,6 +218,15 @@ def test_prose_has_the_words_of_the_field() -> None:
     assert {f"{path.relative_to(ROOT)}: {words}" for path, words in found} == set()
 
 
+def test_the_page_has_the_words_of_the_field() -> None:
+    """Neither names nor comments of the page's modules have a word that gave way."""
+    words = re.compile(rf"\b(?:{'|'.join(sorted(GONE_WORDS))}|MOST_\w+)\b", re.IGNORECASE)
+    modules = sorted((PACKAGE / "cli" / "http" / "page").rglob("*.js"))
+
+    assert len(modules) > 50
+    assert {f"{path.name}: {word}" for path in modules for word in words.findall(path.read_text())} == set()
+
+
 @pytest.mark.parametrize(
     "gone", ["is_told", "_TOLD", "AsyncDoor", "with_door", "HTTPDoor", "Gathering", "storage_failures_told"]
 )

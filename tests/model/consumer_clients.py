@@ -75,7 +75,7 @@ class ConsumerClient:
             }
 
     def stop_others(self) -> None:
-        """It stops with what it was not told to have."""
+        """The client stops reading the partitions that it was not assigned."""
         self.reads = {
             topic_id: mine
             for topic_id, listed in self.reads.items()

@@ -9,7 +9,7 @@ import { schedule } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
 import { nodes } from "./nodes.js";
 
-const MOST_OFFERED = 200;
+const MAX_OFFERED = 200;
 
 const coordinator = new Resource();
 const actions = new Actions();
@@ -28,7 +28,7 @@ export function coordinatorCard() {
       /></label>
     </div>
     <datalist id="known-groups">
-      ${[...groups.rows.keys()].slice(0, MOST_OFFERED).map((id) => html`<option value=${id}></option>`)}
+      ${[...groups.rows.keys()].slice(0, MAX_OFFERED).map((id) => html`<option value=${id}></option>`)}
     </datalist>
     ${group_id ? controls(group_id) : html`<p class="muted">There is no group.</p>`}
   </section>`;

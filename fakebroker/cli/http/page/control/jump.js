@@ -5,7 +5,7 @@ import { counted } from "../core/format.js";
 import { LATEST } from "../core/history.js";
 
 const KINDS = "transition|offset_expired|transaction_transition";
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 // What a call needs to say that afterwards: call it before.
 export async function beforeJump() {
@@ -41,7 +41,7 @@ async function linesOfJump() {
   const moved = await get(`/journal/brief?kind=clock_moved&before=${LATEST}&limit=1`);
   let next = moved.lines.at(-1)?.seq ?? null;
   const lines = [];
-  for (let page = 0; next !== null && page < MOST_PAGES; page += 1) {
+  for (let page = 0; next !== null && page < MAX_PAGES; page += 1) {
     const answer = await get(`/journal/brief?since=${next}&kind=${KINDS}&limit=1000`);
     lines.push(...answer.lines);
     next = answer.next;

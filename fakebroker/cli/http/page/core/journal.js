@@ -4,7 +4,7 @@
 import { get } from "./api.js";
 import { schedule } from "./store.js";
 
-export const MOST_LINES = 24000; // the broker keeps 20,000 entries unless told otherwise
+export const MAX_LINES = 24000; // the broker keeps 20,000 entries by default
 const PAGE = 1000;
 
 export const journal = {
@@ -29,7 +29,7 @@ export function append(lines, next_seq) {
   const fresh = lines.filter((line) => line.seq >= journal.next_seq);
   journal.lines = journal.lines.concat(fresh);
   journal.next_seq = Math.max(next_seq, journal.next_seq);
-  if (journal.lines.length > MOST_LINES) forgetOldest();
+  if (journal.lines.length > MAX_LINES) forgetOldest();
   altered();
 }
 
@@ -39,7 +39,7 @@ export function skip(to_seq) {
 }
 
 function forgetOldest() {
-  const surplus = journal.lines.length - MOST_LINES;
+  const surplus = journal.lines.length - MAX_LINES;
   const first_seq = journal.lines[surplus].seq;
   journal.lines = journal.lines.slice(surplus).filter((line) => line.seq !== first_seq || line.part === 0);
   journal.first_seq = first_seq;
@@ -68,7 +68,7 @@ async function loadPage() {
   journal.lines = older.concat(journal.lines);
   journal.first_seq = first;
   journal.oldest_seq = answer.first_seq;
-  journal.is_whole = older.length === 0 || first <= answer.first_seq || journal.lines.length + PAGE > MOST_LINES;
+  journal.is_whole = older.length === 0 || first <= answer.first_seq || journal.lines.length + PAGE > MAX_LINES;
   altered();
 }
 

@@ -6,7 +6,7 @@ import * as journal from "./journal.js";
 import { change, notify, schedule, state } from "./store.js";
 import { Stream } from "./stream.js";
 
-// What views have asked to be told: functions by what may have changed ("topics", "faults", "nodes", "holds", "groups").
+// Functions of views by what may have changed ("topics", "faults", "nodes", "holds", "groups").
 const watchers = new Set();
 
 // Have `watcher(names)` called with a list of what may have changed. Returns what ends it.

@@ -8,8 +8,8 @@ import { confirmed } from "./dialogs.js";
 import { copy } from "./copy.js";
 
 // Make a call. `power` is its Python form up to the arguments ("broker.clock.advance"), `body` its arguments, `done` what is
-// told when it went well, `ask` a question that is asked before. `before()` is called first, and `after(what that gave)` gives
-// what is told after `done`.
+// shown when it went well, `ask` a question that is asked before. `before()` is called first, and `after(what that gave)`
+// gives what is shown after `done`.
 export function call(verb, path, power, body, { done, ask, danger, python, before, after } = {}) {
   return { verb, path, body, python: python ?? asPython(power, body), done, ask, danger, before, after };
 }

@@ -4,7 +4,7 @@ import { html } from "../core/dom.js";
 
 const SMALL = 72; // characters that still go on one line
 const OPEN_DEPTH = 3;
-const MOST_ITEMS = 200;
+const MAX_ITEMS = 200;
 
 // A value as a tree.
 export function jsonTree(value, depth = 0) {
@@ -12,8 +12,8 @@ export function jsonTree(value, depth = 0) {
   const text = JSON.stringify(value);
   if (text.length <= SMALL) return html`<span class="mono">${small(value)}</span>`;
   const parts = Array.isArray(value) ? value.map((each, at) => [at, each]) : Object.entries(value);
-  const rows = parts.slice(0, MOST_ITEMS).map(([name, each]) => field(name, each, depth));
-  const more = parts.length > MOST_ITEMS ? html`<li class="muted">and ${parts.length - MOST_ITEMS} more</li>` : "";
+  const rows = parts.slice(0, MAX_ITEMS).map(([name, each]) => field(name, each, depth));
+  const more = parts.length > MAX_ITEMS ? html`<li class="muted">and ${parts.length - MAX_ITEMS} more</li>` : "";
   return html`<ul class="tree">
     ${rows}${more}
   </ul>`;

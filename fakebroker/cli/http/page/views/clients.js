@@ -57,7 +57,7 @@ function row(each) {
     </td>
     <td class="mono nowrap">${each.address}</td>
     <td class="nowrap">node ${each.node}</td>
-    <td>${each.software === "unknown unknown" ? html`<span class="muted">not told</span>` : each.software}</td>
+    <td>${each.software === "unknown unknown" ? html`<span class="muted">unknown</span>` : each.software}</td>
     <td class="mono breaks">${each.principal}</td>
     <td class="nowrap">
       ${each.api === null ? "" : `${each.api} v${each.version}`} ${each.is_waiting ? html`<span class="tag warn">waits for its answer</span>` : ""}

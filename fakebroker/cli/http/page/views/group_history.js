@@ -8,14 +8,14 @@ import { href } from "../core/router.js";
 import { eventLook, eventText } from "../parts/events.js";
 import { causeText, outcomeText } from "../parts/rebalance_line.js";
 
-const MOST_ROWS = 60;
+const MAX_ROWS = 60;
 
 // `answer` is what the journal has of the group, null before it was read.
 export function historyCard(answer, group) {
   const { group_id } = group;
   if (answer === null) return "";
   const rows = happenings(answer.lines.filter((line) => line.part === 0 || line.kind === "offset_expired"))
-    .slice(-MOST_ROWS)
+    .slice(-MAX_ROWS)
     .reverse();
   return html` <section class="card" aria-label="What happened">
     <h2>What happened</h2>

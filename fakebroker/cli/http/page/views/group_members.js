@@ -8,7 +8,7 @@ import { call } from "../parts/call.js";
 import { bothEnds, rule } from "../parts/marks.js";
 import { tableHead } from "../parts/tables.js";
 
-// `passed_ms` is how long ago the broker told it.
+// `passed_ms` is how long ago the broker sent it.
 export function membersCard(group, passed_ms, actions) {
   const { members, pending_members } = group;
   const is_classic = group.kind === "classic";
@@ -83,12 +83,12 @@ function assignment(member) {
 }
 
 function epochs(member) {
-  const told = [];
+  const badges = [];
   if (differs(member.target, member.assignment))
-    told.push(html`<div class="warn">to have ${topicRanges(member.target) || "nothing"}</div>`);
+    badges.push(html`<div class="warn">to have ${topicRanges(member.target) || "nothing"}</div>`);
   if (Object.keys(member.revoking ?? {}).length)
-    told.push(html`<div class="warn">gives up ${topicRanges(member.revoking)}</div>`);
-  return html`${told}
+    badges.push(html`<div class="warn">gives up ${topicRanges(member.revoking)}</div>`);
+  return html`${badges}
     <div class="muted">member epoch ${member.member_epoch}</div>`;
 }
 

@@ -7,7 +7,7 @@ import { href } from "../core/router.js";
 import { rule } from "../parts/marks.js";
 import { tableHead } from "../parts/tables.js";
 
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 export function offsetsCard(group) {
   const offsets = [...group.offsets, ...(group.pending_offsets ?? []).map((each) => ({ ...each, is_pending: true }))];
@@ -25,7 +25,7 @@ export function offsetsCard(group) {
 }
 
 function table(offsets, rules) {
-  const shown = offsets.slice(0, MOST_ROWS);
+  const shown = offsets.slice(0, MAX_ROWS);
   return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of committed offsets">
       <table>
         ${tableHead([["Partition"], ["Offset", true], ["End", true], ["Lag", true], ["Committed"], ["Retention"]])}

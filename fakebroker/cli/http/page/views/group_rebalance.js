@@ -13,7 +13,7 @@ const PHASES = {
   reconciliation: "members take over their assignment",
 };
 
-// `passed_ms` is how long ago the broker told it.
+// `passed_ms` is how long ago the broker sent it.
 export function rebalanceCard(group, passed_ms, actions) {
   const { phase, text, joined, awaited, ends, left_ms, hold } = group.rebalance;
   const is_classic = group.kind === "classic";

@@ -19,7 +19,7 @@ import { goneGroups } from "./gone_groups.js";
 import { releaseButton } from "./group_rebalance.js";
 import { isOpen } from "./transactions.js";
 
-const MOST_REBALANCES = 10;
+const MAX_REBALANCES = 10;
 const READ_EVERY_MS = 2000;
 const PATHS = {
   overview: "/overview",
@@ -96,7 +96,7 @@ function brokerCard() {
 }
 
 function rebalancesCard() {
-  const latest = rebalancesOf(resources.history.value?.lines ?? []).slice(-MOST_REBALANCES).reverse();
+  const latest = rebalancesOf(resources.history.value?.lines ?? []).slice(-MAX_REBALANCES).reverse();
   const one = (each) => html`
     <div>
       <a href=${href("groups", [each.group])}>${each.group}</a>

@@ -5,7 +5,7 @@ import { counted, relative, shortIds, time } from "../core/format.js";
 import { nowMs } from "../core/live.js";
 import { tableHead } from "../parts/tables.js";
 
-const MOST_PARTS = 20;
+const MAX_PARTS = 20;
 const LOOKS = { Available: "warn", Acquired: "other", Acknowledged: "good", Archived: "bad" };
 
 export function sharePartitionsCard(partitions) {
@@ -31,8 +31,8 @@ function row(each) {
     <td class="number">${is_begun ? each.next_offset : ""}</td>
     <td>
       ${is_begun ? "" : html`<span class="muted">nothing was fetched</span>`}${each.is_loaded || !is_begun ? "" : html`<span class="muted">not loaded</span>`}
-      ${each.records.slice(0, MOST_PARTS).map(part)}
-      ${each.records.length > MOST_PARTS ? html`<div class="muted">and ${each.records.length - MOST_PARTS} more parts</div>` : ""}
+      ${each.records.slice(0, MAX_PARTS).map(part)}
+      ${each.records.length > MAX_PARTS ? html`<div class="muted">and ${each.records.length - MAX_PARTS} more parts</div>` : ""}
     </td>
   </tr>`;
 }

@@ -12,7 +12,7 @@ import { factList, tableHead } from "../parts/tables.js";
 import { newestCard, recordsCard } from "./records.js";
 
 const PAGE = 100;
-const MOST_GROUPS = 50; // those with the most lag
+const MAX_GROUPS = 50; // those with the most lag
 const LAST = -PAGE; // from the end
 
 const view = new Resource();
@@ -44,7 +44,7 @@ export function template(name, back) {
 }
 
 // Something changed at the broker.
-export function told(names) {
+export function changed(names) {
   if (names.includes("groups") || names.includes("all")) readers.refresh();
   if (!names.includes("topics") && !names.includes("all")) return;
   readers.refresh();
@@ -98,13 +98,13 @@ function readersCard() {
             <table>
               ${tableHead([["Group"], ["State"], ["Lag", 1]])}
               <tbody>
-                ${groups.slice(0, MOST_GROUPS).map(one)}
+                ${groups.slice(0, MAX_GROUPS).map(one)}
               </tbody>
             </table>
           </div>`
         : ""
     }
-    ${groups.length > MOST_GROUPS ? html`<p class="muted">and ${count(groups.length - MOST_GROUPS)} more</p>` : ""}
+    ${groups.length > MAX_GROUPS ? html`<p class="muted">and ${count(groups.length - MAX_GROUPS)} more</p>` : ""}
   </section>`;
 }
 

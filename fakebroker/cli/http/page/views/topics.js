@@ -32,7 +32,7 @@ export const topicsView = {
   open() {
     unwatch = watch((names) => {
       if (names.includes("topics") || names.includes("all")) rows.refresh();
-      topic.told(names);
+      topic.changed(names);
     });
   },
   close() {

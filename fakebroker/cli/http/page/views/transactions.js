@@ -15,10 +15,10 @@ import { factList, tableHead } from "../parts/tables.js";
 const READ_EVERY_MS = 1500;
 
 const rows = new Resource();
-const told = new Resource();
+const explanation = new Resource();
 const steps = new Resource(readBack); // of all transactions
 const actions = new Actions();
-let read_for = ""; // what was told when the steps were read
+let read_for = ""; // the explanation when the steps were read
 let timer = null;
 let unwatch = null;
 
@@ -28,12 +28,12 @@ export function isOpen(transaction) {
 }
 
 function refresh() {
-  [rows, told].forEach((each) => each.refresh());
+  [rows, explanation].forEach((each) => each.refresh());
 }
 
-// Read the steps again when something else is told of the transaction: to search the journal costs more than to ask.
+// Read the steps again when the explanation of the transaction changes: to search the journal costs more than to ask.
 function refreshSteps() {
-  const now = JSON.stringify(told.value);
+  const now = JSON.stringify(explanation.value);
   if (now !== read_for) steps.refresh();
   read_for = now;
 }
@@ -46,7 +46,7 @@ export const transactionsView = {
   close() {
     clearInterval(timer);
     unwatch();
-    [rows, told, steps].forEach((each) => each.close());
+    [rows, explanation, steps].forEach((each) => each.close());
   },
   template() {
     if (state.page === null) return "";
@@ -108,11 +108,11 @@ function row(each, id) {
 }
 
 function chosen(id) {
-  told.show(path`/transactions/${id}/explain`);
+  explanation.show(path`/transactions/${id}/explain`);
   steps.show("/journal/brief?kind=transaction_transition");
-  if (told.value === null) return pending(told, `transaction ${id}`);
+  if (explanation.value === null) return pending(explanation, `transaction ${id}`);
   refreshSteps();
-  const { next, due_ms, rule: rule_id, timeout_ms, since_ms } = told.value;
+  const { next, due_ms, rule: rule_id, timeout_ms, since_ms } = explanation.value;
   const facts = [
     ["timeout", duration(timeout_ms)],
     ["changed", time(since_ms)],
