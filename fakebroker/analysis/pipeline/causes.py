@@ -13,6 +13,8 @@ CAUSE_OF_WORDS: Final = {
     "left": "member left",
     "has not been heard of for its session timeout": "session expired",
     "did not come back to join": "new member did not join",
+    "did not join again in time": "member did not rejoin",
+    "did not give up its partitions in time": "partitions not given up",
     "sent no SyncGroup in time": "no SyncGroup in time",
     "changed its metadata": "subscription changed",
     "rejoined": "leader rejoined",

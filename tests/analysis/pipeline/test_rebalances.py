@@ -1,24 +1,15 @@
 """Rebalances in plain Python: counted by hand, and every reason of the broker has a cause."""
 
-import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import fakebroker.broker.core.groups
 from fakebroker.analysis.pipeline.causes import CAUSES, REQUESTED, UNKNOWN, Cause, cause_of
 from fakebroker.analysis.pipeline.oracle.rebalances import rebalances
+from fakebroker.broker.core.groups.classic.reasons import Reason
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.gold_tables import events_of, silver_of
 from tests.support.histories import make_history
-
-GROUPS = Path(fakebroker.broker.core.groups.__file__).parent / "classic"
-# Reasons that begin no rebalance: ends of phases, the end of a group, and what `ignore` ignores.
-_NO_BEGINNING = (
-    "the join phase is over", "the leader's assignment is stored", "loaded from the log", "nobody is there",
-    "a test released its hold", "never joined",
-)  # fmt: skip
 
 
 def _span(state: str, place: int, at: int, generation: int = 0, **more: Any) -> dict[str, Any]:
@@ -40,6 +31,16 @@ def _span(state: str, place: int, at: int, generation: int = 0, **more: Any) -> 
         ("member my app-1 has not been heard of for its session timeout", "session expired", "my app-1"),
         ("member a did not come back to join", "new member did not join", "a"),
         ("members a, b, c and others sent no SyncGroup in time", "no SyncGroup in time", "a, b, c and others"),
+        (
+            "member a did not join again in time, and the consumer group became a classic one",
+            "member did not rejoin",
+            "a",
+        ),
+        (
+            "member a did not give up its partitions in time, and the consumer group became a classic one",
+            "partitions not given up",
+            "a",
+        ),
         ("the leader changed its metadata", "subscription changed", None),
         ("member a changed its metadata", "subscription changed", "a"),
         ("the leader rejoined", "leader rejoined", None),
@@ -56,35 +57,11 @@ def test_reasons_have_causes(reason: str, cause: str, trigger: str | None) -> No
     assert cause in CAUSES
 
 
-def _reasons() -> set[str]:
-    """Every text with a blank that is passed on as a reason in the code of groups; values in it are `x`."""
-    found = set()
-    for path in GROUPS.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call):
-                found |= {_text(each) for each in node.args if isinstance(each, ast.Constant | ast.JoinedStr)}
-    return {text for text in found if " " in text}
-
-
-def _text(node: ast.Constant | ast.JoinedStr) -> str:
-    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-    return "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
-
-
-def test_a_new_reason_needs_a_cause() -> None:
-    """Whatever the code of groups gives as the reason of a rebalance has a cause other than that of a test's words."""
-    reasons = _reasons()
-    unknown = {text for text in reasons if not any(end in text for end in _NO_BEGINNING)}
-    # what follows "member x" is put together from two places
-    words = {text.removeprefix("x ") for text in unknown if text.startswith("x ")}
-
-    assert len(reasons) > 10
-    assert {
-        text
-        for text in unknown
-        if cause_of(text).cause == REQUESTED and cause_of(f"member {text}").cause == REQUESTED and text not in words
-        and not text.startswith(("x x", "member x x", "classic", "x cannot", "this group"))
-    } == set()  # fmt: skip
+@pytest.mark.parametrize("reason", Reason)
+def test_a_new_reason_needs_a_cause(reason: Reason) -> None:
+    """Each reason that the broker starts a rebalance for has a cause of its own, also with words of the client."""
+    assert cause_of(reason.of("member a")).cause not in (REQUESTED, UNKNOWN)
+    assert cause_of(reason.of("member a")) == cause_of(reason.of("member a", "member b joined"))
 
 
 def test_random_histories_have_causes_but_those_of_tests() -> None:

@@ -22,6 +22,7 @@ from fakebroker.broker.core.groups.classic.messages import (
     SyncAnswer,
     SyncRequest,
 )
+from fakebroker.broker.core.groups.classic.reasons import Reason, describe
 from fakebroker.broker.core.groups.classic.states import GroupInput, State, Trigger
 from fakebroker.broker.core.groups.classic.table import HANDLERS
 from fakebroker.protocol.errors import ErrorCode
@@ -99,7 +100,7 @@ class ClassicGroup(GroupMetadata):
     def evict(self, member_id: str, now: Instant) -> None:
         """See `Group.evict`; the member goes also while a request of it is parked."""
         self.remove(self.members[member_id])
-        self.handler_of(GroupInput.MEMBER_LEFT)(self, now, f"member {member_id} was evicted by a test")
+        self.handler_of(GroupInput.MEMBER_LEFT)(self, now, Reason.EVICTED.of(f"member {member_id}"))
 
     # -- checks common to all states -----------------------------------------------------------------------------------
 
@@ -219,12 +220,11 @@ class ClassicGroup(GroupMetadata):
         forgotten: list[str] = []
         codes = [self._remove_leaver(leaver, gone, forgotten) for leaver in leavers]
         reasons = sorted({leaver.reason for leaver in leavers if leaver.reason})
-        given = f" ({'; '.join(reasons)})" if reasons else ""
+        words = "; ".join(reasons)
         if gone:
-            self.handler_of(GroupInput.MEMBER_LEFT)(self, now, f"{rebalance.describe(gone)} left{given}")
+            self.handler_of(GroupInput.MEMBER_LEFT)(self, now, Reason.LEFT.of(describe(gone), words))
         elif forgotten:
-            reason = f"{forgotten[0]}, which had not joined, left{given}"
-            self.handler_of(GroupInput.PENDING_MEMBER_LEFT)(self, now, reason)
+            self.handler_of(GroupInput.PENDING_MEMBER_LEFT)(self, now, Reason.PENDING_LEFT.of(forgotten[0], words))
         return codes
 
     def _remove_leaver(self, leaver: Leaver, gone: list[str], forgotten: list[str]) -> ErrorCode:
@@ -339,7 +339,7 @@ class ClassicGroup(GroupMetadata):
             self.transition(Trigger.LOADED, now, "loaded from the log")
         self.state_ms = value.state_ms
         if len(self.members) > self.host.settings.get_int("group.max.size"):
-            rebalance.start(self, now, "the loaded group has more members than group.max.size")
+            rebalance.start(self, now, Reason.TOO_LARGE.of())
 
     def unload(self, now: Instant, reason: str = MOVED) -> None:
         """Become Dead here because another broker coordinates the group now, or it is loaded again.

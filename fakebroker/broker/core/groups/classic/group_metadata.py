@@ -17,6 +17,7 @@ from fakebroker.broker.core.groups.classic.holds import GroupHolds, Hold, Phase,
 from fakebroker.broker.core.groups.classic.members import Member, Members
 from fakebroker.broker.core.groups.classic.messages import JoinAnswer, SyncAnswer, SyncRequest
 from fakebroker.broker.core.groups.classic.pending_join_members import PendingJoinMembers
+from fakebroker.broker.core.groups.classic.reasons import Reason
 from fakebroker.broker.core.groups.classic.states import TRANSITIONS, GroupInput, State, Trigger
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.groups.host import GroupHost
@@ -194,9 +195,9 @@ class GroupMetadata(Group):
         """
         if not member.is_new and (member.parked_join is not None or member.parked_sync is not None):
             return
-        what = "did not come back to join" if member.is_new else "has not been heard of for its session timeout"
+        reason = Reason.NOT_JOINED_AGAIN if member.is_new else Reason.SESSION_EXPIRED
         self.remove(member)
-        self.handler_of(GroupInput.MEMBER_LEFT)(self, now, f"member {member.member_id} {what}")
+        self.handler_of(GroupInput.MEMBER_LEFT)(self, now, reason.of(f"member {member.member_id}"))
 
     def _on_pending_member_timeout(self, member_id: str, now: Instant) -> None:
         self.handler_of(GroupInput.PENDING_MEMBER_TIMED_OUT)(self, now, f"{member_id} never joined")

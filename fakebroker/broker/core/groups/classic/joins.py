@@ -4,6 +4,7 @@ from fakebroker.broker.core.groups.classic import rebalance
 from fakebroker.broker.core.groups.classic.group_metadata import GroupMetadata
 from fakebroker.broker.core.groups.classic.members import Member
 from fakebroker.broker.core.groups.classic.messages import AnswerJoin, JoinAnswer, JoinRequest
+from fakebroker.broker.core.groups.classic.reasons import Reason
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 
@@ -30,7 +31,7 @@ def add(group: GroupMetadata, request: JoinRequest, answer: AnswerJoin, now: Ins
 def add_and_start(group: GroupMetadata, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
     """Empty, CompletingRebalance, Stable: add a member and start a rebalance (JG-26)."""
     member = _add(group, request, answer, now)
-    rebalance.start(group, now, with_reason(f"member {member.member_id} joined", request))
+    rebalance.start(group, now, Reason.JOINED.of(f"member {member.member_id}", request.reason))
 
 
 def _add(group: GroupMetadata, request: JoinRequest, answer: AnswerJoin, now: Instant) -> Member:
@@ -93,10 +94,10 @@ def rejoin_stable(group: GroupMetadata, member: Member, request: JoinRequest, an
 def _rejoin_and_rebalance(
     group: GroupMetadata, member: Member, request: JoinRequest, answer: AnswerJoin, now: Instant
 ) -> None:
-    what = "rejoined" if _has_same_protocols(member, request) else "changed its metadata"
+    what = Reason.REJOINED if _has_same_protocols(member, request) else Reason.METADATA_CHANGED
     who = "the leader" if member.member_id == group.leader else f"member {member.member_id}"
     _update(group, member, request, answer)
-    rebalance.start(group, now, with_reason(f"{who} {what}", request))
+    rebalance.start(group, now, what.of(who, request.reason))
 
 
 def _has_same_protocols(member: Member, request: JoinRequest) -> bool:
@@ -107,8 +108,3 @@ def _has_same_protocols(member: Member, request: JoinRequest) -> bool:
 def _update(group: GroupMetadata, member: Member, request: JoinRequest, answer: AnswerJoin) -> None:
     group.members.update_member(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
     group.members.park_join(member, answer)
-
-
-def with_reason(what: str, request: JoinRequest) -> str:
-    """The reason of a transition, followed by the reason that the client gave (v8+, KIP-800) if it gave one."""
-    return f"{what} ({request.reason})" if request.reason else what

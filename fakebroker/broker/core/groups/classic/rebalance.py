@@ -10,6 +10,7 @@ from fakebroker.broker.core.groups.classic.group_metadata import GroupMetadata
 from fakebroker.broker.core.groups.classic.holds import Hold, Phase, find_member, waiting_members
 from fakebroker.broker.core.groups.classic.members import Member
 from fakebroker.broker.core.groups.classic.messages import JoinAnswer, JoinedMember, SyncAnswer
+from fakebroker.broker.core.groups.classic.reasons import Reason, RebalanceReason, describe
 from fakebroker.broker.core.groups.classic.states import State, Trigger
 from fakebroker.broker.core.java_hash import hash_map_order, hash_trie_order
 from fakebroker.protocol.errors import ErrorCode
@@ -18,7 +19,7 @@ from fakebroker.protocol.instant import Instant
 # -- the join phase ----------------------------------------------------------------------------------------------------
 
 
-def start(group: GroupMetadata, now: Instant, reason: str) -> None:
+def start(group: GroupMetadata, now: Instant, reason: RebalanceReason) -> None:
     """Start a rebalance of a group that is Empty, CompletingRebalance or Stable (ST-10, ST-11)."""
     if group.state is State.COMPLETING:
         cancel_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, now)
@@ -67,7 +68,7 @@ def on_member_left(group: GroupMetadata, now: Instant, _cause: str) -> None:
     complete_unless_delayed(group, now)
 
 
-def on_pending_left(group: GroupMetadata, now: Instant, reason: str) -> None:
+def on_pending_left(group: GroupMetadata, now: Instant, reason: RebalanceReason) -> None:
     """CompletingRebalance, Stable: since 4.0 start a rebalance, although no member left (LG-4)."""
     if group.host.behaviours.pending_leave_rebalances:
         start(group, now, reason)
@@ -254,7 +255,7 @@ def on_sync_timeout(group: GroupMetadata, now: Instant) -> None:
     for member_id in pending:
         if member_id in group.members:
             group.remove(group.members[member_id])
-    start(group, now, f"{describe(pending)} sent no SyncGroup in time")
+    start(group, now, Reason.NO_SYNC.of(describe(pending)))
 
 
 def cancel_assignment(group: GroupMetadata, code: ErrorCode, now: Instant) -> None:
@@ -281,10 +282,3 @@ def answer_syncs(
 def assigned(group: GroupMetadata, member: Member) -> SyncAnswer:
     """The successful answer to a SyncGroup (SG-8)."""
     return SyncAnswer(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
-
-
-def describe(member_ids: list[str]) -> str:
-    """The members as words, for the reason of a transition; of more than three the first three."""
-    if len(member_ids) == 1:
-        return f"member {member_ids[0]}"
-    return f"members {', '.join(member_ids[:3])}{' and others' if len(member_ids) > 3 else ''}"

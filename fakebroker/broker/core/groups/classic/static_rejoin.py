@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from fakebroker.broker.core.groups.classic import rebalance
 from fakebroker.broker.core.groups.classic.group_metadata import GroupMetadata
-from fakebroker.broker.core.groups.classic.joins import with_reason
 from fakebroker.broker.core.groups.classic.members import Member
 from fakebroker.broker.core.groups.classic.messages import AnswerJoin, JoinAnswer, JoinRequest, Protocols, SyncAnswer
+from fakebroker.broker.core.groups.classic.reasons import Reason
 from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
@@ -39,7 +39,7 @@ def replace_and_rebalance(
 ) -> None:
     """CompletingRebalance: start a rebalance, all members have to rejoin (JG-24)."""
     _replace(group, member, request, answer, now)
-    rebalance.start(group, now, with_reason(f"static member {request.instance_id} returned", request))
+    rebalance.start(group, now, Reason.STATIC_RETURNED.of(f"static member {request.instance_id}", request.reason))
 
 
 def replace_in_stable(
@@ -52,7 +52,7 @@ def replace_in_stable(
     """
     before = _replace(group, member, request, answer, now)
     if rebalance.choose_protocol(group) != group.protocol:
-        rebalance.start(group, now, with_reason(f"static member {request.instance_id} returned", request))
+        rebalance.start(group, now, Reason.STATIC_RETURNED.of(f"static member {request.instance_id}", request.reason))
         return
     code = group.store(now)
     if code is ErrorCode.NONE:

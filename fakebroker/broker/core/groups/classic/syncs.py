@@ -7,6 +7,7 @@ from fakebroker.broker.core.groups.classic.group_metadata import GroupMetadata
 from fakebroker.broker.core.groups.classic.holds import Phase
 from fakebroker.broker.core.groups.classic.members import Member
 from fakebroker.broker.core.groups.classic.messages import AnswerSync, SyncAnswer, SyncRequest
+from fakebroker.broker.core.groups.classic.reasons import Reason
 from fakebroker.broker.core.groups.classic.states import Trigger
 from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.protocol.errors import ErrorCode
@@ -58,7 +59,7 @@ def _store_assignments(group: GroupMetadata, request: SyncRequest, now: Instant)
         _become_stable(group, assignments, now)
     else:
         rebalance.cancel_assignment(group, error_of_failed_write(code), now)
-        rebalance.start(group, now, f"storing the assignment failed with {code.name}")
+        rebalance.start(group, now, Reason.NOT_STORED.of(code.name))
 
 
 def _become_stable(group: GroupMetadata, assignments: Mapping[str, bytes], now: Instant) -> None:

@@ -17,7 +17,7 @@ from fakebroker.broker.core.groups.classic.messages import (
     SyncAnswer,
     SyncRequest,
 )
-from fakebroker.broker.core.groups.classic.rebalance import describe
+from fakebroker.broker.core.groups.classic.reasons import describe
 from fakebroker.broker.core.groups.consumer.classic_subscriptions import assignment_bytes, topic_ids_in
 from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.broker.core.groups.consumer.group_step import GroupStep

@@ -13,6 +13,7 @@ from fakebroker.broker.core.groups.classic import rebalance
 from fakebroker.broker.core.groups.classic.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
 from fakebroker.broker.core.groups.classic.members import Member
 from fakebroker.broker.core.groups.classic.messages import JoinAnswer, SyncAnswer
+from fakebroker.broker.core.groups.classic.reasons import Reason, became_classic
 from fakebroker.broker.core.groups.consumer import records
 from fakebroker.broker.core.groups.consumer.classic_subscriptions import assignment_bytes, topic_ids_in
 from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
@@ -234,7 +235,7 @@ def downgrade(group: ConsumerGroup, gone: Collection[str], now: Instant, reason:
     members = [group.members[member_id] for member_id in group.member_ids() if member_id not in gone]
     targets = {member.member_id: group.target_of(member.member_id) for member in members}
     classic = _convert(group, group.tombstones(), members, targets, now)
-    rebalance.start(classic, now, f"{reason}, and the consumer group became a classic one")
+    rebalance.start(classic, now, became_classic(reason))
 
 
 def downgrade_for(step: "GroupStep", holder: ConsumerMember, member_id: str, now: Instant) -> None:
@@ -252,7 +253,7 @@ def downgrade_for(step: "GroupStep", holder: ConsumerMember, member_id: str, now
     tombstones = records.group_tombstones(group.group_id, ids, group.patterns)
     classic = _convert(group, [*step.records, *tombstones], members, targets, now)
     if step.group_epoch > group.assignment_epoch:
-        rebalance.start(classic, now, f"member {member_id} joined, and the consumer group became a classic one")
+        rebalance.start(classic, now, became_classic(Reason.JOINED.of(f"member {member_id}")))
 
 
 def _convert(
