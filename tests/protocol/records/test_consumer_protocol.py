@@ -48,6 +48,19 @@ def test_subscriptions_round_trip(subscription: ConsumerProtocolSubscription, ve
     )
 
 
+@pytest.mark.rules("CP-1", "CP-2")
+def test_an_older_version_leaves_out_what_it_lacks() -> None:
+    """A member that owns partitions, knows a generation and a rack can write each version."""
+    subscription = ConsumerProtocolSubscription(
+        topics=["a"], owned_partitions=[("a", [0])], generation_id=7, rack_id="r"
+    )
+    read = [decode_subscription(encode_subscription(subscription, version)) for version in range(4)]
+
+    assert [each.owned_partitions for each in read] == [[], [("a", [0])], [("a", [0])], [("a", [0])]]
+    assert [each.generation_id for each in read] == [-1, -1, 7, 7]
+    assert [each.rack_id for each in read] == [None, None, None, "r"]
+
+
 @pytest.mark.rules("CP-2")
 def test_a_subscription_of_the_java_client() -> None:
     """The bytes are those the clients exchange."""
