@@ -327,6 +327,16 @@ def test_odd_message_sets(make_call: Make) -> None:
     assert send(lab, one, 3).error_code == ErrorCode.INVALID_RECORD
 
 
+@pytest.mark.rules("PD-12", "PD-30")
+@pytest.mark.parametrize("version", [0, 2, 3])
+def test_two_batches_in_any_version(make_call: Make, version: int) -> None:
+    """One batch of format 2 at most, in requests that could carry message sets, too; a part of a second is ignored."""
+    lab = LogApis(make_call, "3.9")
+    assert send(lab, batch(T0) * 2, version).error_code == ErrorCode.INVALID_RECORD
+    assert outcome(send(lab, batch(T0) + batch(T0)[:-1], version)) == (0, 0, -1)
+    assert lab.log.log_end_offset == 1
+
+
 @pytest.mark.rules("PD-11", "PD-30")
 def test_messages_are_measured_as_they_came(make_call: Make) -> None:
     """Each message of a set, or its wrapper, must fit; so must the batch that becomes of them (seen on 3.9.1)."""

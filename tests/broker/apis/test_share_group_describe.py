@@ -60,10 +60,10 @@ def test_what_is_no_share_group(lab: GroupApis) -> None:
 
     groups = lab.ask("ShareGroupDescribe", 1, group_ids=["", "none", "classic"]).groups
 
-    assert [(group.error_code, bool(group.error_message)) for group in groups] == [
-        (ErrorCode.INVALID_GROUP_ID, False),
-        (ErrorCode.GROUP_ID_NOT_FOUND, True),
-        (ErrorCode.GROUP_ID_NOT_FOUND, True),
+    assert [(group.error_code, group.error_message) for group in groups] == [
+        (ErrorCode.INVALID_GROUP_ID, None),
+        (ErrorCode.GROUP_ID_NOT_FOUND, "group 'none' is not a share group: there is no such group"),
+        (ErrorCode.GROUP_ID_NOT_FOUND, "group 'classic' is not a share group: it is a classic group"),
     ]
 
 
