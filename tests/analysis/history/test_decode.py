@@ -12,7 +12,8 @@ from fakebroker.analysis.history.decode import decode_record
 from fakebroker.analysis.history.log_record import LogRecord
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.analysis.pipeline.tables.decoded import TABLE
-from fakebroker.protocol.records.offsets_codec import group_key, offset_key
+from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_key
+from fakebroker.protocol.records.offsets_topic import GroupValue
 from fakebroker.protocol.records.record_types import RECORD_TYPES
 from fakebroker.protocol.schema.jsonable import to_json
 from tests.analysis.history.samples import AT_MS, KEY, group_record, log_record, value
@@ -86,6 +87,17 @@ def test_a_group_record() -> None:
     assert row["group_id"] == "billing"
     assert json.loads(row["key"]) == {"group": "billing"}
     assert json.loads(row["value"])["generation"] == 3
+
+
+def test_texts_stay_readable_in_json() -> None:
+    """Letters beyond ASCII come as they are, in the key and in the value."""
+    (row,) = decoded(
+        log_record(group_key("größe"), group_value(GroupValue("völker", 3, None, None, AT_MS, ()), Format()))
+    )
+
+    assert row["group_id"] == "größe"
+    assert "größe" in row["key"]
+    assert "völker" in row["value"]
 
 
 @pytest.mark.parametrize("length", [1, 1000, 1024, 30_000])

@@ -166,6 +166,22 @@ def test_producers_are_forgotten_by_the_time_of_their_last_batch() -> None:
     assert len(log.producers) == 1, "an open transaction keeps it"
 
 
+@pytest.mark.rules("ID-11", "WM-4")
+@pytest.mark.parametrize("wrote_before", [False, True])
+def test_a_producer_that_only_a_marker_named_is_forgotten(wrote_before: bool) -> None:
+    """Its time is that of the marker; of one that wrote, too."""
+    lab = LogsCluster({"producer.id.expiration.ms": 1000})
+    log = lab.log(retention_ms=-1)
+    if wrote_before:
+        send(log, 0, time_ms=lab.now.wall_ms)
+    log.append_marker(7, 1, lab.now, commit=False, coordinator_epoch=0)
+    known = len(log.producers)
+
+    lab.wait(20 * 60_000)
+
+    assert (known, len(log.producers)) == (1, 0)
+
+
 def test_a_rebuilt_memory_is_the_same() -> None:
     """After a truncation what is known of producers is what the remaining batches tell."""
     log = LogsCluster().log()

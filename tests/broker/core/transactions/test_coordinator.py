@@ -231,6 +231,7 @@ def test_a_zombie_stores_nothing() -> None:
     assert lab.state() == ONGOING
 
 
+@pytest.mark.rules("TX-23")
 def test_raising_the_epoch_again_after_a_failure() -> None:
     """With protocol 1 the raised epoch was seen by nobody, so it is used; protocol 2 never stored it."""
     producers = []
