@@ -126,6 +126,28 @@ def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: SimEngine) -> None:
     )
 
 
+@pytest.mark.rules("PD-24")
+@pytest.mark.parametrize("is_transactional", [False, True])
+def test_a_produce_is_finished_whoever_has_gone(lab: SimEngine, is_transactional: bool) -> None:
+    """Every partition gets its batch although the client went away after the first."""
+    topic = lab.cluster.topics.create("t", 3)
+    producer: dict[str, Any] = {}
+    if is_transactional:
+        given = lab.client().ask("InitProducerId", 4, transactional_id="x", transaction_timeout_ms=1000)
+        producer = {"producer_id": given.producer_id, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    batch = build_batch([Record(0, 1_700_000_000_000, b"k", bytes(20 << 20))], codec=4, **producer)
+    data = [PartitionProduceData(index=index, records=batch) for index in range(3)]
+    topics = [TopicProduceData(name="t", partition_data=data)]
+    client = begun(
+        lab, request("Produce", 12, transactional_id="x" if is_transactional else None, acks=-1, topic_data=topics)
+    )
+    client.socket.connection.closed(lab.network.now)
+    lab.network.flush()
+
+    assert [partition.log.log_end_offset for partition in topic.partitions] == [1, 1, 1]
+    assert lab.engine.errors == []
+
+
 def creation(*names: str, **fields: Any) -> bytes:
     topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
     return request("CreateTopics", 7, topics=topics, **fields)
