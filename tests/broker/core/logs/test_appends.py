@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.broker.core.logs import appends
 from fakebroker.broker.core.logs.appends import CODECS, AppendError, check_batch, single_batch
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.protocol.errors import ErrorCode
@@ -204,6 +205,24 @@ def test_compacted_topics_need_keys() -> None:
     assert [index for index, _ in refusal.record_errors] == [1, 3]
     assert refusal.show_message
     assert stored(build_batch(records))
+
+
+@pytest.mark.rules("PD-16", "PD-17")
+def test_batches_of_more_records_than_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A good one is stored, with or without keys; a bad one gets the code of its fault, and names no record."""
+    monkeypatch.setattr(appends, "MAX_LISTED_RECORDS", 1)
+    keyed, keyless = (build_batch([Record(n, T0, key, b"v") for n in range(2)]) for key in (b"k", None))
+    late = {"timestamp_after_max_ms": T0 - NOW.wall_ms - 1}
+    refusals = [
+        refusal_of(keyless, compact=True), refusal_of(keyed, compact=True, **late), refusal_of(keyless, **late)
+    ]  # fmt: skip
+
+    assert (stored(keyed, compact=True), stored(keyless)) == (keyed, keyless)
+    assert [(refusal.code, refusal.record_errors) for refusal in refusals] == [
+        (ErrorCode.INVALID_RECORD, ()),
+        (ErrorCode.INVALID_TIMESTAMP, ()),
+        (ErrorCode.INVALID_TIMESTAMP, ()),
+    ]
 
 
 @pytest.mark.rules("PD-17", "PD-18", "PD-19")
