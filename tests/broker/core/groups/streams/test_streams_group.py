@@ -65,8 +65,10 @@ def test_events_tell_of_epochs_assignments_and_members() -> None:
 def test_a_member_leaves() -> None:
     """Its tombstones and the next epoch are one batch; what it had is free, and assigned with the next heartbeat."""
     one = two_members()
+    epoch = one.group.group_epoch
     answer = one.leave("a")
 
+    assert one.group.group_epoch == epoch + 1
     assert (answer.member_epoch, answer.heartbeat_interval_ms, answer.status, answer.tasks) == (-1, 0, (), None)
     assert one.types() == [["-22 a", "-21 a", "-19 a", "17"]]
     assert one.group.state is GroupState.ASSIGNING
