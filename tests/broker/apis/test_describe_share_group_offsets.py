@@ -46,6 +46,16 @@ def test_finished_records_are_no_lag(lab: ShareGroupApis) -> None:
     assert rows(lab.describe().topics[0]) == [(0, 4, 4)]
 
 
+@pytest.mark.rules("SGO-2")
+def test_a_partition_without_records_has_no_lag(lab: ShareGroupApis) -> None:
+    """Its log ends where it begins."""
+    empty = lab.cluster.topics.create("empty")
+    lab.alter({"empty": {0: 0}})
+
+    assert rows(lab.describe({"empty": [0]}).topics[0]) == [(0, 0, 0)]
+    assert not empty.partitions[0].has_log
+
+
 @pytest.mark.rules("SGO-1", "SGO-3")
 def test_describing_by_name(lab: ShareGroupApis) -> None:
     """What has no state or does not exist has start offset -1, which is no error; an unknown topic has no id."""
