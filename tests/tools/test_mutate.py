@@ -78,6 +78,7 @@ def test_a_seed_chooses_the_same_again() -> None:
     assert mutation_of("no rule", 0) is None
 
 
+@pytest.mark.slow
 def test_a_broken_copy_is_noticed_and_restored(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests import the copy: they pass on it, fail where it is mutated, and find it as it was."""
     rule, changed = "AC-1", copy / "fakebroker" / "broker" / "core" / "config_changes.py"
