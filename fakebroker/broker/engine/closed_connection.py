@@ -21,12 +21,13 @@ class ClosedConnection:
     Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
     """
 
-    __slots__ = ("_engine", "client_port", "connection_id", "principal", "software")
+    __slots__ = ("client_port", "connection_id", "engine", "principal", "software")
     is_gone = True
     state = GONE
+    frame = head = b""  # of no request
 
     def __init__(self, engine: "Engine", closed: "Connection") -> None:
-        self._engine = engine
+        self.engine = engine
         self.connection_id = closed.connection_id
         self.principal = closed.principal
         self.client_port, self.software = closed.client_port, closed.software
@@ -37,25 +38,41 @@ class ClosedConnection:
 
     def watch(self, _call: "Call", callback: Callable[[Instant], None]) -> None:
         """The client has gone already, while its request was read: what was to be done then is done now."""
-        self._engine.run(callback, self._engine.now)
+        self.engine.run(callback, self.engine.now)
 
     def at_end(self, _key: object, callback: Callable[[Instant], None]) -> None:
         """The end was before: what is to be done then is done now."""
-        self._engine.run(callback, self._engine.now)
+        self.engine.run(callback, self.engine.now)
 
     def if_unsent(self, callback: Callable[[Instant], None]) -> None:
         """No answer is sent: what was done for it is undone now."""
-        self._engine.run(callback, self._engine.now)
+        self.engine.run(callback, self.engine.now)
 
     def work(self, call: "Call", steps: "Steps[Any]", must_finish: bool) -> None:
         """Do what must be finished, although nobody waits for what the steps would give."""
         if must_finish:
-            self._engine.begin(Work(self, call, self._to_the_end(steps), must_finish))
+            self.engine.begin(Work(self, call, self._to_the_end(steps), must_finish))
         else:
             steps.close()
 
     def fail(self, _reason: str) -> None:
         """It is closed."""
+
+    def end(self, _reason: str, *, is_to_reset: bool = False) -> None:
+        """It is closed."""
+
+    def put(self, _data: bytes) -> None:
+        """Nobody is there to read it."""
+
+    def note(self, _response: bytes | None) -> None:
+        """The journal has that the client left."""
+
+    def finish(self, call: "Call") -> None:
+        """Nobody is there to read the answer."""
+        call.is_answered = True
+
+    def stall(self, _is_stalled: bool) -> None:
+        """Nothing is read any more."""
 
     def looked_up(self, _call: "Call", _group_id: str) -> None:
         """It will not ask that coordinator."""
@@ -69,4 +86,4 @@ class ClosedConnection:
         except (CloseConnection, KafkaError):
             return
         except Exception as error:
-            self._engine.failed(error)
+            self.engine.failed(error)

@@ -1,15 +1,15 @@
 """From an API key and version to the functions that read, answer and write it; made when first asked for."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable
 from copy import copy
-from enum import IntEnum
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fakebroker.broker.apis import dialects, handlers
 from fakebroker.broker.apis.call import Again, Call
 from fakebroker.broker.engine.error_response import error_response
 from fakebroker.broker.engine.feature_gates import FEATURES, gate
+from fakebroker.broker.engine.stages import Handler, Stage, StageKind
 from fakebroker.broker.engine.unserved import MISSING
 from fakebroker.broker.release import Release
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
@@ -19,6 +19,10 @@ from fakebroker.protocol.schema.emit_locate import has_records, has_varying_byte
 from fakebroker.protocol.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.protocol.wire.frame import has_tagged_request_header, has_tagged_response_header
 from fakebroker.protocol.wire.registry import APIS, Api
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.connection import Connection
+    from fakebroker.protocol.schema import Message
 
 EncodeSteps = Generator[None, None, list[bytes]]
 DecodeSteps = Generator[None, None, tuple[Any, int]]
@@ -68,8 +72,8 @@ class Route:
         self.has_records = has_records(response)
         make: Any = response.piecer if self.has_records or api.key == JOIN_GROUP else response.encoder
         self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # pieces, where an answer may be large
-        self.handle: Callable[[Call, Any], Any] = module.handle
-        self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
+        self.handle: Handler = module.handle
+        self.error_response: Callable[[Message | None, int, ErrorCode], Message] = getattr(
             module, "error_response", partial(error_response, response)
         )
         # What makes the next requests like one cheap (`Lanes`); None where the API has nothing of the kind.
@@ -93,7 +97,7 @@ class Route:
             route.handle, route.again = self._handle_when_read, None
         return self._of_long_frames
 
-    def with_handler(self, handle: Callable[[Call, Any], Any]) -> "Route":
+    def with_handler(self, handle: Handler) -> "Route":
         """The same with another handler; all its requests go the general way."""
         route = copy(self)
         route.handle, route.again, route._of_long_frames = handle, None, None
@@ -106,7 +110,7 @@ class Route:
         return self._locate(frame, offset)
 
     def _handle_when_read(self, call: Call, steps: Any) -> None:
-        connection: Any = call.connection
+        connection = cast("Connection", call.connection)  # no stage has had the request yet
         connection.read(call, steps, self.handle)
 
     def _read(self, frame: bytes, offset: int) -> Generator[None, None, Any]:
@@ -154,23 +158,11 @@ def _at_once(pieces: list[bytes]) -> EncodeSteps:
     yield  # makes it a generator
 
 
-Alteration = Callable[[Route], Route]
-
-
-class Layer(IntEnum):
-    """What may stand between a request and its handler; what comes later here stands nearer to the client."""
-
-    AUTHORIZATION = 1
-    QUOTAS = 2
-    LOGIN = 3  # of one connection (`Dispatcher.find_as`); the others are of all
-    FAULTS = 4
-
-
 class Dispatcher:
     """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number.
 
-    What it gives may be altered, route by route (`alter_routes`): so faults, quotas and rights cost nothing while there
-    are none.
+    Stages come before the handlers of the routes that they concern (`put_stage`): so faults, quotas and rights cost
+    nothing while there are none.
     """
 
     def __init__(self, listener: Listener, release: Release) -> None:
@@ -179,32 +171,32 @@ class Dispatcher:
         listener.versions = versions_with(self.overlays.values(), versions_served(release))
         self.listener = listener
         self.routes: dict[int, Route] = {}
-        self._unaltered: dict[int, Route] = {}
-        self._alterations: dict[Layer, Alteration] = {}
+        self._plain: dict[int, Route] = {}  # without stages
+        self._stages: dict[StageKind, Stage] = {}
 
-    def alter_routes(self, layer: Layer, alter: Alteration | None) -> None:
-        """From the next request on give what `alter` makes of each route; None: the layer leaves them as they are."""
-        if alter is None:
-            self._alterations.pop(layer, None)
+    def put_stage(self, kind: StageKind, stage: Stage | None) -> None:
+        """From the next request on have this stage of its kind; None: none."""
+        if stage is None:
+            self._stages.pop(kind, None)
         else:
-            self._alterations[layer] = alter
+            self._stages[kind] = stage
         self.routes.clear()  # the same dictionary: a turn that is going on has it in its hands
 
     def find(self, code: int) -> Route:
         """The route for a code that `routes` does not have yet. CloseConnection for what is not served (AV-4)."""
-        route = _altered(self._unaltered_route(code), self._alterations)
+        route = _behind(self._stages.values(), self._plain_route(code))
         if route.is_loaded:
             self.routes[code] = route
         return route
 
-    def find_as(self, code: int, login: Alteration) -> Route:
-        """The route for a code with one more layer, for a connection that logs in; it is not kept."""
-        return _altered(self._unaltered_route(code), self._alterations | {Layer.LOGIN: login})
+    def find_for(self, code: int, login: Stage) -> Route:
+        """The route for a code with one more stage, for a connection that logs in; it is not kept."""
+        return _behind([*self._stages.values(), login], self._plain_route(code))
 
-    def _unaltered_route(self, code: int) -> Route:
-        route = self._unaltered.get(code) or self._new_route(code)
+    def _plain_route(self, code: int) -> Route:
+        route = self._plain.get(code) or self._new_route(code)
         if route.is_loaded:
-            self._unaltered[code] = route
+            self._plain[code] = route
         return route
 
     def _new_route(self, code: int) -> Route:
@@ -228,11 +220,14 @@ class Dispatcher:
         return route
 
 
-def _altered(route: Route, alterations: Mapping[Layer, Alteration]) -> Route:
-    """What all layers make of a route, from the inside out."""
-    for layer in sorted(alterations):
-        route = alterations[layer](route)
-    return route
+def _behind(stages: Iterable[Stage], route: Route) -> Route:
+    """The route behind those stages that concern it; itself if none does."""
+    concerned = sorted((stage for stage in stages if stage.concerns(route)), key=lambda stage: stage.kind)
+    if not concerned:
+        return route
+    from fakebroker.broker.engine.exchange import begin_exchange
+
+    return route.with_handler(partial(begin_exchange, route, concerned))
 
 
 class _Unloadable:

@@ -3,14 +3,14 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from traceback import format_exception, walk_tb
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import ClockMoved
 from fakebroker.broker.engine.connection import LONG_FRAME_BYTES, Connection
-from fakebroker.broker.engine.dispatch import Alteration, Dispatcher, Layer
+from fakebroker.broker.engine.dispatch import Dispatcher
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
+from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
 from fakebroker.broker.engine.work import Work
 from fakebroker.protocol.errors import AnswerTooLong
@@ -51,11 +51,11 @@ class Engine:
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
         self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
-        self._alterations: dict[Layer, Alteration | None] = {}
+        self._stages: dict[StageKind, Stage | None] = {}
         self._throttling: Throttling | None = None  # made when there are quotas
         self.connection_quota: ConnectionQuota | None = None  # while addresses have quotas
         if cluster.authorizer is not None:
-            self.alter_routes(Layer.AUTHORIZATION, _guard_of(cluster.authorizer))
+            self.put_stage(StageKind.AUTHORIZATION, _authorization(cluster.authorizer))
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
@@ -92,14 +92,14 @@ class Engine:
         """Clients may come in at one more place, which the driver adds to `listeners`."""
         dispatcher = Dispatcher(listener, self.cluster.release)
         self.dispatchers.append(dispatcher)
-        for layer, alter in self._alterations.items():
-            dispatcher.alter_routes(layer, alter)
+        for kind, stage in self._stages.items():
+            dispatcher.put_stage(kind, stage)
 
-    def alter_routes(self, layer: Layer, alter: Alteration | None) -> None:
-        """Have every listener, also those to come, give what `alter` makes of its routes; see `Dispatcher`."""
-        self._alterations[layer] = alter
+    def put_stage(self, kind: StageKind, stage: Stage | None) -> None:
+        """Have requests of every listener, also those to come, go through a stage; None: through none of its kind."""
+        self._stages[kind] = stage
         for dispatcher in self.dispatchers:
-            dispatcher.alter_routes(layer, alter)
+            dispatcher.put_stage(kind, stage)
 
     def flush(self) -> None:
         """Let the drivers of all connections in `to_flush` do what there is to do; what comes up meanwhile is next."""
@@ -280,11 +280,11 @@ class Engine:
         return candidates[min(place, len(candidates) - 1)] if candidates else None
 
 
-def _guard_of(authorizer: "Authorizer") -> Alteration:
-    """What has an authorizer asked before each handler."""
-    from fakebroker.broker.engine.authorization.guard import guard
+def _authorization(authorizer: "Authorizer") -> Stage:
+    """The stage that has an authorizer asked before each handler."""
+    from fakebroker.broker.engine.authorization.stage import AuthorizationStage
 
-    return partial(guard, authorizer)
+    return AuthorizationStage(authorizer)
 
 
 def _fetch_nothing(url: str, then: "Callable[[Fetched], None]") -> None:

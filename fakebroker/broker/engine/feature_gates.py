@@ -49,7 +49,7 @@ def gate(route: "Route") -> "Route":
 
 
 def _refusal(route: "Route", request: Any) -> Any:
-    response = route.error_response(request, route.version, ErrorCode.UNSUPPORTED_VERSION)
+    response: Any = route.error_response(request, route.version, ErrorCode.UNSUPPORTED_VERSION)
     if route.api_key in _WITH_TEXT:
         response.error_message = "the feature is off"
     return response

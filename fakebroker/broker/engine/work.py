@@ -5,7 +5,7 @@ taken in turn, and between two steps whoever has something to say is served.
 """
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.broker.engine.connection_state import ENDED, GONE, PARKED
 from fakebroker.broker.engine.failed_request import answer_failure
@@ -14,31 +14,34 @@ from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call, Steps
-    from fakebroker.broker.engine.closed_connection import ClosedConnection
     from fakebroker.broker.engine.connection import Connection
-    from fakebroker.broker.engine.interposed_request import InterposedRequest
+    from fakebroker.protocol.schema import Message
+
+
+class Client(Protocol):
+    """Who waits for the work to be done."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody does any more."""
 
 
 class Work:
     """What is left to do of one request. `steps` answers it at its end, and raises nothing."""
 
-    __slots__ = ("_call", "_connection", "_must_finish", "_steps")
+    __slots__ = ("_call", "_client", "_must_finish", "_steps")
 
     def __init__(
-        self,
-        connection: "Connection | ClosedConnection | InterposedRequest",
-        call: "Call",
-        steps: "Generator[None, None, None]",
-        must_finish: bool,
+        self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool
     ) -> None:
-        self._connection = connection
+        self._client = client
         self._call = call
         self._steps = steps
         self._must_finish = must_finish
 
     def step(self, now: Instant) -> bool:
         """Take one step. False when it was the last, or nobody waits for the answer any more."""
-        if self._connection.is_gone and not self._must_finish:
+        if self._client.is_gone and not self._must_finish:
             self._steps.close()
             return False
         self._call.now = now
@@ -49,7 +52,7 @@ class Work:
         return True
 
 
-def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Any]") -> Generator[None, None, None]:
+def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Message]") -> Generator[None, None, None]:
     """All of the request in work from its second step on: the handler's steps, then those of writing the answer."""
     route, response = connection.route, None
     assert route is not None

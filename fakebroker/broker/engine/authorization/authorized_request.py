@@ -1,22 +1,22 @@
 """One request on its way through the checks of its API: what is left of it, and what its answer has to say beside."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.broker.core.security.acls import ResourceType
 from fakebroker.broker.engine.authorization.access import Access
-from fakebroker.broker.engine.connection_stand_in import ConnectionStandIn
 from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
-from fakebroker.broker.engine.faults.entries import merge
+from fakebroker.broker.engine.faults.entries import Errors, merge
+from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.core.security.authorizer import Authorizer
     from fakebroker.broker.engine.dispatch import Route
-    from fakebroker.protocol.instant import Instant
+    from fakebroker.protocol.schema import Message
 
 CODES = {  # what is answered for a refusal, by the type of the resource (AU-4)
     ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -53,16 +53,15 @@ class AuthorizedRequest:
         self.request = request
         self.access = Access(call, authorizer, route.name)
         self.answer: Any = None
-        self.handle: Callable[[Call, Any], Any] = route.handle
-        self._errors: list[tuple[Mirror, list[Any]]] = []
+        self.handle: Handler = route.handle
+        self._errors: Errors = []
         self._finishers: list[Callable[[Any], None]] = []
 
     # What checks do
 
     def answer_at_once(self, **fields: Any) -> None:
         """The request is answered with an answer of these fields, without its handler."""
-        response: Any = self.route.response
-        self.answer = response(**fields)
+        self.answer = self.route.response(**fields)
 
     def refuse(self, resource_type: ResourceType, text: str | None = None) -> None:
         """The whole request is refused, in its API's own error layout (AV-10), with this text where it has messages."""
@@ -127,20 +126,17 @@ class AuthorizedRequest:
         """Let `finisher` change the answer to what was handled; it is a shallow copy of the handler's."""
         self._finishers.append(finisher)
 
-    # What the guard does
+    # What the stage does
 
-    @property
-    def has_finish(self) -> bool:
-        """Whether the handler's answer is not all that the client gets."""
-        return bool(self._errors or self._finishers)
-
-    def finish(self, response: Any) -> Any:
+    def finish(self, response: "Message | None") -> "Message | None":
         """The answer, of what the handler answered; None: nothing. Raises CloseConnection if that says of errors."""
         if response is None:
             if self._errors:  # as Kafka tells a producer that wants no answers of an error (PD-5)
                 raise CloseConnection("a request that wants no answer is not authorized")
             return None
-        response = copy(response)
+        if not self._errors and not self._finishers:
+            return response
+        response = copy(response)  # the handler may keep its own
         if self.route.api_key in ANSWERED_ONCE:
             merge(response, self._errors)
         else:
@@ -149,36 +145,6 @@ class AuthorizedRequest:
         for finisher in self._finishers:
             finisher(response)
         return response
-
-
-class FinishingConnection(ConnectionStandIn):
-    """In the place of the connection in the call of a handler whose answer is to be finished (broker/apis/call.py)."""
-
-    def __init__(self, connection: Any, authorized: AuthorizedRequest) -> None:
-        super().__init__(connection)
-        self._finish = authorized.finish
-
-    def answer(self, call: "Call", response: Any) -> None:
-        """Finish the answer, and send it."""
-        try:
-            response = self._finish(response)
-        except CloseConnection as error:
-            call.is_answered = True
-            self._connection.fail(str(error))
-        else:
-            self._connection.answer(call, response)
-
-    def work(self, call: "Call", steps: Generator[None, None, Any], must_finish: bool) -> None:
-        """Go on with the steps, and finish what they return."""
-        self._connection.work(call, self._finished(steps), must_finish)
-
-    def _finished(self, steps: Generator[None, None, Any]) -> Generator[None, None, Any]:
-        response = yield from steps
-        return None if response is None else self._finish(response)
-
-    def watch(self, call: "Call", callback: "Callable[[Instant], None]") -> None:
-        """See broker/apis/call.py."""
-        self._connection.watch(call, callback)
 
 
 def parted(entries: Iterable[Any], is_refused: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:

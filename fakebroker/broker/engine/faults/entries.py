@@ -31,6 +31,7 @@ METADATA, OFFSET_FETCH = 3, 9
 ASKED_WHOLE = (FETCH, METADATA, OFFSET_FETCH)
 
 Chosen = Callable[[Named], bool]
+Errors = list[tuple[Mirror, list[Any]]]
 
 
 def mirrors_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
@@ -54,7 +55,7 @@ class Parts:
                 self.chosen, self.rest = _split(declaration, request, mirror, is_chosen, start, topics)
                 break
 
-    def errors(self, response: Any, version: int, code: ErrorCode) -> list[tuple[Mirror, list[Any]]]:
+    def errors(self, response: Any, version: int, code: ErrorCode) -> Errors:
         """The entries of the answer (of class `response`) for what is chosen."""
         if response.api_key == FETCH:
             return [(self.mirrors[0], list(fetch.partition_errors(self.chosen, code)))]
@@ -94,7 +95,7 @@ def _with(entry: Any, name: str, entries: list[Any]) -> Any:
     return changed
 
 
-def merge(answer: Any, errors: list[tuple[Mirror, list[Any]]]) -> None:
+def merge(answer: Any, errors: Errors) -> None:
     """Put entries with an error into an answer, in the place of those that stand for the same."""
     for mirror, entries in errors:
         _merge(type(answer), answer, mirror, entries)

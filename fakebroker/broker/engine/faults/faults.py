@@ -6,19 +6,18 @@ say: the first that is due; later ones pass that request over, and have no hit.
 """
 
 from fnmatch import fnmatchcase
-from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import FaultHit
 from fakebroker.broker.core.security.principals import ANONYMOUS
-from fakebroker.broker.engine.dispatch import Layer, Route
 from fakebroker.broker.engine.faults.entries import with_session
 from fakebroker.broker.engine.faults.fault import Fault, IncomingRequest
-from fakebroker.broker.engine.faults.faulted_request import FaultedRequest, Plan
 from fakebroker.broker.engine.faults.fields import api_names, version_range
 from fakebroker.broker.engine.faults.naming import nameable, names_of, transactional_ids_of
+from fakebroker.broker.engine.faults.passage import FaultedRequest, Plan
 from fakebroker.broker.engine.faults.spec import FaultSpec
+from fakebroker.broker.engine.stages import Handle, Passage, StageKind
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.listeners import PLAINTEXT
 from fakebroker.protocol.wire.registry import APIS
@@ -27,11 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.engine.dispatch import Route
     from fakebroker.broker.engine.engine import Engine
+    from fakebroker.broker.engine.exchange import Exchange
+    from fakebroker.protocol.schema import Message
+    from fakebroker.protocol.schema.message import Declaration
 
 
 class Faults:
-    """The faults of one engine."""
+    """The faults of one engine, and the stage that requests go through while there are some."""
+
+    kind = StageKind.FAULTS
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -73,36 +78,32 @@ class Faults:
         self.install()
 
     def install(self) -> None:
-        """Have every dispatcher give routes that ask `handle` while there are faults, and its own without any."""
-        self._engine.alter_routes(Layer.FAULTS, self._altered if self._faults else None)
+        """Have requests go through faults while there are some."""
+        self._engine.put_stage(self.kind, self if self._faults else None)
 
-    def _altered(self, route: Route) -> Route:
-        if not any(fault.concerns(route.api_key, route.version) for fault in self._faults):
-            return route
-        return route.with_handler(partial(self._handle, route))
+    def concerns(self, route: "Route") -> bool:
+        """Whether some fault may mean requests of a route."""
+        return any(fault.concerns(route.api_key, route.version) for fault in self._faults)
 
-    def _handle(self, route: Route, call: "Call", request: Any) -> Any:
-        """In place of the handler of `route`."""
-        connection: Any = call.connection
-        plan = None if connection.is_gone else self._judge(route, call, request)
+    def serve(self, exchange: "Exchange", request: "Message") -> Passage:
+        """Do to a request what the faults make of it."""
+        plan = None if exchange.is_gone else self._judge(exchange, request)
         if plan is None:
-            return route.handle(call, request)
-        FaultedRequest(self._engine, route, call, request, plan).begin()
-        return None
+            return (yield Handle(request))
+        return (yield from FaultedRequest(exchange, request, plan).passage())
 
-    def _judge(self, route: Route, call: "Call", request: Any) -> Plan | None:
+    def _judge(self, exchange: "Exchange", request: "Message") -> Plan | None:
         """What the faults make of a request; None: nothing."""
-        connection: Any = call.connection
-        correlation_id = int.from_bytes(connection.head[:4], "big", signed=True)
+        route, call = exchange.route, exchange.call
         incoming = IncomingRequest(
             route.name,
             route.version,
             call.client_id,
             call.node.id,
-            connection.peer.connection_id,
-            correlation_id,
+            exchange.connection_id,
+            exchange.correlation_id,
             request,
-            str(call.principal),
+            str(exchange.principal),
         )
         plan = Plan(incoming)
         for fault in self._due(route, call, incoming):
@@ -118,12 +119,12 @@ class Faults:
                 incoming.client_id,
                 incoming.api,
                 incoming.version,
-                correlation_id,
+                incoming.correlation_id,
             )
             self._engine.journal.event(hit, self._engine.now)
         return plan if plan.hits else None
 
-    def _due(self, route: Route, call: "Call", incoming: IncomingRequest) -> list[Fault]:
+    def _due(self, route: "Route", call: "Call", incoming: IncomingRequest) -> list[Fault]:
         """The faults that mean the request, and whose turn it is."""
         concerned = [fault for fault in self._faults if fault.concerns(route.api_key, route.version)]
         named = list(names_of(with_session(call, incoming.message), call.cluster.topics))
@@ -182,6 +183,6 @@ def _check_throttle(spec: FaultSpec, keys: tuple[int, ...]) -> None:
         raise InvalidArgument("throttle_ms", spec.throttle_ms, text)
 
 
-def has_throttle_time(response: Any) -> bool:
+def has_throttle_time(response: "type[Declaration]") -> bool:
     """Whether an answer tells the client for how long it is throttled, in some version."""
     return any(field.name == "throttle_time_ms" for field in response.fields)

@@ -172,6 +172,11 @@ class FaultSpec:
             return RECEIVED
         return ACTIONS[self.action].moment
 
+    @property
+    def alters_answer(self) -> bool:
+        """Whether its action is done to the bytes of an answer, whatever the moment of its error and delay."""
+        return self.action in ANSWER_ONLY or (self.action == "stall-reading" and self.moment == APPLIED)
+
     def __str__(self) -> str:
         """All on one line: OffsetCommit, group billing: error NOT_COORDINATOR, times 2."""
         given = self.given()

@@ -7,7 +7,6 @@ from fakebroker.broker.core.node import NodeState
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import ENDED
 from fakebroker.broker.engine.failed_request import send_reply
-from fakebroker.broker.engine.interposed_request import InterposedRequest
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -17,22 +16,17 @@ if TYPE_CHECKING:
 
 
 def answer_and_mute(
-    connection: "Connection | ClosedConnection | InterposedRequest",
-    call: "Call",
-    response: "Message | None",
-    mute_ms: int,
+    connection: "Connection | ClosedConnection", call: "Call", response: "Message | None", mute_ms: int
 ) -> None:
     """Answer the request in work, and take up the next after `mute_ms`: until then it counts as parked.
 
     Args:
-        connection: What `call` has as its connection; whoever is interposed has the answer first.
+        connection: That which gave `call`, or what is left of it.
         call: The request in work.
         response: Its answer, None if it gets none.
         mute_ms: How long nothing is read, in milliseconds of the monotonic reading; while its node is frozen longer.
     """
-    if isinstance(connection, InterposedRequest):
-        connection.answer_and_mute(call, response, mute_ms)
-    elif isinstance(connection, ClosedConnection) or connection.state in ENDED or connection.route is None:
+    if isinstance(connection, ClosedConnection) or connection.state in ENDED or connection.route is None:
         connection.answer(call, response)  # for nobody
     else:
         send_reply(connection, connection.route, response)

@@ -1,5 +1,8 @@
 """Quotas of one engine: which requests are measured, by which broker's meters, and what the journal says (QU-7).
 
+A request is measured when it is answered. The answer goes out at once, with the throttle time in it, and the connection
+is not read until that is over (KIP-219).
+
 Time is the monotonic reading of the broker's clock. The time that a request takes is not measured, so that the same
 requests are throttled alike in every run and in virtual time, too: each is taken to keep a thread busy for
 `fakebroker.request.time.us`.
@@ -7,7 +10,7 @@ requests are throttled alike in every run and in virtual time, too: each is take
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import ClientThrottled
 from fakebroker.broker.core.quotas.client_quotas import (
@@ -21,22 +24,28 @@ from fakebroker.broker.core.quotas.client_quotas import (
 )
 from fakebroker.broker.core.quotas.meters import Meters, Violation
 from fakebroker.broker.core.quotas.rates import Window
-from fakebroker.broker.engine.dispatch import Layer, Route
-from fakebroker.broker.engine.quotas.measured_request import (
+from fakebroker.broker.engine.quotas.request_meter import (
     CREATE_PARTITIONS,
     CREATE_TOPICS,
     DELETE_TOPICS,
     FETCH,
     PRODUCE,
-    MeasuredRequest,
+    RequestMeter,
+    with_throttle_time,
 )
+from fakebroker.broker.engine.stages import Handle, Passage, StageKind
+from fakebroker.protocol.errors import KafkaError
+from fakebroker.protocol.wire.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
-    from fakebroker.broker.apis.call import Call
     from fakebroker.broker.core.node import Node
     from fakebroker.broker.engine.connection import Connection
+    from fakebroker.broker.engine.dispatch import Dispatcher, Route
     from fakebroker.broker.engine.engine import Engine
-    from fakebroker.protocol.listeners import Listener
+    from fakebroker.broker.engine.exchange import Exchange
+    from fakebroker.broker.engine.journal import Peer
+    from fakebroker.protocol.listeners import Address, Listener
+    from fakebroker.protocol.schema import Message
 
 # Requests that brokers pass on to the controller: it measures them, by itself.
 FORWARDED = frozenset({19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51, 57, 64})
@@ -53,7 +62,9 @@ MAX_CHARACTERS = 300  # of a name in the journal
 
 
 class Throttling:
-    """What an engine does about the quotas of its cluster. It is made when there are some for the first time."""
+    """The stage of quotas: what an engine does about those of its cluster. Made when there are some for the first time."""
+
+    kind = StageKind.QUOTAS
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -69,22 +80,32 @@ class Throttling:
         """Have requests measured that some quota may concern, and no others."""
         has = self._quotas.has
         is_asked = any(map(has, (REQUEST_PERCENTAGE, *_KEYS_OF_APIS.values())))
-        self._engine.alter_routes(Layer.QUOTAS, self._altered if is_asked else None)
+        self._engine.put_stage(self.kind, self if is_asked else None)
         self._engine.connection_quota = self._connection if has(CONNECTION_CREATION_RATE) else None
 
-    def _altered(self, route: Route) -> Route:
+    def concerns(self, route: "Route") -> bool:
+        """Whether some quota may concern requests of a route."""
         has, key = self._quotas.has, _KEYS_OF_APIS.get(route.api_key)
-        if route.api_key in EXEMPT or not (has(REQUEST_PERCENTAGE) or (key is not None and has(key))):
-            return route
-        return route.with_handler(partial(self._handle, route))
+        return route.api_key not in EXEMPT and (has(REQUEST_PERCENTAGE) or (key is not None and has(key)))
 
-    def _handle(self, route: Route, call: "Call", request: Any) -> Any:
-        """In place of the handler of `route`."""
-        if route.api_key == FETCH and is_of_broker(request):
-            return route.handle(call, request)
-        return MeasuredRequest(self._engine, self, route, call, request).begin()
+    def serve(self, exchange: "Exchange", request: "Message") -> Passage:
+        """Measure a request when it is answered, and throttle its client if that went beyond a quota."""
+        route, call = exchange.route, exchange.call
+        if isinstance(request, FetchRequest) and is_of_broker(request):
+            return (yield Handle(request))
+        call.quota = meter = RequestMeter(self._meters_for(route.api_key, call.node), self.request_time_us, exchange)
+        try:
+            response = yield Handle(request)
+        except KafkaError as error:
+            response = exchange.error(error.code)
+        violation = meter.measure(response)
+        if violation is None:
+            return response
+        self._note_request(violation, exchange)
+        exchange.mute_ms = violation.throttle_ms
+        return with_throttle_time(response, violation.throttle_ms)
 
-    def meters_for(self, api_key: int, node: "Node") -> Meters:
+    def _meters_for(self, api_key: int, node: "Node") -> Meters:
         """The meters that a request to a broker counts with: its own, or those of the controller."""
         if api_key in FORWARDED:
             return self._meters_of(_CONTROLLER, 0)
@@ -112,38 +133,56 @@ class Throttling:
         violation = meters.connection(client_host.removeprefix("/"), self._engine.now.mono_ms)
         return None if violation is None else partial(self._refused, violation)
 
-    def _refused(self, violation: Violation, *arguments: Any) -> "Connection":
+    def _refused(
+        self,
+        violation: Violation,
+        engine: "Engine",
+        listener: "Listener",
+        peer: "Peer",
+        local_address: "Address",
+        dispatcher: "Dispatcher",
+    ) -> "Connection":
         from fakebroker.broker.engine.quotas.refused_connection import RefusedConnection
 
-        connection = RefusedConnection(*arguments)
-        self.tell(violation, connection, None, "")
+        connection = RefusedConnection(engine, listener, peer, local_address, dispatcher)
+        event = _throttled(violation, listener.node_id, connection.connection_id, str(connection.principal))
+        engine.journal.event(event, engine.now)
         connection.close_after(violation.throttle_ms)
         return connection
 
-    def tell(self, violation: Violation, connection: "Connection | Any", call: "Call | None", route: str) -> None:
-        """Note in the journal that a client is throttled: for a request of API `route`, or without a `call` for
-        connecting.
-        """
-        event = ClientThrottled(
-            node_id=connection.listener.node_id if call is None else call.node.id,
-            connection_id=connection.connection_id,
-            client_id=None if call is None else call.client_id,
-            principal=str(connection.principal)[:MAX_CHARACTERS],
-            api=route,
-            version=-1 if call is None else call.version,
-            correlation_id=-1 if call is None else int.from_bytes(connection.head[:4], "big", signed=True),
-            quota=violation.key,
-            entity=entity_text(violation.entity)[: 2 * MAX_CHARACTERS],
-            limit=violation.limit,
-            measured=violation.measured,
-            throttle_ms=violation.throttle_ms,
+    def _note_request(self, violation: Violation, exchange: "Exchange") -> None:
+        call = exchange.call
+        event = _throttled(violation, call.node.id, exchange.connection_id, str(exchange.principal))
+        event = event._replace(
+            client_id=call.client_id,
+            api=exchange.route.name,
+            version=call.version,
+            correlation_id=exchange.correlation_id,
         )
         self._engine.journal.event(event, self._engine.now)
 
 
-def is_of_broker(request: Any) -> bool:
+def _throttled(violation: Violation, node_id: int, connection_id: int, principal: str) -> ClientThrottled:
+    """The event of a client that is throttled for connecting; of one with a request it says more."""
+    return ClientThrottled(
+        node_id=node_id,
+        connection_id=connection_id,
+        client_id=None,
+        principal=principal[:MAX_CHARACTERS],
+        api="",
+        version=-1,
+        correlation_id=-1,
+        quota=violation.key,
+        entity=entity_text(violation.entity)[: 2 * MAX_CHARACTERS],
+        limit=violation.limit,
+        measured=violation.measured,
+        throttle_ms=violation.throttle_ms,
+    )
+
+
+def is_of_broker(request: FetchRequest) -> bool:
     """Whether a Fetch says that it comes from a replica, which no client's quota concerns."""
-    return bool(max(request.replica_id, request.replica_state.replica_id) >= 0)
+    return max(request.replica_id, request.replica_state.replica_id) >= 0
 
 
 NewConnection = Callable[..., "Connection"]

@@ -11,21 +11,23 @@ REFUSED    nothing is read any more; the answer is sent after `connection.failed
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.events import ClientLogin
 from fakebroker.broker.core.security.mechanisms import AuthenticationFailed, Login, Mechanism
 from fakebroker.broker.core.security.principals import Principal
-from fakebroker.broker.engine.dispatch import Route
 from fakebroker.broker.engine.security.logins import Logins, enabled_mechanisms
+from fakebroker.broker.engine.stages import Handle, Handler, Passage, StageKind
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from fakebroker.protocol.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:
+    from fakebroker.broker.engine.dispatch import Route
+    from fakebroker.broker.engine.exchange import Exchange
     from fakebroker.broker.engine.security.sasl_connection import SaslConnection
     from fakebroker.protocol.schema import Message
 
@@ -62,7 +64,12 @@ class OtherMechanism:
 
 
 class Authentication:
-    """The login of one connection; `finish` of the connection is called when it has succeeded."""
+    """The login of one connection, and the stage that its requests go through until then.
+
+    `logged_in` of the connection is called when it has succeeded.
+    """
+
+    kind = StageKind.LOGIN
 
     def __init__(self, connection: "SaslConnection") -> None:
         self.state = BEFORE
@@ -75,45 +82,55 @@ class Authentication:
         self._began_ms = 0  # the session, by the monotonic reading, as is the next
         self._session_ends_ms: int | None = None  # None: never
 
-    def altered(self, route: Route) -> Route:
-        """A route as it is while the connection logs in."""
-        return route.with_handler(partial(self._handle, route))
+    def concerns(self, _route: "Route") -> bool:
+        """Every request of the connection goes through the login."""
+        return True
 
-    def _handle(self, route: Route, call: Call, request: Any) -> "Message | None":
-        if self.state is DONE:
-            return self._handle_in_session(route, call, request)
-        if self.state in (BEFORE, ASKED):
-            return self._handle_first(route, call, request)
-        if route.api_key == SASL_AUTHENTICATE and self.state is LOGGING_IN:
-            return self._authenticate(call, request)
-        answer = route.error_response(request, route.version, ErrorCode.ILLEGAL_SASL_STATE)
-        self._refuse(call, f"{route} while the client logs in", partial(call.reply, answer))
-        return None
-
-    def _handle_in_session(self, route: Route, call: Call, request: Any) -> "Message | None":
-        """The client has logged in. It may do so again if sessions end, and has to before its session does (SA-9)."""
-        ends_ms, now_ms = self._session_ends_ms, call.now.mono_ms
-        if ends_ms is not None:
-            may_renew = call.version > 0 and now_ms - self._began_ms >= SHORTEST_SESSION_MS
-            if route.api_key == SASL_HANDSHAKE and may_renew:
-                return self._shake_hands(call, request)
-            if now_ms >= ends_ms:
-                self._note("session expired", "the client has not logged in again")
-                raise CloseConnection("the session has expired, and the client has not logged in again")
-        return route.handle(call, request)  # type: ignore[no-any-return]
-
-    def _handle_first(self, route: Route, call: Call, request: Any) -> "Message | None":
-        if route.api_key == SASL_HANDSHAKE:
-            return self._shake_hands(call, request)
-        if route.api_key != API_VERSIONS or self.state is ASKED:
-            raise CloseConnection("the client has to log in first, by SaslHandshake")
-        response: Message = route.handle(call, request)
-        if not getattr(response, "error_code", ErrorCode.NONE):  # one that is refused does not count (SA-6)
-            self.state = ASKED
+    def serve(self, exchange: "Exchange", request: "Message") -> Passage:
+        """What may come when, and what answers it; once the client has logged in, all goes on to its handler."""
+        handler = self._handler(exchange)
+        if handler is not None:
+            return (yield Handle(request, handler))
+        response = yield Handle(request)
+        if self.state is BEFORE and not getattr(response, "error_code", ErrorCode.NONE):
+            self.state = ASKED  # an ApiVersions that is refused does not count (SA-6)
         return response
 
-    def _shake_hands(self, call: Call, request: SaslHandshakeRequest) -> SaslHandshakeResponse | None:
+    def _handler(self, exchange: "Exchange") -> Handler | None:
+        """What has a request in place of the handler of its API; None: that has it. Raises CloseConnection."""
+        api_key = exchange.route.api_key
+        if self.state is DONE:
+            return self._handler_in_session(api_key, exchange.call)
+        if self.state in (BEFORE, ASKED):
+            if api_key == SASL_HANDSHAKE:
+                return self._shake_hands
+            if api_key != API_VERSIONS or self.state is ASKED:
+                raise CloseConnection("the client has to log in first, by SaslHandshake")
+            return None
+        if api_key == SASL_AUTHENTICATE and self.state is LOGGING_IN:
+            return self._authenticate
+        return partial(self._refuse_other, exchange)
+
+    def _handler_in_session(self, api_key: int, call: Call) -> Handler | None:
+        """The client has logged in. It may do so again if sessions end, and has to before its session does (SA-9)."""
+        ends_ms, now_ms = self._session_ends_ms, call.now.mono_ms
+        if ends_ms is None:
+            return None
+        may_renew = call.version > 0 and now_ms - self._began_ms >= SHORTEST_SESSION_MS
+        if api_key == SASL_HANDSHAKE and may_renew:
+            return self._shake_hands
+        if now_ms >= ends_ms:
+            self._note("session expired", "the client has not logged in again")
+            raise CloseConnection("the session has expired, and the client has not logged in again")
+        return None
+
+    def _refuse_other(self, exchange: "Exchange", call: Call, _request: "Message") -> None:
+        answer = exchange.error(ErrorCode.ILLEGAL_SASL_STATE)
+        self._refuse(call, f"{exchange.route} while the client logs in", partial(call.reply, answer))
+
+    def _shake_hands(self, call: Call, request: "Message") -> SaslHandshakeResponse | None:
         """Choose a mechanism (SA-2, SA-7)."""
+        assert isinstance(request, SaslHandshakeRequest)
         self._client_id = call.client_id
         enabled = enabled_mechanisms(self._logins.settings, call.listener)
         name = request.mechanism
@@ -147,7 +164,8 @@ class Authentication:
         if self.state is RAW:
             self._connection.expect_bare_messages()
 
-    def _authenticate(self, call: Call, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse | None:
+    def _authenticate(self, call: Call, request: "Message") -> SaslAuthenticateResponse | None:
+        assert isinstance(request, SaslAuthenticateRequest)
         assert self._mechanism is not None
         try:
             answer = self._answer(self._mechanism, bytes(request.auth_bytes))

@@ -29,8 +29,8 @@ class LoginDispatcher(Dispatcher):
         self._authentication = authentication
 
     def find(self, code: int) -> Route:
-        """The route for a code as it is during a login; faults judge it first. Raises CloseConnection."""
-        return self._dispatcher.find_as(code, self._authentication.altered)
+        """The route for a code behind the login, too; faults judge it first. Raises CloseConnection."""
+        return self._dispatcher.find_for(code, self._authentication)
 
 
 class SaslConnection(Connection):

@@ -261,17 +261,17 @@ def test_quotas_of_users_hold_for_who_has_logged_in() -> None:
     assert throttled.event.principal == "User:alice"
 
 
-def test_without_quotas_no_route_is_altered() -> None:
+def test_without_quotas_no_route_has_a_stage() -> None:
     """Those that no quota concerns stay as they were, and all of them when the last quota is removed."""
     lab = Lab()
     (dispatcher,) = lab.engine.engine.dispatchers
     plain = dispatcher.find(12 << 16 | 3)
     set_quotas(lab.asker, ANYBODY, producer_byte_rate=1000)
     assert dispatcher.find(12 << 16 | 3) is plain
-    assert dispatcher.find(9) is not dispatcher._unaltered[9]
+    assert dispatcher.find(9) is not dispatcher._plain[9]
 
     set_quotas(lab.asker, ANYBODY, producer_byte_rate=None)
-    assert dispatcher.find(9) is dispatcher._unaltered[9]
+    assert dispatcher.find(9) is dispatcher._plain[9]
 
 
 def test_a_fault_and_a_quota_go_together() -> None:

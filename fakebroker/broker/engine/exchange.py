@@ -1,0 +1,363 @@
+"""One request on its way through stages to its handler, and its answer on the way back.
+
+    begin -> _advance    resumes the passage of the innermost stage that the request has reached, again and again:
+               Handle       further in: the next stage, or the handler; a handler may park the request, or take steps
+               Pause        a deadline resumes it
+               NextTurn     the engine's next step resumes it
+               return       its answer, or what it raised, goes to the passage around it
+          -> _send       the outermost has answered, and has not settled the request in its own way
+
+For the connection the request is in work, and parked if it takes longer. A request that waits to be handled is handled
+even if its client goes away, as in Kafka; nobody hears of it then.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, cast
+
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.node import NodeState
+from fakebroker.broker.core.security.principals import Principal
+from fakebroker.broker.engine.closed_connection import ClosedConnection
+from fakebroker.broker.engine.connection_state import CLOSING
+from fakebroker.broker.engine.quotas.muting import answer_and_mute
+from fakebroker.broker.engine.stages import Command, Handle, Passage, Pause, Stage
+from fakebroker.broker.engine.work import Work
+from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.listeners import Address
+
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.connection import Connection
+    from fakebroker.broker.engine.dispatch import Route
+    from fakebroker.protocol.schema import Message
+
+Resume = Callable[[Passage], Command]
+
+
+class StagedCall(Call):
+    """The call of a handler behind stages: its connection is the exchange. That of the connection is shared by
+    successive requests.
+    """
+
+    __slots__ = ("quota",)
+
+    def __init__(self, outer: Call, exchange: "Exchange") -> None:
+        super().__init__(outer.cluster, outer.node, outer.listener, exchange, outer.client_host)
+        self.api_key, self.version, self.client_id, self.now = outer.api_key, outer.version, outer.client_id, outer.now
+        self.quota = None
+
+
+class Exchange:
+    """One request and its answer. To the handler it is the connection (`broker/apis/call.py`)."""
+
+    def __init__(
+        self,
+        connection: "Connection | ClosedConnection",
+        route: "Route",
+        outer: Call,
+        request: "Message",
+        stages: Sequence[Stage],
+    ) -> None:
+        """`route` is the one without stages, `outer` the call that the connection gave."""
+        self.engine = connection.engine
+        self.route = route
+        self.request = request
+        self.call = StagedCall(outer, self)
+        self.request_bytes = len(connection.frame)
+        self.correlation_id = int.from_bytes(connection.frame[4:8], "big", signed=True)
+        self.mute_ms = 0  # for how long the client is throttled once it has the answer
+        self._connection = connection
+        self._outer = outer
+        self._stages = stages
+        self._entered: list[Passage] = []  # of the stages that the request has reached, outermost first
+        self._incarnation = outer.node.incarnation
+        self._deadline: Deadline | None = None  # of a pause
+        self._watchers: list[Callable[[Instant], None]] = []
+        self._response: Message | None = None
+        self.is_settled = False  # a stage has seen to what the client gets
+
+    def begin(self) -> "Message | None":
+        """Take the request in. Returns its answer if that is there at once; None: it was sent, or comes later.
+
+        Raises the KafkaError or CloseConnection that the outermost stage raises.
+        """
+        if self._advance(self._go_in(Handle(self.request))):
+            if self._response is not None and not self.mute_ms and not self.is_settled:
+                return self._response
+            self._send()
+        if not self._outer.is_answered:
+            self._outer.on_close(self._gone)
+        return None
+
+    # What the handler's call asks of its connection
+
+    def answer(self, call: Call, response: "Message | None") -> None:
+        """The handler's answer; None: there is none."""
+        if call.is_answered:
+            raise RuntimeError("a request was answered twice")
+        self.handled()
+        self._resume(lambda passage: passage.send(response))
+
+    def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the client goes away before the handler answers; at once if it has."""
+        if self.is_gone:
+            self.engine.run(callback, self.engine.now)
+        elif not call.is_answered:
+            self._watchers.append(callback)
+
+    def work(self, call: Call, steps: Steps["Message"], must_finish: bool) -> None:
+        """The handler goes on in steps."""
+        self.engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
+
+    def if_unsent(self, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the answer cannot be made."""
+        self._connection.if_unsent(callback)
+
+    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` when the connection is closed."""
+        self._connection.at_end(key, callback)
+
+    def fail(self, reason: str) -> None:
+        """Close the connection."""
+        self._connection.fail(reason)
+
+    def looked_up(self, call: Call, group_id: str) -> None:
+        """The client is answered which node coordinates a group."""
+        self._connection.looked_up(call, group_id)
+
+    def address_of(self, node_id: int) -> Address | None:
+        """Where the client reaches a node."""
+        return self._connection.address_of(node_id)
+
+    @property
+    def connection_id(self) -> int:
+        """Which connection of the engine the request came on."""
+        return self._connection.connection_id
+
+    @property
+    def principal(self) -> Principal:
+        """Who the client is."""
+        return self._connection.principal
+
+    @property
+    def client_port(self) -> int:
+        """The port that the client connected from."""
+        return self._connection.client_port
+
+    @property
+    def software(self) -> tuple[str, str]:
+        """What the client says it is."""
+        return self._connection.software
+
+    @software.setter
+    def software(self, software: tuple[str, str]) -> None:
+        self._connection.software = software
+
+    # What stages ask
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the client has gone."""
+        return self._connection.is_gone
+
+    def error(self, code: ErrorCode) -> "Message":
+        """The answer in which everything that was asked for failed."""
+        return self.route.error_response(self.request, self.route.version, code)
+
+    def handled(self) -> None:
+        """The handler has answered, or will not have the request: if the client goes now, nothing is left to do."""
+        self.call.is_answered = True
+        self._watchers.clear()
+
+    # How faults settle a request; all of it happens to nobody if the client has gone
+
+    def put(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._connection.put(data)
+
+    def stall(self, is_stalled: bool) -> None:
+        """Have the driver read nothing, or go on with it."""
+        self._connection.stall(is_stalled)
+
+    def frame_of(self, body: bytes) -> bytes:
+        """The answer's frame, without its length."""
+        return self._connection.head + body
+
+    def settle(self, frame: bytes) -> None:
+        """The client has had its answer, this frame, by `put`."""
+        self.is_settled = True
+        self._connection.note(frame)
+        self._connection.finish(self._outer)
+
+    def drop(self) -> None:
+        """The client gets no answer: the request stays parked for as long as it waits."""
+        self.is_settled = True
+        self.handled()
+        self._connection.note(None)
+
+    def disconnect(self, reason: str, *, is_to_reset: bool = False) -> None:
+        """The client gets its connection closed for an answer."""
+        self.is_settled = True
+        self._connection.note(None)
+        self._connection.end(reason, is_to_reset=is_to_reset)
+
+    # The way
+
+    def _resume(self, resume: Resume) -> None:
+        """Go on with the request after it was parked, unless the connection is closing; a bug of ours ends that."""
+        if self._connection.state is CLOSING or not self._entered:
+            self.handled()
+            return
+        try:
+            if self._advance(resume):
+                self._send()
+        except CloseConnection as error:
+            self._connection.fail(f"{self.route}: {error}")
+        except KafkaError as error:
+            self._response = self.error(error.code)
+            self._send()
+        except Exception as error:
+            self.engine.failed(error)
+            self._connection.fail(f"internal error: {error!r}")
+
+    def _advance(self, resume: Resume | None) -> bool:
+        """Resume the passage that the request is in, and go on from there until it has to wait.
+
+        Returns whether the outermost has answered: `_response`. Raises the KafkaError or CloseConnection that it
+        raised. None for `resume`: the request waits already.
+        """
+        while resume is not None:
+            try:
+                command = resume(self._entered[-1])
+            except StopIteration as end:
+                self._entered.pop()
+                if not self._entered:
+                    self._response = end.value
+                    return True
+                resume = _sender(end.value)
+            except Exception as error:
+                self._entered.pop()
+                known = self._known(error)
+                if not self._entered:
+                    raise known from None
+                resume = _thrower(known)
+            else:
+                resume = self._obey(command)
+        return False
+
+    def _obey(self, command: Command) -> Resume | None:
+        """Do what a passage wants. Returns how to go on; None: not now."""
+        if isinstance(command, Handle):
+            return self._go_in(command)
+        if isinstance(command, Pause):
+            return self._pause(command.delay_ms)
+        self.engine.begin(Work(self, self.call, self._next_turn(), must_finish=not self.call.is_answered))
+        return None
+
+    def _go_in(self, command: Handle) -> Resume | None:
+        """To the next stage, or to the handler."""
+        reached = len(self._entered)
+        if reached < len(self._stages) and command.handler is None:
+            self._entered.append(self._stages[reached].serve(self, command.request))
+            return next
+        return self._handle(command.handler or self.route.handle, command.request)
+
+    def _handle(self, handler: "Callable[[Call, Message], Message | None]", request: "Message") -> Resume | None:
+        """Let the handler have it, unless the process that received it ended while it waited."""
+        call = self.call
+        if call.node.incarnation != self._incarnation:
+            return None
+        call.now = self.engine.now
+        try:
+            response = handler(call, request)
+        except Exception as error:
+            return self._raised(error)
+        if response is None:
+            return None
+        self.handled()
+        return _sender(response)
+
+    def _in_steps(self, call: Call, steps: Steps["Message"]) -> Generator[None, None, None]:
+        try:
+            response = yield from steps
+        except Exception as error:
+            resume = self._raised(error)
+            if resume is not None:
+                self._resume(resume)
+        else:
+            if response is not None and not call.is_answered:
+                self.handled()
+                self._resume(_sender(response))
+
+    def _raised(self, error: Exception) -> Resume | None:
+        """The handler raised: the stages have that in place of an answer, unless it has answered already."""
+        known = self._known(error)
+        if self.call.is_answered:
+            return None
+        self.handled()
+        return _thrower(known)
+
+    def _known(self, error: Exception) -> Exception:
+        """What stages and client get for an exception: a bug of ours is noted, and UNKNOWN_SERVER_ERROR to them."""
+        if isinstance(error, CloseConnection | KafkaError):
+            return error
+        self.engine.failed(error)
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _send(self) -> None:
+        """The request has its answer, `_response`; None: it gets none."""
+        if self.is_settled:
+            return
+        if self.mute_ms:
+            answer_and_mute(self._connection, self._outer, self._response, self.mute_ms)
+        else:
+            self._connection.answer(self._outer, self._response)
+
+    # Waiting
+
+    def _pause(self, delay_ms: int) -> Resume | None:
+        """Go on after a time; at once if there is none."""
+        if not delay_ms:
+            return next
+        deadline = self._deadline = self._deadline or Deadline(self._awoken, owner=self)
+        self.engine.cluster.timers.mono.arm(deadline, self.engine.now.mono_ms + delay_ms)
+        return None
+
+    def _awoken(self, now: Instant) -> None:
+        """The pause is over."""
+        node = self.call.node
+        if node.state is NodeState.FROZEN:
+            assert self._deadline is not None
+            node.run_when_thawed(self._deadline, now)
+        else:
+            self._resume(next)
+
+    def _next_turn(self) -> Generator[None, None, None]:
+        self._resume(next)
+        return
+        yield  # makes it a generator
+
+    def _gone(self, _now: Instant) -> None:
+        """The client went away. What waits to be handled still is."""
+        if self.call.is_answered and self._deadline is not None:
+            self._deadline.end()
+        self._connection = ClosedConnection(self.engine, self._connection)
+        watchers, self._watchers = self._watchers, []
+        for callback in watchers:
+            self.engine.run(callback, self.engine.now)
+
+
+def begin_exchange(route: "Route", stages: Sequence[Stage], call: Call, request: "Message") -> "Message | None":
+    """In the place of the handler of `route`: its requests go through `stages` first, outermost first."""
+    # A connection of this engine gave the call: nobody else hands requests to routes.
+    connection = cast("Connection | ClosedConnection", call.connection)
+    return Exchange(connection, route, call, request, stages).begin()
+
+
+def _sender(response: "Message | None") -> Resume:
+    return lambda passage: passage.send(response)
+
+
+def _thrower(error: Exception) -> Resume:
+    return lambda passage: passage.throw(error)
