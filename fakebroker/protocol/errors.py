@@ -245,12 +245,18 @@ def nearest(name: object, names: Iterable[str], where: str = "") -> str:
 
 def spelt_alike(name: object, names: Iterable[str], most: int = 3) -> str:
     """The question about the names that are spelt most like a wrong one, "did you mean 'x' or 'y'?"; "" if none is."""
-    from difflib import SequenceMatcher, get_close_matches
+    from difflib import SequenceMatcher
 
-    wrong, by_folded = str(name).casefold(), {one.casefold(): str(one) for one in names}
-    close = get_close_matches(wrong, by_folded, n=most, cutoff=LIKE)
-    ratios = [SequenceMatcher(None, wrong, each).ratio() for each in close]
-    best = [by_folded[each] for each, ratio in zip(close, ratios, strict=True) if ratio >= ratios[0] - ABOUT_AS_LIKE]
+    by_folded = {one.casefold(): str(one) for one in names}
+    matcher = SequenceMatcher(b=str(name).casefold())  # it prepares `b` once
+    alike = []
+    for each in by_folded:
+        matcher.set_seq1(each)
+        # The bounds from above are cheap, and most names fail them.
+        if matcher.real_quick_ratio() >= LIKE and matcher.quick_ratio() >= LIKE and (ratio := matcher.ratio()) >= LIKE:
+            alike.append((ratio, each))
+    closest = sorted(alike, reverse=True)[:most]
+    best = [by_folded[each] for ratio, each in closest if ratio >= closest[0][0] - ABOUT_AS_LIKE]
     return f"did you mean {' or '.join(map(repr, best))}?" if best else ""
 
 

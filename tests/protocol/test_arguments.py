@@ -125,7 +125,7 @@ def test_a_broker_is_not_made_with_an_option_of_a_wrong_type(options: dict[str, 
 
 
 def test_a_release_is_a_text() -> None:
-    """3.9 without quotes is told which releases there are, as any other unknown one."""
+    """The error about 3.9 without quotes lists the releases, as that about any unknown one."""
     with pytest.raises(UnknownRelease, match=r"there is no 3\.9; there are "):
         FakeBroker(as_release=3.9)  # type: ignore[arg-type]
 

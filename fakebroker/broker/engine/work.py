@@ -31,9 +31,7 @@ class Work:
 
     __slots__ = ("_call", "_client", "_must_finish", "_steps")
 
-    def __init__(
-        self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool
-    ) -> None:
+    def __init__(self, client: Client, call: "Call", steps: "Generator[None, None, None]", must_finish: bool) -> None:
         self._client = client
         self._call = call
         self._steps = steps

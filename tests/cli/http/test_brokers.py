@@ -144,8 +144,8 @@ def test_listeners_without_an_advertised_address_are_left_out() -> None:
     with_control(test, has_host_access=True)
 
 
-def test_it_listens_where_it_is_told() -> None:
-    """`listen` is where, `advertise` what clients are told and `bootstrap` says: for containers."""
+def test_it_listens_where_listen_says() -> None:
+    """`listen` is where, `advertise` the address that clients get, as `bootstrap`, too: for containers."""
 
     async def test(control: Client) -> None:
         made = await control.do("POST", "/brokers", {"listen": "0.0.0.0:0", "advertise": "localhost:19092"})

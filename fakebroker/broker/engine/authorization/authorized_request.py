@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.broker.core.security.acls import ResourceType
 from fakebroker.broker.engine.authorization.access import Access
-from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
+from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, error_entries
 from fakebroker.broker.engine.faults.entries import Errors, merge
 from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode

@@ -1,9 +1,9 @@
 """The way of one request that faults hit, from the moment it was received to the last byte of its answer.
 
-    RECEIVED  delay and run, then disconnect, drop, stall, or an error: the request is not handled, or in part
-              the handler, behind the other stages
-    APPLIED   delay and run, then disconnect, drop, an error in place of the answer, throttle time
-              the bytes of the answer (sending.py)
+RECEIVED  delay and run, then disconnect, drop, stall, or an error: the request is not handled, or in part
+          the handler, behind the other stages
+APPLIED   delay and run, then disconnect, drop, an error in place of the answer, throttle time
+          the bytes of the answer (sending.py)
 """
 
 from copy import copy

@@ -62,7 +62,7 @@ MAX_CHARACTERS = 300  # of a name in the journal
 
 
 class Throttling:
-    """The stage of quotas: what an engine does about those of its cluster. Made when there are some for the first time."""
+    """The stage of quotas: what an engine does about its cluster's. Made when there are some for the first time."""
 
     kind = StageKind.QUOTAS
 

@@ -65,8 +65,8 @@ def test_a_group_that_comes_twice_gets_the_refusals_of_each_entry() -> None:
 
     groups = [[offsets("u", 0), offsets("t", 0)], [offsets("u", 1)], None, [offsets("t", 1)]]
     answer = ask(client, "OffsetFetch", 8, Groups=[{"GroupId": "g", "Topics": topics} for topics in groups])
-    told = [[(topic.name, *topic.partitions[0][:1]) for topic in group.topics] for group in answer.groups]
-    assert told == [[("t", 0), ("u", 0)], [("u", 1)], [], [("t", 1)]]
+    answered = [[(topic.name, *topic.partitions[0][:1]) for topic in group.topics] for group in answer.groups]
+    assert answered == [[("t", 0), ("u", 0)], [("u", 1)], [], [("t", 1)]]
 
     shares = [[("u", 0), ("t", 0)], [("u", 1)], None, [("t", 1)]]
     named = [
@@ -76,10 +76,10 @@ def test_a_group_that_comes_twice_gets_the_refusals_of_each_entry() -> None:
     answer = ask(
         client, "DescribeShareGroupOffsets", 0, Groups=[{"GroupId": "g", "Topics": topics} for topics in named]
     )
-    told = [
+    answered = [
         [(topic.topic_name, topic.partitions[0].partition_index) for topic in group.topics] for group in answer.groups
     ]
-    assert told == [[("t", 0), ("u", 0)], [("u", 1)], [], [("t", 1)]]
+    assert answered == [[("t", 0), ("u", 0)], [("u", 1)], [], [("t", 1)]]
 
 
 @pytest.mark.rules("AU-4", "MD-2")
