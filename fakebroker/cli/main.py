@@ -1,12 +1,12 @@
 """The command line. `fakebroker serve` is a broker in a process of its own."""
 
-import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fakebroker.cli.choice import Choice
+from fakebroker.cli.early_signals import SIGNALS, EarlySignals
 from fakebroker.cli.exit_status import CommandError, errors_end_the_command
 from fakebroker.cli.lazy_commands import LazyCommands
 
@@ -157,8 +157,7 @@ def serve(
     The log goes to stderr: connections that were closed and why, and requests that are not supported. A log that is
     not read does not stop the broker: lines that do not fit are dropped and counted.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):  # until the loop has handlers of its own
-        signal.signal(number, lambda *_: sys.exit(0))
+    early = EarlySignals()
     with errors_end_the_command():
         ready = None if ready_file is None else _take_ready_file(ready_file)
         snapshot = None if snapshot_path is None else _load(snapshot_path)
@@ -170,7 +169,7 @@ def serve(
             options = scenario.options(options)
         ports = _take_ports(_node_ids(snapshot, options), listen or (DEFAULT_LISTEN,), advertise)
         control_port = None if control is None else _take_control_port(control, control_token, control_host_access)
-        _serve(ports, snapshot, control_port, scenario, ready, **options)
+        _serve(ports, snapshot, control_port, scenario, ready, early, **options)
 
 
 def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int, ...]:
@@ -256,6 +255,7 @@ def _serve(
     control_port: "ControlPort | None",
     scenario: "ServedScenario | None",
     ready: "ReadyFile | None",
+    early: EarlySignals,
     topics: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -281,7 +281,7 @@ def _serve(
         scenario.create_topics(broker)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        status = runner.run(_run_until_signal(broker, control_port, scenario, ready))
+        status = runner.run(_run_until_signal(broker, control_port, scenario, ready, early))
     if status:
         raise SystemExit(status)
 
@@ -303,6 +303,7 @@ async def _run_until_signal(
     control_port: "ControlPort | None",
     scenario: "ServedScenario | None",
     ready: "ReadyFile | None",
+    early: EarlySignals,
 ) -> int:
     """Serve until a signal or the end of the scenario; the exit status."""
     import asyncio
@@ -311,8 +312,10 @@ async def _run_until_signal(
     from fakebroker.testing.explanations.line_writer import LineWriter
 
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if early.has_come:
+        return 0
     await broker.start()
     out = LineWriter(sys.stdout)
     if scenario is not None:

@@ -265,7 +265,8 @@ def test_a_signal_at_the_first_accept(number: int) -> None:
             break
         process.send_signal(number)
         _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, errors) == (0, "")
+    assert process.returncode == 0
+    assert errors == "" or errors.startswith("Exception ignored"), errors  # see test_early_signals.py
 
 
 def test_serving_a_snapshot(tmp_path: Path) -> None:
