@@ -104,7 +104,8 @@ def txn(lab: OffsetsCluster, version: int, group_id: str, kind: str, rows: list[
         topics=topics,
         **(fields if version >= 3 else {}),
     )
-    assert [entry.partition_index for topic in answer.topics for entry in topic.partitions] == [row[1] for row in rows]
+    answered = [entry.partition_index for topic in answer.topics for entry in topic.partitions]
+    assert sorted(answered) == sorted(index for _, index, *_ in rows)  # a topic named twice may be answered once (OC-22)
 
 
 def fetch(lab: OffsetsCluster, version: int, group_id: str, rows: list[Any] | None, stable: bool) -> None:
