@@ -105,7 +105,7 @@ def txn(lab: OffsetsCluster, version: int, group_id: str, kind: str, rows: list[
         **(fields if version >= 3 else {}),
     )
     answered = [entry.partition_index for topic in answer.topics for entry in topic.partitions]
-    assert sorted(answered) == sorted(index for _, index, *_ in rows)  # a topic named twice may be answered once (OC-22)
+    assert sorted(answered) == sorted(index for _, index, *_ in rows)  # a topic named twice is merged (OC-22)
 
 
 def fetch(lab: OffsetsCluster, version: int, group_id: str, rows: list[Any] | None, stable: bool) -> None:
