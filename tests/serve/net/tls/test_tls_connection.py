@@ -272,5 +272,5 @@ def test_faults_do_what_they_do_without_tls(broker: FakeBroker) -> None:
 
 def test_a_broker_cannot_start_without_a_certificate() -> None:
     """As Kafka; the error says what is missing and where certificates come from."""
-    with pytest.raises(SettingError, match=r"the listener SSL needs a certificate: .*fakebroker\.tls makes"):
+    with pytest.raises(SettingError, match=r"the listener SSL needs a certificate: .*`fakebroker tls DIRECTORY` makes"):
         FakeBroker(listen="SSL://127.0.0.1:0")
