@@ -21,8 +21,8 @@ Steps = Generator[None, None, Response | None]
 
 UNKNOWN_SOFTWARE = ("unknown", "unknown")  # name and version of a client that has not said what it is (KIP-511)
 
-Again = Callable[["Call", tuple[Any, ...]], bytes | list[bytes] | None]
-"""How to answer requests like one that was answered before, made of it by its API's `again(call, request, response)`.
+Repeat = Callable[["Call", tuple[Any, ...]], bytes | list[bytes] | None]
+"""How to answer requests like one that was answered before, made of it by its API's `repeat(call, request, response)`.
 
 It is given the call and the values of the request's varying fields (`field(..., varies=True)`) in wire order; all else
 in the request is the same byte by byte, as are client and connection. It answers as the handler would, with the

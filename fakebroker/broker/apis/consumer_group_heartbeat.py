@@ -6,7 +6,7 @@ v1 a regular expression for topics; the member id is made by the client (KIP-108
 from collections.abc import Callable
 from typing import Any
 
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.consumer.heartbeat import heartbeat
 from fakebroker.broker.core.groups.consumer.messages import (
@@ -56,7 +56,9 @@ def handle(
     return when_replicated(call, shard, response, lambda code: _response(HeartbeatAnswer(code)))
 
 
-def again(call: Call, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse) -> Again | None:
+def repeat(
+    call: Call, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse
+) -> Repeat | None:
     """The next heartbeats of a member that has nothing to tell: what is new, only its group knows."""
     if response.error_code or response.assignment is not None or request.member_epoch <= _JOIN_EPOCH:
         return None

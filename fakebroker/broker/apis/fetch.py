@@ -7,7 +7,7 @@ rack, preferred replica, followers answer (KIP-392, CLU-52); v12 flexible, last 
 FENCED_LEADER_EPOCH (KIP-951).
 """
 
-from fakebroker.broker.apis.call import Again, Call, RequestQuota
+from fakebroker.broker.apis.call import Call, Repeat, RequestQuota
 from fakebroker.broker.apis.fetch_answer import partition_data
 from fakebroker.broker.apis.fetch_request import FullFetch, IncrementalFetch
 from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedIncrementalFetch
@@ -52,7 +52,7 @@ def _in_quota(quota: RequestQuota, params: FetchParams) -> tuple[type[FullFetch]
     return FullFetchInQuota, IncrementalFetchInQuota
 
 
-def again(call: Call, request: FetchRequest, response: FetchResponse) -> Again | None:
+def repeat(call: Call, request: FetchRequest, response: FetchResponse) -> Repeat | None:
     """The next fetches of the same partitions, if all of them were read: in a session, or without one."""
     if call.version < 10 or response.error_code or request.forgotten_topics_data:
         return None

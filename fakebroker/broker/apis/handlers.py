@@ -87,7 +87,7 @@ MODULES: dict[int, str] = {
 def handler(api_key: int) -> ModuleType:
     """The module that answers an API. It has `handle(call, request)`; KeyError if the API is not served.
 
-    It may have `again(call, request, response)`, which is called after an answer that was returned at once, and gives
-    an `apis.call.Again` for the requests to come that are like this one, or None if it is not of the ordinary kind.
+    It may have `repeat(call, request, response)`, which is called after an answer that was returned at once, and gives
+    an `apis.call.Repeat` for the requests to come that are like this one, or None if it is not of the ordinary kind.
     """
     return import_module(f"fakebroker.broker.apis.{MODULES[api_key]}")

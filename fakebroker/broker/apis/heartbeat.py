@@ -5,7 +5,7 @@ v1 throttle time; v3 static members (KIP-345); v4 flexible (KIP-482).
 
 from typing import Any
 
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -36,7 +36,7 @@ def handle(call: Call, request: HeartbeatRequest) -> HeartbeatResponse | None:
     return when_replicated(call, shard, response, lambda code: HeartbeatResponse(error_code=code))
 
 
-def again(call: Call, request: HeartbeatRequest, response: HeartbeatResponse) -> Again | None:
+def repeat(call: Call, request: HeartbeatRequest, response: HeartbeatResponse) -> Repeat | None:
     """The next heartbeats of a member that was welcome: all that is checked in them is what its group says now."""
     group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
     generation, coordinator = request.generation_id, call.node.coordinator

@@ -10,7 +10,7 @@ There is no top-level error: an error of the group stands on every partition tha
 from collections.abc import Sequence
 from typing import Any, Final
 
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.coordinator.shard import Shard
 from fakebroker.broker.core.groups.classic.states import State
@@ -177,7 +177,7 @@ def _without_duplicates(topic: Topic | None, rows: Sequence[CommitRow]) -> list[
 # -- commits like one before --------------------------------------------------------------------------------------
 
 
-def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitResponse) -> Again | None:
+def repeat(call: Call, request: OffsetCommitRequest, response: OffsetCommitResponse) -> Repeat | None:
     """The next commits of the same partitions, after one of which everything was stored.
 
     What the topics say can have changed only if `Topics.changes` has; whether the group accepts the commit, and its log

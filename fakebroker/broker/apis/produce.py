@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.broker.apis.call import Again, Call, Steps
+from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.apis.leader_hint import name_leader
 from fakebroker.broker.apis.produce_transactions import ProducedTransaction
 from fakebroker.broker.core.logs.appends import AppendError, AppendErrorContent
@@ -107,7 +107,7 @@ def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     return call.work(steps, must_finish=True)
 
 
-def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Again | None:
+def repeat(call: Call, request: ProduceRequest, response: ProduceResponse) -> Repeat | None:
     """The next batches of a producer for one partition, of whatever size: only the batch and the log are asked anew.
 
     Whatever is not a single short batch that can be appended and answered at once starts over on the general way.

@@ -58,7 +58,7 @@ class RepeatedFullFetch(_FetchAgain):
         self._template = _template(call, self.fetches, params) if len(self.fetches) <= MAX_LISTED else None
 
     def __call__(self, call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
-        """As `apis.call.Again` says."""
+        """As `apis.call.Repeat` says."""
         if values[0] != FINAL_EPOCH or not self.is_still_valid():
             return None
         for at, fetch in enumerate(self.fetches, 1):
@@ -81,7 +81,7 @@ class RepeatedIncrementalFetch(_FetchAgain):
         self._templates: dict[tuple[Any, ...], AnswerTemplate] = {}
 
     def __call__(self, call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
-        """As `apis.call.Again` says."""
+        """As `apis.call.Repeat` says."""
         session, sessions = self._session, call.node.fetch_sessions
         if not self.is_still_valid() or sessions.get(session.id) is not session:
             return None

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.modern.heartbeats import JOIN_EPOCH
 from fakebroker.broker.core.groups.share.heartbeat import heartbeat
@@ -35,7 +35,7 @@ def handle(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbe
     return when_replicated(call, shard, response, lambda code: ShareGroupHeartbeatResponse(error_code=code))
 
 
-def again(call: Call, request: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> Again | None:
+def repeat(call: Call, request: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> Repeat | None:
     """The next heartbeats of a member that has nothing to tell: what is new, only its group knows."""
     if response.error_code or response.assignment is not None or request.member_epoch <= JOIN_EPOCH:
         return None

@@ -408,7 +408,7 @@ class Connection:
             response = route.handle(call, request)
             if response is not None:
                 self.send(route, route.encode(response))
-                if route.again is not None and self.engine.uses_layouts:
+                if route.repeat is not None and self.engine.uses_layouts:
                     self._lanes.learn(self, route, frame, offset, request, response)
             elif call.is_answered:
                 self.renew_call()

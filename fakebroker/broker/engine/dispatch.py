@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from fakebroker.broker.apis import dialects, handlers
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.engine.error_response import error_response
 from fakebroker.broker.engine.feature_gates import FEATURES, gate
 from fakebroker.broker.engine.stages import Handler, Stage, StageKind
@@ -42,7 +42,6 @@ class Route:
         "_encode_in_steps",
         "_locate",
         "_of_long_frames",
-        "again",
         "api_key",
         "decode",
         "encode",
@@ -54,6 +53,7 @@ class Route:
         "has_varying_bytes",
         "is_loaded",
         "name",
+        "repeat",
         "request",
         "response",
         "version",
@@ -77,8 +77,8 @@ class Route:
             module, "error_response", partial(error_response, response)
         )
         # What makes the next requests like one cheap (`Lanes`); None where the API has nothing of the kind.
-        self.again: Callable[[Call, Any, Any], Again | None] | None = getattr(module, "again", None)
-        self.has_varying_bytes = self.again is not None and has_varying_bytes(request, body_version)
+        self.repeat: Callable[[Call, Any, Any], Repeat | None] | None = getattr(module, "repeat", None)
+        self.has_varying_bytes = self.repeat is not None and has_varying_bytes(request, body_version)
         self._locate: Callable[[bytes, int], list[FieldSpan]] | None = None
         self.is_loaded = not isinstance(module, _Unloadable)
         self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
@@ -94,13 +94,13 @@ class Route:
         if self._of_long_frames is None:
             self._of_long_frames = route = copy(self)
             route.decode = lambda frame, offset: (self._read(frame, offset), offset)
-            route.handle, route.again = self._handle_when_read, None
+            route.handle, route.repeat = self._handle_when_read, None
         return self._of_long_frames
 
     def with_handler(self, handle: Handler) -> "Route":
         """The same with another handler; all its requests go the general way."""
         route = copy(self)
-        route.handle, route.again, route._of_long_frames = handle, None, None
+        route.handle, route.repeat, route._of_long_frames = handle, None, None
         return route
 
     def locate(self, frame: bytes, offset: int) -> list[FieldSpan]:

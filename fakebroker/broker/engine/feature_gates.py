@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -30,21 +30,21 @@ def gate(route: "Route") -> "Route":
 
     Nothing of the request is looked at then, as in Kafka.
     """
-    feature, handle, again = FEATURES[route.api_key], route.handle, route.again
+    feature, handle, repeat = FEATURES[route.api_key], route.handle, route.repeat
 
     def gated(call: Call, request: Any) -> Any:
         return _refusal(route, request) if call.cluster.features.is_off(feature) else handle(call, request)
 
-    def gated_again(call: Call, request: Any, response: Any) -> Again | None:
-        assert again is not None
-        answer = again(call, request, response)
+    def gated_repeat(call: Call, request: Any, response: Any) -> Repeat | None:
+        assert repeat is not None
+        answer = repeat(call, request, response)
         if answer is None:
             return None
         return lambda call, values: None if call.cluster.features.is_off(feature) else answer(call, values)
 
     route.handle = gated
-    if again is not None:
-        route.again = gated_again
+    if repeat is not None:
+        route.repeat = gated_repeat
     return route
 
 

@@ -99,12 +99,12 @@ class InternalError(NamedTuple):
     message: str
 
 
-# Everything that the journal may be told beside requests. Each is a NamedTuple whose fields are its columns in files
+# Everything that the journal has beside requests. Each is a NamedTuple whose fields are its columns in files
 # (docs/journal-schema.md); the docstring says what it means there.
 Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError | TlsEstablished | TlsFailed
 
-# What stories and transcripts leave out: the lines around it tell people the same.
-UNTOLD = (BrokerStarted, Connected, Disconnected, GroupStored, GroupsLoaded, OffsetsDeleted, TlsEstablished)
+# What stories and transcripts leave out: the lines around it say the same.
+NOT_IN_STORY = (BrokerStarted, Connected, Disconnected, GroupStored, GroupsLoaded, OffsetsDeleted, TlsEstablished)
 
 
 class Frame:

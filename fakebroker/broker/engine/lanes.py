@@ -1,8 +1,8 @@
 """Requests that are like the one before them, answered without being decoded.
 
-A connection has a lane for each route whose API has `again`. A lane makes a layout (protocol/wire/layout.py) of a
+A connection has a lane for each route whose API has `repeat`. A lane makes a layout (protocol/wire/layout.py) of a
 request that was answered at once; a later request that equals it but for its varying fields is then answered by what
-`again` of the API made of request and response (`apis.call.Again`). Whatever is not alike goes the general way,
+`repeat` of the API made of request and response (`apis.call.Repeat`). Whatever is not alike goes the general way,
 `Connection._serve`.
 
 Making a layout costs about as much as decoding the request twice, and a request that turns out not to be alike pays for
@@ -11,7 +11,7 @@ the comparison. So a layout that is missed goes, and each one that did not pay m
 
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.engine.dispatch import Route
 from fakebroker.broker.engine.failed_request import answer_failure
 from fakebroker.protocol.errors import WireError
@@ -32,11 +32,11 @@ MAX_LAYOUT_BYTES = 1024 * 1024  # of all layouts of a connection; commits of 1,0
 class Lane:
     """One connection's requests for one route: the layout that they have, and what they have been like."""
 
-    __slots__ = ("_hits", "_misses", "_next_pause", "_pause", "_size_bytes", "again", "layout")
+    __slots__ = ("_hits", "_misses", "_next_pause", "_pause", "_size_bytes", "layout", "repeat")
 
     def __init__(self) -> None:
         self.layout: Layout | None = None
-        self.again: Again | None = None  # set with `layout`
+        self.repeat: Repeat | None = None  # set with `layout`
         self._hits = 0  # of the layout
         self._misses = 0  # of the layout, since its last hit
         self._pause = 1  # how many more requests must be alike in size before a layout is made
@@ -48,9 +48,9 @@ class Lane:
 
         There must be a layout. What is written to the connection is what `Connection._serve` would have written.
         """
-        layout, again = self.layout, self.again
+        layout, repeat = self.layout, self.repeat
         assert layout is not None
-        assert again is not None
+        assert repeat is not None
         values = layout.values(frame)
         if values is None:
             self._missed()
@@ -61,7 +61,7 @@ class Lane:
         call.now = connection.received = now
         connection.frame = frame
         try:
-            body = again(call, values)
+            body = repeat(call, values)
             if body is None:
                 self._missed()
                 return False
@@ -86,9 +86,9 @@ class Lane:
         self._pause -= 1
         return self._pause < 0
 
-    def begin(self, layout: Layout, again: Again) -> None:
+    def begin(self, layout: Layout, repeat: Repeat) -> None:
         """From now on serve what is like this."""
-        self.layout, self.again = layout, again
+        self.layout, self.repeat = layout, repeat
         self._hits = self._misses = 0
 
     def wait(self) -> None:
@@ -102,7 +102,7 @@ class Lane:
             self._drop()
 
     def _drop(self) -> None:
-        self.layout = self.again = None
+        self.layout = self.repeat = None
         if self._hits < FIRST_PAUSE:
             self.wait()
         else:  # it was worth it: only a number that stays for long has changed, such as the generation
@@ -126,14 +126,14 @@ class Lanes(dict[Route, Lane]):
         if not lane.is_time(len(frame), of_any_size=route.has_varying_bytes):
             return
         try:
-            layout, again = _made(route, connection.call, frame, offset, request, response)
+            layout, repeat = _made(route, connection.call, frame, offset, request, response)
         except Exception as error:  # the request is answered: nothing more may come of it
             connection.engine.failed(error)
-            layout = again = None
-        if layout is None or again is None:
+            layout = repeat = None
+        if layout is None or repeat is None:
             lane.wait()
             return
-        lane.begin(layout, again)
+        lane.begin(layout, repeat)
         self._bound()
 
     def _bound(self) -> None:
@@ -150,14 +150,14 @@ class Lanes(dict[Route, Lane]):
 
 def _made(
     route: Route, call: Call, frame: bytes, offset: int, request: Any, response: Any
-) -> tuple[Layout | None, Again | None]:
+) -> tuple[Layout | None, Repeat | None]:
     """Both parts of what a lane serves with. None: the request can have no layout, or its API wants none of it."""
-    assert route.again is not None
-    again = route.again(call, request, response)
-    if again is None:
+    assert route.repeat is not None
+    repeat = route.repeat(call, request, response)
+    if repeat is None:
         return None, None
     try:
         layout = layout_of(frame, route.locate(frame, offset))
     except WireError:
         return None, None
-    return layout if layout.memory_bytes <= MAX_LAYOUT_BYTES else None, again
+    return layout if layout.memory_bytes <= MAX_LAYOUT_BYTES else None, repeat

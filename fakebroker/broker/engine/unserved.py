@@ -68,7 +68,7 @@ class Unserved:
     def __init__(self, engine: "Engine") -> None:
         self.lines: list[str] = []
         self._engine = engine
-        self._told: set[tuple[str | None, int]] = set()
+        self._warned: set[tuple[str | None, int]] = set()
         self._lookups: dict[str | None, int] = {}  # by client id, how often it was told a coordinator
 
     def warn(self, client_id: str | None, peer: Peer, api_key: int, what: str) -> None:
@@ -108,9 +108,9 @@ class Unserved:
             self._engine.cluster.timers.mono.arm(check, self._engine.now.mono_ms + SILENCE_MS)
 
     def _is_news(self, client_id: str | None, api_key: int) -> bool:
-        if len(self._told) >= MAX_WARNINGS or (client_id, api_key) in self._told:
+        if len(self._warned) >= MAX_WARNINGS or (client_id, api_key) in self._warned:
             return False
-        self._told.add((client_id, api_key))
+        self._warned.add((client_id, api_key))
         return True
 
     def _judge(self, client_id: str | None, peer: Peer, group_id: str) -> None:

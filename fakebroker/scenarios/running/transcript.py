@@ -28,7 +28,7 @@ from fakebroker.broker.core.events import (
     TransactionTransition,
     Transition,
 )
-from fakebroker.broker.engine.journal import UNTOLD
+from fakebroker.broker.engine.journal import NOT_IN_STORY
 from fakebroker.broker.engine.printable import printable
 from fakebroker.protocol.errors import ScenarioFailed
 from fakebroker.scenarios.comparison import Meaning
@@ -207,7 +207,7 @@ class _Writer:
     @_of.register
     def _(self, happening: BrokerEvent) -> Iterator[str]:
         event = happening.event
-        if isinstance(event, UNTOLD):
+        if isinstance(event, NOT_IN_STORY):
             return
         yield from self._tell(happening, self._meaning.text(_event_text(event)), "")
 

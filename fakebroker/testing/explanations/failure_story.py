@@ -12,7 +12,7 @@ from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.topics import TRANSACTION_STATE
 from fakebroker.broker.core.transactions.states import ENDING, TransactionState
-from fakebroker.broker.engine.journal import UNTOLD, Event, Exchange, Recorded
+from fakebroker.broker.engine.journal import NOT_IN_STORY, Event, Exchange, Recorded
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.explanations.event_wording import event_text
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
-_SHOWN_ELSEWHERE = (*UNTOLD, ClientLogin)
+_SHOWN_ELSEWHERE = (*NOT_IN_STORY, ClientLogin)
 
 
 def story(engine: "Engine") -> str:

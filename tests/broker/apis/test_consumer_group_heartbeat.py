@@ -181,12 +181,12 @@ def test_a_topic_that_is_named_twice(make_call: MakeCall) -> None:
 
 
 def steady(lab: GroupApis, make_call: MakeCall, **changes: Any) -> Any:
-    """What `again` gives after a heartbeat of m1, and a call to try it with."""
+    """What `repeat` gives after a heartbeat of m1, and a call to try it with."""
     request = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=2, **changes)
     call = make_call(lab.cluster, 1, client_id="test", now=lab.now)
     response = consumer_group_heartbeat.handle(call, request)
     assert response is not None
-    return consumer_group_heartbeat.again(call, request, response)
+    return consumer_group_heartbeat.repeat(call, request, response)
 
 
 def asked(lab: GroupApis, make_call: MakeCall, again: Any) -> ConsumerGroupHeartbeatResponse | None:
@@ -229,6 +229,6 @@ def test_a_heartbeat_that_is_not_repeated_at_once(make_call: MakeCall) -> None:
     call = make_call(lab.cluster, 1, client_id="test", now=lab.now)
     request = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=2)
     failed = ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
-    assert consumer_group_heartbeat.again(call, request, failed) is None
+    assert consumer_group_heartbeat.repeat(call, request, failed) is None
     request.member_epoch = -1
-    assert consumer_group_heartbeat.again(call, request, ConsumerGroupHeartbeatResponse()) is None
+    assert consumer_group_heartbeat.repeat(call, request, ConsumerGroupHeartbeatResponse()) is None

@@ -329,7 +329,7 @@ def test_the_layout_of_an_open_transaction(make_call: Make, version: int) -> Non
         transactional_id="x", acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=data)]
     )
     call, response = lab.call(produce, request, version)
-    again = produce.again(call, request, response)
+    again = produce.repeat(call, request, response)
     assert again is not None
     assert again(call, (lab.batch(1),)) is not None
     assert again(call, (batch(T0),)) is not None

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fakebroker.broker.apis import produce
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.protocol.records.batch import assemble, build_batch, parse_header
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
@@ -56,13 +56,13 @@ def one_batch(lab: Fetches, version: int, acks: int, records: bytes) -> ProduceR
 
 
 class Producer:
-    """Sends batches to one broker; with `by_layout` those that are like the one before go to `again`'s function."""
+    """Sends batches to one broker; with `by_layout` those that are like the one before go to `repeat`'s function."""
 
     def __init__(self, make_call: Make, version: int, acks: int, config: dict[str, str], *, by_layout: bool) -> None:
         self.lab = Fetches(make_call)
         self.lab.topic.config.replace(config)
         self.make_call, self.version, self.acks, self.by_layout = make_call, version, acks, by_layout
-        self.answer: Again | None = None
+        self.answer: Repeat | None = None
 
     def send(self, records: bytes) -> str:
         """What came of it."""
@@ -76,7 +76,7 @@ class Producer:
         if response is None:
             return repr(cast(Any, call.connection).replies)
         if self.by_layout:
-            self.answer = produce.again(call, request, response)
+            self.answer = produce.repeat(call, request, response)
         return response.encode(self.version).hex()
 
 
@@ -125,14 +125,14 @@ def test_only_what_was_good_is_repeated(make_call: Make) -> None:
     request = one_batch(lab, 9, 1, good)
     response = produce.handle(call, request)
     assert response is not None
-    assert produce.again(call, request, response) is not None
-    assert produce.again(make_call(lab.cluster, 6, now=lab.now), request, response) is None
+    assert produce.repeat(call, request, response) is not None
+    assert produce.repeat(make_call(lab.cluster, 6, now=lab.now), request, response) is None
     request.topic_data[0].partition_data *= 2
-    assert produce.again(call, request, response) is None
+    assert produce.repeat(call, request, response) is None
     wrong = one_batch(lab, 9, 1, good[:-1] + b"w")
     refused = produce.handle(call, wrong)
     assert refused is not None
-    assert produce.again(call, wrong, refused) is None
+    assert produce.repeat(call, wrong, refused) is None
 
 
 @pytest.mark.parametrize(("version", "acks", "producer_id"), [(7, 1, -1), (9, 1, -1), (9, -1, 7), (13, -1, 7)])

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker.apis.call import Again, Call
-from fakebroker.broker.apis.share_group_heartbeat import again, handle
+from fakebroker.broker.apis.call import Call, Repeat
+from fakebroker.broker.apis.share_group_heartbeat import handle, repeat
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -114,13 +114,13 @@ def test_a_group_that_is_being_loaded(lab: GroupApis) -> None:
     assert beat(lab).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
-def repeated(lab: GroupApis, make_call: MakeCall, epoch: int) -> Again | None:
+def repeated(lab: GroupApis, make_call: MakeCall, epoch: int) -> Repeat | None:
     """What answers repetitions of a heartbeat with this epoch, which was answered just now."""
     request = ShareGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=epoch)
     call = make_call(lab.cluster, 1, now=lab.now)
     response = handle(call, request)
     assert response is not None
-    return again(call, request, response)
+    return repeat(call, request, response)
 
 
 @pytest.mark.rules("SGH-14", "SGH-20")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.apis import heartbeat, offset_commit
-from fakebroker.broker.apis.call import Again, Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.lanes import FIRST_PAUSE, LONGEST_PAUSE, MAX_LANES, MAX_LAYOUT_BYTES, MAX_MISSES
@@ -153,14 +153,14 @@ def test_another_client_id(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     """One connection may speak by several names: the handler of a request gets the right one."""
     names: list[str | None] = []
 
-    def again(*_: Any) -> Again:
+    def repeat(*_: Any) -> Repeat:
         def answer(call: Call, _values: tuple[Any, ...]) -> bytes:
             names.append(call.client_id)
             return HeartbeatResponse().encode(call.version)
 
         return answer
 
-    monkeypatch.setattr(heartbeat, "again", again)
+    monkeypatch.setattr(heartbeat, "repeat", repeat)
     client, beat = lab.member()
     beat(5)
     for name in ("other", None):
@@ -187,17 +187,17 @@ def test_a_fault_hits_what_a_layout_would_answer(lab: Lab) -> None:
 # -- how often a layout is tried -------------------------------------------------------------------------------------
 
 
-def asked_at(monkeypatch: pytest.MonkeyPatch, lab: Lab, give: Again | None, requests: int) -> list[int]:
-    """At which requests, from 1 on, `again` was asked; it gives `give`."""
+def asked_at(monkeypatch: pytest.MonkeyPatch, lab: Lab, give: Repeat | None, requests: int) -> list[int]:
+    """At which requests, from 1 on, `repeat` was asked; it gives `give`."""
     _, beat = lab.member()
     found: list[int] = []
     number = 0
 
-    def again(*_: Any) -> Again | None:
+    def repeat(*_: Any) -> Repeat | None:
         found.append(number)
         return give
 
-    monkeypatch.setattr(heartbeat, "again", again)
+    monkeypatch.setattr(heartbeat, "repeat", repeat)
     while (number := number + 1) <= requests:
         assert beat() == 0
     return found
@@ -214,7 +214,7 @@ def test_an_api_that_does_not_want_is_asked_less_and_less(monkeypatch: pytest.Mo
 
 
 def test_a_layout_that_does_not_serve_is_made_less_and_less(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
-    """So it is when an `Again` never answers."""
+    """So it is when a `Repeat` never answers."""
     found = asked_at(monkeypatch, lab, lambda _call, _values: None, 300)
 
     assert len(lab.general) == 300
@@ -226,7 +226,7 @@ def test_requests_of_changing_size_make_no_layouts(monkeypatch: pytest.MonkeyPat
     """A layout is worth making where a request is as long as the one before."""
     _, beat = lab.member()
     asked: list[Any] = []
-    monkeypatch.setattr(heartbeat, "again", lambda *request: asked.append(request))
+    monkeypatch.setattr(heartbeat, "repeat", lambda *request: asked.append(request))
     for number in range(50):
         beat(member_id="m" * number)
 
@@ -236,13 +236,13 @@ def test_requests_of_changing_size_make_no_layouts(monkeypatch: pytest.MonkeyPat
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
-def test_again_raises(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
-    """A bug in `again` is kept for the test; the request was answered, and the next ones are."""
+def test_a_repeat_that_raises(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
+    """A bug in `repeat` is kept for the test; the request was answered, and the next ones are."""
 
-    def again(*_: Any) -> Again:
+    def repeat(*_: Any) -> Repeat:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(heartbeat, "again", again)
+    monkeypatch.setattr(heartbeat, "repeat", repeat)
     client, beat = lab.member()
 
     assert [beat() for _ in range(5)] == [0] * 5
@@ -250,7 +250,7 @@ def test_again_raises(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     assert not client.socket.is_closed
 
 
-def raising(error: Exception) -> Callable[..., Again]:
+def raising(error: Exception) -> Callable[..., Repeat]:
     def answer(_call: Call, _values: tuple[Any, ...]) -> bytes:
         raise error
 
@@ -267,8 +267,8 @@ def raising(error: Exception) -> Callable[..., Again]:
     ids=["a bug", "an error of Kafka"],
 )
 def test_an_answer_raises(monkeypatch: pytest.MonkeyPatch, lab: Lab, error: Exception, code: int, errors: int) -> None:
-    """What an `Again` raises becomes of the request what it would if the handler had raised it."""
-    monkeypatch.setattr(heartbeat, "again", raising(error))
+    """What a `Repeat` raises becomes of the request what it would if the handler had raised it."""
+    monkeypatch.setattr(heartbeat, "repeat", raising(error))
     _, beat = lab.member()
     beat(MADE_OF)
 
@@ -278,7 +278,7 @@ def test_an_answer_raises(monkeypatch: pytest.MonkeyPatch, lab: Lab, error: Exce
 
 def test_an_answer_closes(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     """CloseConnection in the place of an answer closes."""
-    monkeypatch.setattr(heartbeat, "again", raising(CloseConnection("enough")))
+    monkeypatch.setattr(heartbeat, "repeat", raising(CloseConnection("enough")))
     client, beat = lab.member()
     beat(MADE_OF)
     client.socket.send(request("Heartbeat", 3, **fields_of_member(lab)))
@@ -300,7 +300,7 @@ def layouts_of(client: Client) -> list[Any]:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kinds of large requests a client sends, its layouts take no more than `MAX_LAYOUT_BYTES`."""
-    monkeypatch.setattr(offset_commit, "again", lambda *_: lambda _call, _values: None, raising=False)
+    monkeypatch.setattr(offset_commit, "repeat", lambda *_: lambda _call, _values: None, raising=False)
     sim = SimEngine(as_release="3.9")
     sim.cluster.topics.create("t", 1000, 1)
     client = sim.client()
@@ -321,7 +321,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("partitions", [1, 100, 1000])
 def test_memory_is_what_a_layout_says(monkeypatch: pytest.MonkeyPatch, partitions: int) -> None:
     """The estimate that the bound is made of is not less than half of what a layout takes."""
-    monkeypatch.setattr(offset_commit, "again", lambda *_: lambda _call, _values: None, raising=False)
+    monkeypatch.setattr(offset_commit, "repeat", lambda *_: lambda _call, _values: None, raising=False)
     sim = SimEngine()
     sim.cluster.topics.create("t", 1000, 1)
     first, second = sim.client(), sim.client()
@@ -345,7 +345,7 @@ def test_memory_is_what_a_layout_says(monkeypatch: pytest.MonkeyPatch, partition
 
 
 def test_what_a_connection_had_is_gone_with_it(lab: Lab) -> None:
-    """A closed connection has no lanes, whatever `again` has made."""
+    """A closed connection has no lanes, whatever `repeat` has made."""
     client, beat = lab.member()
     beat(5)
     connection = client.socket.connection

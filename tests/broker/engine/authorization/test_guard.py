@@ -178,7 +178,7 @@ def test_without_an_authorizer_nothing_is_asked() -> None:
     lab = SimEngine()
     dispatcher = lab.engine.dispatchers[0]
     route = dispatcher.find(12 << 16 | 3)
-    assert route.again is not None
+    assert route.repeat is not None
     assert route.handle.__module__ == "fakebroker.broker.apis.heartbeat"
 
 
