@@ -21,7 +21,7 @@ from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import CLOSING
 from fakebroker.broker.engine.quotas.muting import answer_and_mute
-from fakebroker.broker.engine.stages import Command, Handle, Passage, Pause, Stage
+from fakebroker.broker.engine.stages import Handle, Handler, NextTurn, Passage, Pause, Stage
 from fakebroker.broker.engine.work import Work
 from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.broker.engine.dispatch import Route
     from fakebroker.protocol.schema import Message
-
-Resume = Callable[[Passage], Command]
 
 
 class StagedCall(Call):
@@ -50,6 +48,25 @@ class StagedCall(Call):
 
 class Exchange:
     """One request and its answer. To the handler it is the connection (`broker/apis/call.py`)."""
+
+    __slots__ = (
+        "_connection",
+        "_deadline",
+        "_entered",
+        "_incarnation",
+        "_outer",
+        "_response",
+        "_stages",
+        "_watchers",
+        "call",
+        "correlation_id",
+        "engine",
+        "is_settled",
+        "mute_ms",
+        "request",
+        "request_bytes",
+        "route",
+    )
 
     def __init__(
         self,
@@ -82,7 +99,8 @@ class Exchange:
 
         Raises the KafkaError or CloseConnection that the outermost stage raises.
         """
-        if self._advance(self._go_in(Handle(self.request))):
+        self._enter(self.request)
+        if self._advance(None):
             if self._response is not None and not self.mute_ms and not self.is_settled:
                 return self._response
             self._send()
@@ -97,7 +115,7 @@ class Exchange:
         if call.is_answered:
             raise RuntimeError("a request was answered twice")
         self.handled()
-        self._resume(lambda passage: passage.send(response))
+        self._resume(response)
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the client goes away before the handler answers; at once if it has."""
@@ -204,99 +222,98 @@ class Exchange:
 
     # The way
 
-    def _resume(self, resume: Resume) -> None:
+    def _resume(self, response: "Message | None" = None, error: Exception | None = None) -> None:
         """Go on with the request after it was parked, unless the connection is closing; a bug of ours ends that."""
         if self._connection.state is CLOSING or not self._entered:
             self.handled()
             return
         try:
-            if self._advance(resume):
+            if self._advance(response, error):
                 self._send()
-        except CloseConnection as error:
-            self._connection.fail(f"{self.route}: {error}")
-        except KafkaError as error:
-            self._response = self.error(error.code)
+        except CloseConnection as closing:
+            self._connection.fail(f"{self.route}: {closing}")
+        except KafkaError as refusal:
+            self._response = self.error(refusal.code)
             self._send()
-        except Exception as error:
-            self.engine.failed(error)
-            self._connection.fail(f"internal error: {error!r}")
+        except Exception as bug:
+            self.engine.failed(bug)
+            self._connection.fail(f"internal error: {bug!r}")
 
-    def _advance(self, resume: Resume | None) -> bool:
+    def _advance(self, response: "Message | None", error: Exception | None = None) -> bool:
         """Resume the passage that the request is in, and go on from there until it has to wait.
 
-        Returns whether the outermost has answered: `_response`. Raises the KafkaError or CloseConnection that it
-        raised. None for `resume`: the request waits already.
+        It is resumed with `error`, or without one with `response`. Returns whether the outermost has answered:
+        `_response`. Raises the KafkaError or CloseConnection that the outermost raised.
         """
-        while resume is not None:
+        entered = self._entered
+        while True:
             try:
-                command = resume(self._entered[-1])
+                command = entered[-1].send(response) if error is None else entered[-1].throw(error)
+                response = error = None
             except StopIteration as end:
-                self._entered.pop()
-                if not self._entered:
-                    self._response = end.value
-                    return True
-                resume = _sender(end.value)
-            except Exception as error:
-                self._entered.pop()
-                known = self._known(error)
-                if not self._entered:
-                    raise known from None
-                resume = _thrower(known)
+                entered.pop()
+                response, error = end.value, None
+            except Exception as raised:
+                entered.pop()
+                response, error = None, self._known(raised)
             else:
-                resume = self._obey(command)
-        return False
+                if not isinstance(command, Handle):
+                    if command == Pause(0):
+                        continue
+                    self._wait(command)
+                    return False
+                if len(entered) < len(self._stages) and command.handler is None:
+                    self._enter(command.request)
+                    continue
+                response, error = self._handle(command.handler or self.route.handle, command.request)
+                if response is None and error is None:
+                    return False
+            if not entered:
+                if error is not None:
+                    raise error from None
+                self._response = response
+                return True
 
-    def _obey(self, command: Command) -> Resume | None:
-        """Do what a passage wants. Returns how to go on; None: not now."""
-        if isinstance(command, Handle):
-            return self._go_in(command)
-        if isinstance(command, Pause):
-            return self._pause(command.delay_ms)
-        self.engine.begin(Work(self, self.call, self._next_turn(), must_finish=not self.call.is_answered))
-        return None
+    def _enter(self, request: "Message") -> None:
+        """To the next stage."""
+        self._entered.append(self._stages[len(self._entered)].serve(self, request))
 
-    def _go_in(self, command: Handle) -> Resume | None:
-        """To the next stage, or to the handler."""
-        reached = len(self._entered)
-        if reached < len(self._stages) and command.handler is None:
-            self._entered.append(self._stages[reached].serve(self, command.request))
-            return next
-        return self._handle(command.handler or self.route.handle, command.request)
+    def _handle(self, handler: Handler, request: "Message") -> "tuple[Message | None, Exception | None]":
+        """Let the handler have it, unless the process that received it ended while it waited.
 
-    def _handle(self, handler: "Callable[[Call, Message], Message | None]", request: "Message") -> Resume | None:
-        """Let the handler have it, unless the process that received it ended while it waited."""
+        Returns its answer, or what it raised; neither, if it was answered otherwise or will be.
+        """
         call = self.call
         if call.node.incarnation != self._incarnation:
-            return None
+            return None, None
         call.now = self.engine.now
         try:
             response = handler(call, request)
         except Exception as error:
-            return self._raised(error)
-        if response is None:
-            return None
-        self.handled()
-        return _sender(response)
+            return None, self._raised(error)
+        if response is not None:
+            self.handled()
+        return response, None
 
     def _in_steps(self, call: Call, steps: Steps["Message"]) -> Generator[None, None, None]:
         try:
             response = yield from steps
         except Exception as error:
-            resume = self._raised(error)
-            if resume is not None:
-                self._resume(resume)
+            known = self._raised(error)
+            if known is not None:
+                self._resume(error=known)
         else:
             if response is not None and not call.is_answered:
                 self.handled()
-                self._resume(_sender(response))
+                self._resume(response)
 
-    def _raised(self, error: Exception) -> Resume | None:
-        """The handler raised: the stages have that in place of an answer, unless it has answered already."""
+    def _raised(self, error: Exception) -> Exception | None:
+        """The handler raised. Returns what the stages have in place of an answer; None: it has answered already."""
         known = self._known(error)
         if self.call.is_answered:
             return None
         self.handled()
-        return _thrower(known)
+        return known
 
     def _known(self, error: Exception) -> Exception:
         """What stages and client get for an exception: a bug of ours is noted, and UNKNOWN_SERVER_ERROR to them."""
@@ -316,13 +333,13 @@ class Exchange:
 
     # Waiting
 
-    def _pause(self, delay_ms: int) -> Resume | None:
-        """Go on after a time; at once if there is none."""
-        if not delay_ms:
-            return next
+    def _wait(self, command: Pause | NextTurn) -> None:
+        """Go on later."""
+        if isinstance(command, NextTurn):
+            self.engine.begin(Work(self, self.call, self._next_turn(), must_finish=not self.call.is_answered))
+            return
         deadline = self._deadline = self._deadline or Deadline(self._awoken, owner=self)
-        self.engine.cluster.timers.mono.arm(deadline, self.engine.now.mono_ms + delay_ms)
-        return None
+        self.engine.cluster.timers.mono.arm(deadline, self.engine.now.mono_ms + command.delay_ms)
 
     def _awoken(self, now: Instant) -> None:
         """The pause is over."""
@@ -331,10 +348,10 @@ class Exchange:
             assert self._deadline is not None
             node.run_when_thawed(self._deadline, now)
         else:
-            self._resume(next)
+            self._resume()
 
     def _next_turn(self) -> Generator[None, None, None]:
-        self._resume(next)
+        self._resume()
         return
         yield  # makes it a generator
 
@@ -353,11 +370,3 @@ def begin_exchange(route: "Route", stages: Sequence[Stage], call: Call, request:
     # A connection of this engine gave the call: nobody else hands requests to routes.
     connection = cast("Connection | ClosedConnection", call.connection)
     return Exchange(connection, route, call, request, stages).begin()
-
-
-def _sender(response: "Message | None") -> Resume:
-    return lambda passage: passage.send(response)
-
-
-def _thrower(error: Exception) -> Resume:
-    return lambda passage: passage.throw(error)

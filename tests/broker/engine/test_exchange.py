@@ -147,6 +147,17 @@ def test_pauses_and_turns_are_waited_out(lab: SimEngine, seen: list[str]) -> Non
     assert client.answer("Heartbeat", 3).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_pause_of_no_time_is_none(lab: SimEngine, seen: list[str]) -> None:
+    """The request goes on at once."""
+
+    def serve(_exchange: Exchange, message: Message) -> Passage:
+        yield Pause(0)
+        return (yield Handle(message))
+
+    put(lab, FakeStage(StageKind.FAULTS, seen, serve))
+    assert heartbeat(lab.client()).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_a_handler_of_a_stage_has_it_in_place_of_all_further_in(lab: SimEngine, seen: list[str]) -> None:
     """As a login answers its own requests, which quotas and rights do not concern."""
 
