@@ -22,17 +22,17 @@ M = TypeVar("M", bound=Message)
 class TopicPartition(Row):
     """A topic with some of its partitions: `(topic, [partition, ...])`. Kafka's own name for it."""
 
-    topic: Str = field("0+", map_key=True)
-    partitions: list[Int32] = field("0+")
+    topic: Str = field("0+", map_key=True, entity="topicName")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class ConsumerProtocolSubscription(Message, versions="0-3"):
     """What a member wants and has. v1: owned partitions; v2: the generation it owned them in; v3: rack (CP-2)."""
 
-    topics: list[Str] = field("0+")
+    topics: list[Str] = field("0+", entity="topicName")
     user_data: Bytes | None = field("0+", nullable="0+", default=None)
     owned_partitions: list[tuple[Str, list[Int32]]] = field("1+", row=TopicPartition, ignorable=True)
-    generation_id: Int32 = field("2+", default=-1, ignorable=True)
+    generation_id: Int32 = field("2+", default=-1, ignorable=True, entity="generationId")
     rack_id: Str | None = field("3+", nullable="3+", default=None, ignorable=True)
 
 

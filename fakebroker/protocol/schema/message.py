@@ -20,6 +20,7 @@ from fakebroker.protocol.schema.types import (
     NO_VERSIONS,
     STRING,
     ArrayOf,
+    Entity,
     FieldSpan,
     FieldSpec,
     Primitive,
@@ -41,6 +42,7 @@ class _Facts(NamedTuple):
     row: "type[Row] | None"
     kafka_name: str | None
     varies: bool
+    entity: Entity | None
 
 
 class _Absent:
@@ -65,6 +67,7 @@ def field(
     row: "type[Row] | None" = None,
     kafka_name: str | None = None,
     varies: bool = False,
+    entity: Entity | None = None,
 ) -> Any:
     """Declares a field.
 
@@ -72,9 +75,11 @@ def field(
     versions; `flexible="none"` keeps the old encoding (GEN-6); `row` names the Row of an array of tuples;
     `kafka_name` is for names that are not the CamelCase of ours. Without `default` GEN-2 decides. `varies` is for
     numbers, bytes and records that clients, or the broker in its answers, change from one message to the next while all
-    else stays: `locator` finds them. They cannot be tagged.
+    else stays: `locator` finds them. They cannot be tagged. `entity` says what the
+    value, or each value of a list, means: schema/entities.py finds fields by it.
     """
-    return _Facts(versions, nullable, default, tag, ignorable, flexible != "none", map_key, row, kafka_name, varies)
+    flexible_too = flexible != "none"
+    return _Facts(versions, nullable, default, tag, ignorable, flexible_too, map_key, row, kafka_name, varies, entity)
 
 
 class Declaration:
@@ -118,6 +123,7 @@ def _spec(owner: str, name: str, annotation: Any, facts: _Facts, upper: bool) ->
         facts.flexible,
         facts.map_key,
         facts.varies,
+        facts.entity,
     )
 
 

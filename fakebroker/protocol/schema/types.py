@@ -6,7 +6,7 @@ A field is annotated with an alias such as `Int32`: mypy and editors see `int`, 
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from fakebroker.protocol.schema.message import Declaration
@@ -107,12 +107,59 @@ class FieldSpan(NamedTuple):
 FIXED_LENGTH, COMPACT_LENGTH = "int32", "compact"
 
 
+Entity = Literal[
+    # Kafka's own words, in its message files.
+    "brokerId",
+    "groupId",
+    "producerId",
+    "topicName",
+    "transactionalId",
+    # Ours, for what the message files leave unsaid.
+    "assignment",
+    "clusterId",
+    "committedMetadata",
+    "configName",
+    "configResource",
+    "configResourceType",
+    "configValue",
+    "coordinatorKey",
+    "coordinatorKeyType",
+    "errorCode",
+    "generationId",
+    "groupInstanceId",
+    "host",
+    "leaderEpoch",
+    "memberId",
+    "partitionIndex",
+    "port",
+    "producerEpoch",
+    "secret",
+    "sessionId",
+    "subscription",
+    "timestamp",
+    "topicId",
+    "userName",
+]
+"""What a field's value, or each value of a list, means. Kafka's `entityType`, and words of ours.
+
+`assignment` and `subscription` are the bytes of a member; a protocol's metadata is a subscription. `committedMetadata`
+is the text that a user keeps beside an offset. `configResource` is the name of a topic, group or broker with settings,
+`configResourceType` says which of them; `configName` and `configValue` are a setting. `coordinatorKey` is the id of a
+group, a transaction or a share partition, `coordinatorKeyType` says of which. `errorCode` is the outcome of the message
+or of an entry: not the codes beside it, such as that of a topic's settings. `generationId` is also a member epoch where
+one field has both; `sessionId` is a fetch session. `host` and `port` are where something listens. `partitionIndex` is a
+partition of a topic; tasks of Streams have numbers of their own. `secret` is never shown: passwords, keys, tokens, what
+a client says to log in. `timestamp` is a time of day in ms since 1970; negative ones have meanings of their own.
+"""
+
+
 class FieldSpec(NamedTuple):
     """All facts of one declared field.
 
     `default` is the value of a field that a version lacks: for arrays `()` or None, for structs `()` (all their
     defaults) or None. `flexible` is False where the field keeps the old encoding in flexible versions (GEN-6). `varies`
-    is True where the field has another value in each message of a row of like ones (`Message.locator`).
+    is True where the field has another value in each message of a row of like ones (`Message.locator`). `entity` says
+    what the value means, None for what no reader of messages looks for.
     """
 
     name: str
@@ -126,6 +173,7 @@ class FieldSpec(NamedTuple):
     flexible: bool
     map_key: bool
     varies: bool = False
+    entity: Entity | None = None
 
     def is_tagged(self, version: int) -> bool:
         """Whether the version carries the field in its tagged section."""

@@ -8,12 +8,12 @@ from fakebroker.protocol.schema import Bool, Int16, Int32, Message, Str, Struct,
 
 class Listener(Struct):
     name: Str = field("0+", map_key=True)
-    host: Str = field("0+")
-    port: UInt16 = field("0+")
+    host: Str = field("0+", entity="host")
+    port: UInt16 = field("0+", entity="port")
 
 
 class AddRaftVoterRequest(Message, api_key=80, versions="0-1", flexible="0+"):
-    cluster_id: Str | None = field("0+", nullable="0+")
+    cluster_id: Str | None = field("0+", nullable="0+", entity="clusterId")
     timeout_ms: Int32 = field("0+")
     voter_id: Int32 = field("0+")
     voter_directory_id: Uuid = field("0+")
@@ -23,5 +23,5 @@ class AddRaftVoterRequest(Message, api_key=80, versions="0-1", flexible="0+"):
 
 class AddRaftVoterResponse(Message, api_key=80, versions="0-1", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", ignorable=True)

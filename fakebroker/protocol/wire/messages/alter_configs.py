@@ -7,13 +7,13 @@ from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Message, Str, S
 
 
 class AlterableConfig(Struct):
-    name: Str = field("0+", map_key=True)
-    value: Str | None = field("0+", nullable="0+")
+    name: Str = field("0+", map_key=True, entity="configName")
+    value: Str | None = field("0+", nullable="0+", entity="configValue")
 
 
 class AlterConfigsResource(Struct):
-    resource_type: Int8 = field("0+", map_key=True)
-    resource_name: Str = field("0+", map_key=True)
+    resource_type: Int8 = field("0+", map_key=True, entity="configResourceType")
+    resource_name: Str = field("0+", map_key=True, entity="configResource")
     configs: list[AlterableConfig] = field("0+")
 
 
@@ -23,10 +23,10 @@ class AlterConfigsRequest(Message, api_key=33, versions="0-2", flexible="2+"):
 
 
 class AlterConfigsResourceResponse(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
-    resource_type: Int8 = field("0+")
-    resource_name: Str = field("0+")
+    resource_type: Int8 = field("0+", entity="configResourceType")
+    resource_name: Str = field("0+", entity="configResource")
 
 
 class AlterConfigsResponse(Message, api_key=33, versions="0-2", flexible="2+"):

@@ -7,12 +7,12 @@ from fakebroker.protocol.schema import Bool, Int16, Int32, Message, Str, Struct,
 
 
 class ReassignablePartition(Struct):
-    partition_index: Int32 = field("0+")
-    replicas: list[Int32] | None = field("0+", nullable="0+", default=None)
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    replicas: list[Int32] | None = field("0+", nullable="0+", default=None, entity="brokerId")
 
 
 class ReassignableTopic(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: list[ReassignablePartition] = field("0+")
 
 
@@ -23,19 +23,19 @@ class AlterPartitionReassignmentsRequest(Message, api_key=45, versions="0-1", fl
 
 
 class ReassignablePartitionResponse(Struct):
-    partition_index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
 
 
 class ReassignableTopicResponse(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: list[ReassignablePartitionResponse] = field("0+")
 
 
 class AlterPartitionReassignmentsResponse(Message, api_key=45, versions="0-1", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
     allow_replication_factor_change: Bool = field("1+", default=True, ignorable=True)
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
     responses: list[ReassignableTopicResponse] = field("0+")

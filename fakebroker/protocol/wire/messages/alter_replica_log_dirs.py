@@ -7,8 +7,8 @@ from fakebroker.protocol.schema import Int16, Int32, Message, Str, Struct, field
 
 
 class AlterReplicaLogDirTopic(Struct):
-    name: Str = field("0+", map_key=True)
-    partitions: list[Int32] = field("0+")
+    name: Str = field("0+", map_key=True, entity="topicName")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class AlterReplicaLogDir(Struct):
@@ -21,12 +21,12 @@ class AlterReplicaLogDirsRequest(Message, api_key=34, versions="0-2", flexible="
 
 
 class AlterReplicaLogDirPartitionResult(Struct):
-    partition_index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
 
 
 class AlterReplicaLogDirTopicResult(Struct):
-    topic_name: Str = field("0+")
+    topic_name: Str = field("0+", entity="topicName")
     partitions: list[AlterReplicaLogDirPartitionResult] = field("0+")
 
 

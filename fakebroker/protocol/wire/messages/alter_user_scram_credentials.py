@@ -4,16 +4,16 @@ from fakebroker.protocol.schema import Bytes, Int8, Int16, Int32, Message, Str, 
 
 
 class ScramCredentialDeletion(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="userName")
     mechanism: Int8 = field("0+")
 
 
 class ScramCredentialUpsertion(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="userName")
     mechanism: Int8 = field("0+")
     iterations: Int32 = field("0+")
-    salt: Bytes = field("0+")
-    salted_password: Bytes = field("0+")
+    salt: Bytes = field("0+", entity="secret")
+    salted_password: Bytes = field("0+", entity="secret")
 
 
 class AlterUserScramCredentialsRequest(Message, api_key=51, versions="0", flexible="0+"):
@@ -22,8 +22,8 @@ class AlterUserScramCredentialsRequest(Message, api_key=51, versions="0", flexib
 
 
 class AlterUserScramCredentialsResult(Struct):
-    user: Str = field("0+")
-    error_code: Int16 = field("0+")
+    user: Str = field("0+", entity="userName")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
 
 

@@ -32,7 +32,7 @@ class FinalizedFeatureKey(Struct):
 
 
 class ApiVersionsResponse(Message, api_key=18, versions="0-4", flexible="3+"):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     api_keys: list[ApiVersion] = field("0+")
     throttle_time_ms: Int32 = field("1+", ignorable=True)
     supported_features: list[SupportedFeatureKey] = field("3+", tag=0, ignorable=True)

@@ -7,14 +7,14 @@ from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Message, Str, S
 
 
 class ConsumerGroupDescribeRequest(Message, api_key=69, versions="0-1", flexible="0+"):
-    group_ids: list[Str] = field("0+")
+    group_ids: list[Str] = field("0+", entity="groupId")
     include_authorized_operations: Bool = field("0+")
 
 
 class TopicPartitions(Struct):
-    topic_id: Uuid = field("0+")
-    topic_name: Str = field("0+")
-    partitions: list[Int32] = field("0+")
+    topic_id: Uuid = field("0+", entity="topicId")
+    topic_name: Str = field("0+", entity="topicName")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class Assignment(Struct):
@@ -22,13 +22,13 @@ class Assignment(Struct):
 
 
 class Member(Struct):
-    member_id: Str = field("0+")
-    instance_id: Str | None = field("0+", nullable="0+", default=None)
+    member_id: Str = field("0+", entity="memberId")
+    instance_id: Str | None = field("0+", nullable="0+", default=None, entity="groupInstanceId")
     rack_id: Str | None = field("0+", nullable="0+", default=None)
     member_epoch: Int32 = field("0+")
     client_id: Str = field("0+")
     client_host: Str = field("0+")
-    subscribed_topic_names: list[Str] = field("0+")
+    subscribed_topic_names: list[Str] = field("0+", entity="topicName")
     subscribed_topic_regex: Str | None = field("0+", nullable="0+", default=None)
     assignment: Assignment = field("0+")
     target_assignment: Assignment = field("0+")
@@ -36,9 +36,9 @@ class Member(Struct):
 
 
 class DescribedGroup(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
-    group_id: Str = field("0+")
+    group_id: Str = field("0+", entity="groupId")
     group_state: Str = field("0+")
     group_epoch: Int32 = field("0+")
     assignment_epoch: Int32 = field("0+")

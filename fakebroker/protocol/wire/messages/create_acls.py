@@ -23,7 +23,7 @@ class CreateAclsRequest(Message, api_key=30, versions="0-3", flexible="2+"):
 
 
 class AclCreationResult(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
 
 

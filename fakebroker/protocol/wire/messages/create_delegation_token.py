@@ -19,14 +19,14 @@ class CreateDelegationTokenRequest(Message, api_key=38, versions="0-3", flexible
 
 
 class CreateDelegationTokenResponse(Message, api_key=38, versions="0-3", flexible="2+"):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     principal_type: Str = field("0+")
     principal_name: Str = field("0+")
     token_requester_principal_type: Str = field("3+")
     token_requester_principal_name: Str = field("3+")
-    issue_timestamp_ms: Int64 = field("0+")
-    expiry_timestamp_ms: Int64 = field("0+")
-    max_timestamp_ms: Int64 = field("0+")
+    issue_timestamp_ms: Int64 = field("0+", entity="timestamp")
+    expiry_timestamp_ms: Int64 = field("0+", entity="timestamp")
+    max_timestamp_ms: Int64 = field("0+", entity="timestamp")
     token_id: Str = field("0+")
-    hmac: Bytes = field("0+")
+    hmac: Bytes = field("0+", entity="secret")
     throttle_time_ms: Int32 = field("0+")

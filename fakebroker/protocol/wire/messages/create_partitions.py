@@ -7,11 +7,11 @@ from fakebroker.protocol.schema import Bool, Int16, Int32, Message, Str, Struct,
 
 
 class CreatePartitionsAssignment(Struct):
-    broker_ids: list[Int32] = field("0+")
+    broker_ids: list[Int32] = field("0+", entity="brokerId")
 
 
 class CreatePartitionsTopic(Struct):
-    name: Str = field("0+", map_key=True)
+    name: Str = field("0+", map_key=True, entity="topicName")
     count: Int32 = field("0+")
     assignments: list[CreatePartitionsAssignment] | None = field("0+", nullable="0+")
 
@@ -23,8 +23,8 @@ class CreatePartitionsRequest(Message, api_key=37, versions="0-3", flexible="2+"
 
 
 class CreatePartitionsTopicResult(Struct):
-    name: Str = field("0+")
-    error_code: Int16 = field("0+")
+    name: Str = field("0+", entity="topicName")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
 
 

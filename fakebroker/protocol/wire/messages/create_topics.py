@@ -8,17 +8,17 @@ from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Message, Str, S
 
 
 class CreatableReplicaAssignment(Struct):
-    partition_index: Int32 = field("0+", map_key=True)
-    broker_ids: list[Int32] = field("0+")
+    partition_index: Int32 = field("0+", map_key=True, entity="partitionIndex")
+    broker_ids: list[Int32] = field("0+", entity="brokerId")
 
 
 class CreatableTopicConfig(Struct):
-    name: Str = field("0+", map_key=True)
-    value: Str | None = field("0+", nullable="0+")
+    name: Str = field("0+", map_key=True, entity="configName")
+    value: Str | None = field("0+", nullable="0+", entity="configValue")
 
 
 class CreatableTopic(Struct):
-    name: Str = field("0+", map_key=True)
+    name: Str = field("0+", map_key=True, entity="topicName")
     num_partitions: Int32 = field("0+")
     replication_factor: Int16 = field("0+")
     assignments: list[CreatableReplicaAssignment] = field("0+")
@@ -32,17 +32,17 @@ class CreateTopicsRequest(Message, api_key=19, versions="0-7", flexible="5+"):
 
 
 class CreatableTopicConfigs(Struct):
-    name: Str = field("5+")
-    value: Str | None = field("5+", nullable="5+")
+    name: Str = field("5+", entity="configName")
+    value: Str | None = field("5+", nullable="5+", entity="configValue")
     read_only: Bool = field("5+")
     config_source: Int8 = field("5+", default=-1, ignorable=True)
     is_sensitive: Bool = field("5+")
 
 
 class CreatableTopicResult(Struct):
-    name: Str = field("0+", map_key=True)
-    topic_id: Uuid = field("7+", ignorable=True)
-    error_code: Int16 = field("0+")
+    name: Str = field("0+", map_key=True, entity="topicName")
+    topic_id: Uuid = field("7+", ignorable=True, entity="topicId")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("1+", nullable="0+", ignorable=True)
     topic_config_error_code: Int16 = field("5+", tag=0, ignorable=True)
     num_partitions: Int32 = field("5+", default=-1, ignorable=True)

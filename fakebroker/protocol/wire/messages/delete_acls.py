@@ -23,7 +23,7 @@ class DeleteAclsRequest(Message, api_key=31, versions="0-3", flexible="2+"):
 
 
 class DeleteAclsMatchingAcl(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
     resource_type: Int8 = field("0+")
     resource_name: Str = field("0+")
@@ -35,7 +35,7 @@ class DeleteAclsMatchingAcl(Struct):
 
 
 class DeleteAclsFilterResult(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
     matching_acls: list[DeleteAclsMatchingAcl] = field("0+")
 

@@ -7,12 +7,12 @@ from fakebroker.protocol.schema import Int16, Int32, Int64, Message, Str, Struct
 
 
 class DeleteRecordsPartition(Struct):
-    partition_index: Int32 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
     offset: Int64 = field("0+")
 
 
 class DeleteRecordsTopic(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: list[DeleteRecordsPartition] = field("0+")
 
 
@@ -22,13 +22,13 @@ class DeleteRecordsRequest(Message, api_key=21, versions="0-2", flexible="2+"):
 
 
 class DeleteRecordsPartitionResult(Struct):
-    partition_index: Int32 = field("0+", map_key=True)
+    partition_index: Int32 = field("0+", map_key=True, entity="partitionIndex")
     low_watermark: Int64 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
 
 
 class DeleteRecordsTopicResult(Struct):
-    name: Str = field("0+", map_key=True)
+    name: Str = field("0+", map_key=True, entity="topicName")
     partitions: list[DeleteRecordsPartitionResult] = field("0+")
 
 

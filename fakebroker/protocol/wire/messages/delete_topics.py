@@ -8,20 +8,20 @@ from fakebroker.protocol.schema import Int16, Int32, Message, Str, Struct, Uuid,
 
 
 class DeleteTopicState(Struct):
-    name: Str | None = field("6+", nullable="6+", default=None)
-    topic_id: Uuid = field("6+")
+    name: Str | None = field("6+", nullable="6+", default=None, entity="topicName")
+    topic_id: Uuid = field("6+", entity="topicId")
 
 
 class DeleteTopicsRequest(Message, api_key=20, versions="0-6", flexible="4+"):
     topics: list[DeleteTopicState] = field("6+")
-    topic_names: list[Str] = field("0-5", ignorable=True)
+    topic_names: list[Str] = field("0-5", ignorable=True, entity="topicName")
     timeout_ms: Int32 = field("0+")
 
 
 class DeletableTopicResult(Struct):
-    name: Str | None = field("0+", nullable="6+", map_key=True)
-    topic_id: Uuid = field("6+", ignorable=True)
-    error_code: Int16 = field("0+")
+    name: Str | None = field("0+", nullable="6+", map_key=True, entity="topicName")
+    topic_id: Uuid = field("6+", ignorable=True, entity="topicId")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("5+", nullable="5+", default=None, ignorable=True)
 
 

@@ -34,6 +34,6 @@ class DescribeAclsResource(Struct):
 
 class DescribeAclsResponse(Message, api_key=29, versions="0-3", flexible="2+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
     resources: list[DescribeAclsResource] = field("0+")

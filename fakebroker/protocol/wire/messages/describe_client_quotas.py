@@ -31,6 +31,6 @@ class EntryData(Struct):
 
 class DescribeClientQuotasResponse(Message, api_key=48, versions="0-1", flexible="1+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
     entries: list[EntryData] | None = field("0+", nullable="0+")

@@ -8,8 +8,8 @@ from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Message, Str, S
 
 
 class DescribeConfigsResource(Struct):
-    resource_type: Int8 = field("0+")
-    resource_name: Str = field("0+")
+    resource_type: Int8 = field("0+", entity="configResourceType")
+    resource_name: Str = field("0+", entity="configResource")
     configuration_keys: list[Str] | None = field("0+", nullable="0+")
 
 
@@ -20,14 +20,14 @@ class DescribeConfigsRequest(Message, api_key=32, versions="0-4", flexible="4+")
 
 
 class DescribeConfigsSynonym(Struct):
-    name: Str = field("1+")
-    value: Str | None = field("1+", nullable="0+")
+    name: Str = field("1+", entity="configName")
+    value: Str | None = field("1+", nullable="0+", entity="configValue")
     source: Int8 = field("1+")
 
 
 class DescribeConfigsResourceResult(Struct):
-    name: Str = field("0+")
-    value: Str | None = field("0+", nullable="0+")
+    name: Str = field("0+", entity="configName")
+    value: Str | None = field("0+", nullable="0+", entity="configValue")
     read_only: Bool = field("0+")
     is_default: Bool = field("0")
     config_source: Int8 = field("1+", default=-1, ignorable=True)
@@ -38,10 +38,10 @@ class DescribeConfigsResourceResult(Struct):
 
 
 class DescribeConfigsResult(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
-    resource_type: Int8 = field("0+")
-    resource_name: Str = field("0+")
+    resource_type: Int8 = field("0+", entity="configResourceType")
+    resource_name: Str = field("0+", entity="configResource")
     configs: list[DescribeConfigsResourceResult] = field("0+")
 
 

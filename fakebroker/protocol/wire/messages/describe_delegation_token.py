@@ -25,15 +25,15 @@ class DescribedDelegationToken(Struct):
     principal_name: Str = field("0+")
     token_requester_principal_type: Str = field("3+")
     token_requester_principal_name: Str = field("3+")
-    issue_timestamp: Int64 = field("0+")
-    expiry_timestamp: Int64 = field("0+")
-    max_timestamp: Int64 = field("0+")
+    issue_timestamp: Int64 = field("0+", entity="timestamp")
+    expiry_timestamp: Int64 = field("0+", entity="timestamp")
+    max_timestamp: Int64 = field("0+", entity="timestamp")
     token_id: Str = field("0+")
-    hmac: Bytes = field("0+")
+    hmac: Bytes = field("0+", entity="secret")
     renewers: list[DescribedDelegationTokenRenewer] = field("0+")
 
 
 class DescribeDelegationTokenResponse(Message, api_key=41, versions="0-3", flexible="2+"):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     tokens: list[DescribedDelegationToken] = field("0+")
     throttle_time_ms: Int32 = field("0+")

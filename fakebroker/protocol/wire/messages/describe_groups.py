@@ -8,23 +8,23 @@ from fakebroker.protocol.schema import Bool, Bytes, Int16, Int32, Message, Str, 
 
 
 class DescribeGroupsRequest(Message, api_key=15, versions="0-6", flexible="5+"):
-    groups: list[Str] = field("0+")
+    groups: list[Str] = field("0+", entity="groupId")
     include_authorized_operations: Bool = field("3+")
 
 
 class DescribedGroupMember(Struct):
-    member_id: Str = field("0+")
-    group_instance_id: Str | None = field("4+", nullable="4+", default=None, ignorable=True)
+    member_id: Str = field("0+", entity="memberId")
+    group_instance_id: Str | None = field("4+", nullable="4+", default=None, ignorable=True, entity="groupInstanceId")
     client_id: Str = field("0+")
     client_host: Str = field("0+")
-    member_metadata: Bytes = field("0+")
-    member_assignment: Bytes = field("0+")
+    member_metadata: Bytes = field("0+", entity="subscription")
+    member_assignment: Bytes = field("0+", entity="assignment")
 
 
 class DescribedGroup(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("6+", nullable="6+", default=None)
-    group_id: Str = field("0+")
+    group_id: Str = field("0+", entity="groupId")
     group_state: Str = field("0+")
     protocol_type: Str = field("0+")
     protocol_data: Str = field("0+")

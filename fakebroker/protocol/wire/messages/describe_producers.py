@@ -4,8 +4,8 @@ from fakebroker.protocol.schema import Int16, Int32, Int64, Message, Str, Struct
 
 
 class TopicRequest(Struct):
-    name: Str = field("0+")
-    partition_indexes: list[Int32] = field("0+")
+    name: Str = field("0+", entity="topicName")
+    partition_indexes: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class DescribeProducersRequest(Message, api_key=61, versions="0", flexible="0+"):
@@ -13,23 +13,23 @@ class DescribeProducersRequest(Message, api_key=61, versions="0", flexible="0+")
 
 
 class ProducerState(Struct):
-    producer_id: Int64 = field("0+")
-    producer_epoch: Int32 = field("0+")
+    producer_id: Int64 = field("0+", entity="producerId")
+    producer_epoch: Int32 = field("0+", entity="producerEpoch")
     last_sequence: Int32 = field("0+", default=-1)
-    last_timestamp: Int64 = field("0+", default=-1)
+    last_timestamp: Int64 = field("0+", default=-1, entity="timestamp")
     coordinator_epoch: Int32 = field("0+")
     current_txn_start_offset: Int64 = field("0+", default=-1)
 
 
 class PartitionResponse(Struct):
-    partition_index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
     active_producers: list[ProducerState] = field("0+")
 
 
 class TopicResponse(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: list[PartitionResponse] = field("0+")
 
 

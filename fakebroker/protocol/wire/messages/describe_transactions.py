@@ -4,22 +4,22 @@ from fakebroker.protocol.schema import Int16, Int32, Int64, Message, Str, Struct
 
 
 class DescribeTransactionsRequest(Message, api_key=65, versions="0", flexible="0+"):
-    transactional_ids: list[Str] = field("0+")
+    transactional_ids: list[Str] = field("0+", entity="transactionalId")
 
 
 class TopicData(Struct):
-    topic: Str = field("0+", map_key=True)
-    partitions: list[Int32] = field("0+")
+    topic: Str = field("0+", map_key=True, entity="topicName")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class TransactionState(Struct):
-    error_code: Int16 = field("0+")
-    transactional_id: Str = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
+    transactional_id: Str = field("0+", entity="transactionalId")
     transaction_state: Str = field("0+")
     transaction_timeout_ms: Int32 = field("0+")
-    transaction_start_time_ms: Int64 = field("0+")
-    producer_id: Int64 = field("0+")
-    producer_epoch: Int16 = field("0+")
+    transaction_start_time_ms: Int64 = field("0+", entity="timestamp")
+    producer_id: Int64 = field("0+", entity="producerId")
+    producer_epoch: Int16 = field("0+", entity="producerEpoch")
     topics: list[TopicData] = field("0+")
 
 

@@ -7,8 +7,8 @@ from fakebroker.protocol.schema import Int8, Int16, Int32, Message, Str, Struct,
 
 
 class TopicPartitions(Struct):
-    topic: Str = field("0+", map_key=True)
-    partitions: list[Int32] = field("0+")
+    topic: Str = field("0+", map_key=True, entity="topicName")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class ElectLeadersRequest(Message, api_key=43, versions="0-2", flexible="2+"):
@@ -18,17 +18,17 @@ class ElectLeadersRequest(Message, api_key=43, versions="0-2", flexible="2+"):
 
 
 class PartitionResult(Struct):
-    partition_id: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_id: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
 
 
 class ReplicaElectionResult(Struct):
-    topic: Str = field("0+")
+    topic: Str = field("0+", entity="topicName")
     partition_result: list[PartitionResult] = field("0+")
 
 
 class ElectLeadersResponse(Message, api_key=43, versions="0-2", flexible="2+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("1+")
+    error_code: Int16 = field("1+", entity="errorCode")
     replica_election_results: list[ReplicaElectionResult] = field("0+")

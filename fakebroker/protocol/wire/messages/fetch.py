@@ -12,15 +12,15 @@ from fakebroker.protocol.schema import Int8, Int16, Int32, Int64, Message, Recor
 
 
 class ReplicaState(Struct):
-    replica_id: Int32 = field("15+", default=-1)
+    replica_id: Int32 = field("15+", default=-1, entity="brokerId")
     replica_epoch: Int64 = field("15+", default=-1)
 
 
 class FetchPartition(Row):
-    partition: Int32 = field("0+")
-    current_leader_epoch: Int32 = field("9+", default=-1, ignorable=True)
+    partition: Int32 = field("0+", entity="partitionIndex")
+    current_leader_epoch: Int32 = field("9+", default=-1, ignorable=True, entity="leaderEpoch")
     fetch_offset: Int64 = field("0+", varies=True)
-    last_fetched_epoch: Int32 = field("12+", default=-1)
+    last_fetched_epoch: Int32 = field("12+", default=-1, entity="leaderEpoch")
     log_start_offset: Int64 = field("5+", default=-1, ignorable=True)
     partition_max_bytes: Int32 = field("0+")
     replica_directory_id: Uuid = field("17+", tag=0, ignorable=True)
@@ -28,26 +28,26 @@ class FetchPartition(Row):
 
 
 class FetchTopic(Struct):
-    topic: Str = field("0-12", ignorable=True)
-    topic_id: Uuid = field("13+", ignorable=True)
+    topic: Str = field("0-12", ignorable=True, entity="topicName")
+    topic_id: Uuid = field("13+", ignorable=True, entity="topicId")
     partitions: list[tuple[Int32, Int32, Int64, Int32, Int64, Int32, Uuid, Int64]] = field("0+", row=FetchPartition)
 
 
 class ForgottenTopic(Struct):
-    topic: Str = field("7-12", ignorable=True)
-    topic_id: Uuid = field("13+", ignorable=True)
-    partitions: list[Int32] = field("7+")
+    topic: Str = field("7-12", ignorable=True, entity="topicName")
+    topic_id: Uuid = field("13+", ignorable=True, entity="topicId")
+    partitions: list[Int32] = field("7+", entity="partitionIndex")
 
 
 class FetchRequest(Message, api_key=1, versions="0-18", flexible="12+"):
-    cluster_id: Str | None = field("12+", nullable="12+", default=None, tag=0, ignorable=True)
-    replica_id: Int32 = field("0-14", default=-1)
+    cluster_id: Str | None = field("12+", nullable="12+", default=None, tag=0, ignorable=True, entity="clusterId")
+    replica_id: Int32 = field("0-14", default=-1, entity="brokerId")
     replica_state: ReplicaState = field("15+", tag=1)
     max_wait_ms: Int32 = field("0+")
     min_bytes: Int32 = field("0+")
     max_bytes: Int32 = field("3+", default=2**31 - 1, ignorable=True)
     isolation_level: Int8 = field("4+", ignorable=True)
-    session_id: Int32 = field("7+", ignorable=True)
+    session_id: Int32 = field("7+", ignorable=True, entity="sessionId")
     session_epoch: Int32 = field("7+", default=-1, ignorable=True, varies=True)
     topics: list[FetchTopic] = field("0+")
     forgotten_topics_data: list[ForgottenTopic] = field("7+")
@@ -55,28 +55,28 @@ class FetchRequest(Message, api_key=1, versions="0-18", flexible="12+"):
 
 
 class EpochEndOffset(Struct):
-    epoch: Int32 = field("12+", default=-1)
+    epoch: Int32 = field("12+", default=-1, entity="leaderEpoch")
     end_offset: Int64 = field("12+", default=-1)
 
 
 class LeaderIdAndEpoch(Struct):
-    leader_id: Int32 = field("12+", default=-1)
-    leader_epoch: Int32 = field("12+", default=-1)
+    leader_id: Int32 = field("12+", default=-1, entity="brokerId")
+    leader_epoch: Int32 = field("12+", default=-1, entity="leaderEpoch")
 
 
 class SnapshotId(Struct):
     end_offset: Int64 = field("0+", default=-1)
-    epoch: Int32 = field("0+", default=-1)
+    epoch: Int32 = field("0+", default=-1, entity="leaderEpoch")
 
 
 class AbortedTransaction(Struct):
-    producer_id: Int64 = field("4+")
+    producer_id: Int64 = field("4+", entity="producerId")
     first_offset: Int64 = field("4+")
 
 
 class PartitionData(Struct):
-    partition_index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     high_watermark: Int64 = field("0+", varies=True)
     last_stable_offset: Int64 = field("4+", default=-1, ignorable=True, varies=True)
     log_start_offset: Int64 = field("5+", default=-1, ignorable=True, varies=True)
@@ -84,26 +84,26 @@ class PartitionData(Struct):
     current_leader: LeaderIdAndEpoch = field("12+", tag=1)
     snapshot_id: SnapshotId = field("12+", tag=2)
     aborted_transactions: list[AbortedTransaction] | None = field("4+", nullable="4+", ignorable=True)
-    preferred_read_replica: Int32 = field("11+", default=-1)
+    preferred_read_replica: Int32 = field("11+", default=-1, entity="brokerId")
     records: Records | None = field("0+", nullable="0+", varies=True)
 
 
 class FetchableTopicResponse(Struct):
-    topic: Str = field("0-12", ignorable=True)
-    topic_id: Uuid = field("13+", ignorable=True)
+    topic: Str = field("0-12", ignorable=True, entity="topicName")
+    topic_id: Uuid = field("13+", ignorable=True, entity="topicId")
     partitions: list[PartitionData] = field("0+")
 
 
 class NodeEndpoint(Struct):
-    node_id: Int32 = field("16+", map_key=True)
-    host: Str = field("16+")
-    port: Int32 = field("16+")
+    node_id: Int32 = field("16+", map_key=True, entity="brokerId")
+    host: Str = field("16+", entity="host")
+    port: Int32 = field("16+", entity="port")
     rack: Str | None = field("16+", nullable="16+", default=None)
 
 
 class FetchResponse(Message, api_key=1, versions="0-18", flexible="12+"):
     throttle_time_ms: Int32 = field("1+", ignorable=True)
-    error_code: Int16 = field("7+", ignorable=True)
-    session_id: Int32 = field("7+")
+    error_code: Int16 = field("7+", ignorable=True, entity="errorCode")
+    session_id: Int32 = field("7+", entity="sessionId")
     responses: list[FetchableTopicResponse] = field("0+")
     node_endpoints: list[NodeEndpoint] = field("16+", tag=0)

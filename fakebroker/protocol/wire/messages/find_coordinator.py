@@ -8,25 +8,25 @@ from fakebroker.protocol.schema import Int8, Int16, Int32, Message, Str, Struct,
 
 
 class FindCoordinatorRequest(Message, api_key=10, versions="0-6", flexible="3+"):
-    key: Str = field("0-3")
-    key_type: Int8 = field("1+")
-    coordinator_keys: list[Str] = field("4+")
+    key: Str = field("0-3", entity="coordinatorKey")
+    key_type: Int8 = field("1+", entity="coordinatorKeyType")
+    coordinator_keys: list[Str] = field("4+", entity="coordinatorKey")
 
 
 class Coordinator(Struct):
-    key: Str = field("4+")
-    node_id: Int32 = field("4+")
-    host: Str = field("4+")
-    port: Int32 = field("4+")
-    error_code: Int16 = field("4+")
+    key: Str = field("4+", entity="coordinatorKey")
+    node_id: Int32 = field("4+", entity="brokerId")
+    host: Str = field("4+", entity="host")
+    port: Int32 = field("4+", entity="port")
+    error_code: Int16 = field("4+", entity="errorCode")
     error_message: Str | None = field("4+", nullable="4+", ignorable=True)
 
 
 class FindCoordinatorResponse(Message, api_key=10, versions="0-6", flexible="3+"):
     throttle_time_ms: Int32 = field("1+", ignorable=True)
-    error_code: Int16 = field("0-3")
+    error_code: Int16 = field("0-3", entity="errorCode")
     error_message: Str | None = field("1-3", nullable="1-3", ignorable=True)
-    node_id: Int32 = field("0-3")
-    host: Str = field("0-3")
-    port: Int32 = field("0-3")
+    node_id: Int32 = field("0-3", entity="brokerId")
+    host: Str = field("0-3", entity="host")
+    port: Int32 = field("0-3", entity="port")
     coordinators: list[Coordinator] = field("4+")

@@ -9,7 +9,7 @@ class GetTelemetrySubscriptionsRequest(Message, api_key=71, versions="0", flexib
 
 class GetTelemetrySubscriptionsResponse(Message, api_key=71, versions="0", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     client_instance_id: Uuid = field("0+")
     subscription_id: Int32 = field("0+")
     accepted_compression_types: list[Int8] = field("0+")

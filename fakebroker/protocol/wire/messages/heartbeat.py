@@ -7,12 +7,12 @@ from fakebroker.protocol.schema import Int16, Int32, Message, Str, field
 
 
 class HeartbeatRequest(Message, api_key=12, versions="0-4", flexible="4+"):
-    group_id: Str = field("0+")
-    generation_id: Int32 = field("0+")
-    member_id: Str = field("0+")
-    group_instance_id: Str | None = field("3+", nullable="3+", default=None)
+    group_id: Str = field("0+", entity="groupId")
+    generation_id: Int32 = field("0+", entity="generationId")
+    member_id: Str = field("0+", entity="memberId")
+    group_instance_id: Str | None = field("3+", nullable="3+", default=None, entity="groupInstanceId")
 
 
 class HeartbeatResponse(Message, api_key=12, versions="0-4", flexible="4+"):
     throttle_time_ms: Int32 = field("1+", ignorable=True)
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")

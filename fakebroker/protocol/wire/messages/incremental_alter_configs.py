@@ -7,14 +7,14 @@ from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Message, Str, S
 
 
 class AlterableConfig(Struct):
-    name: Str = field("0+", map_key=True)
+    name: Str = field("0+", map_key=True, entity="configName")
     config_operation: Int8 = field("0+", map_key=True)
-    value: Str | None = field("0+", nullable="0+")
+    value: Str | None = field("0+", nullable="0+", entity="configValue")
 
 
 class AlterConfigsResource(Struct):
-    resource_type: Int8 = field("0+", map_key=True)
-    resource_name: Str = field("0+", map_key=True)
+    resource_type: Int8 = field("0+", map_key=True, entity="configResourceType")
+    resource_name: Str = field("0+", map_key=True, entity="configResource")
     configs: list[AlterableConfig] = field("0+")
 
 
@@ -24,10 +24,10 @@ class IncrementalAlterConfigsRequest(Message, api_key=44, versions="0-1", flexib
 
 
 class AlterConfigsResourceResponse(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
-    resource_type: Int8 = field("0+")
-    resource_name: Str = field("0+")
+    resource_type: Int8 = field("0+", entity="configResourceType")
+    resource_name: Str = field("0+", entity="configResource")
 
 
 class IncrementalAlterConfigsResponse(Message, api_key=44, versions="0-1", flexible="1+"):

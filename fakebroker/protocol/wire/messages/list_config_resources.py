@@ -11,11 +11,11 @@ class ListConfigResourcesRequest(Message, api_key=74, versions="0-1", flexible="
 
 
 class ConfigResource(Struct):
-    resource_name: Str = field("0+")
-    resource_type: Int8 = field("1+", default=16, ignorable=True)
+    resource_name: Str = field("0+", entity="configResource")
+    resource_type: Int8 = field("1+", default=16, ignorable=True, entity="configResourceType")
 
 
 class ListConfigResourcesResponse(Message, api_key=74, versions="0-1", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     config_resources: list[ConfigResource] = field("0+")

@@ -13,7 +13,7 @@ class ListGroupsRequest(Message, api_key=16, versions="0-5", flexible="3+"):
 
 
 class ListedGroup(Struct):
-    group_id: Str = field("0+")
+    group_id: Str = field("0+", entity="groupId")
     protocol_type: Str = field("0+")
     group_state: Str = field("4+", ignorable=True)
     group_type: Str = field("5+", ignorable=True)
@@ -21,5 +21,5 @@ class ListedGroup(Struct):
 
 class ListGroupsResponse(Message, api_key=16, versions="0-5", flexible="3+"):
     throttle_time_ms: Int32 = field("1+", ignorable=True)
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     groups: list[ListedGroup] = field("0+")

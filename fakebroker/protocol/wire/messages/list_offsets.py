@@ -10,35 +10,35 @@ from fakebroker.protocol.schema import Int8, Int16, Int32, Int64, Message, Row, 
 
 
 class ListOffsetsPartition(Row):
-    partition_index: Int32 = field("0+")
-    current_leader_epoch: Int32 = field("4+", default=-1, ignorable=True)
-    timestamp: Int64 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    current_leader_epoch: Int32 = field("4+", default=-1, ignorable=True, entity="leaderEpoch")
+    timestamp: Int64 = field("0+", entity="timestamp")
     max_num_offsets: Int32 = field("0", default=1)
 
 
 class ListOffsetsTopic(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: list[tuple[Int32, Int32, Int64, Int32]] = field("0+", row=ListOffsetsPartition)
 
 
 class ListOffsetsRequest(Message, api_key=2, versions="0-11", flexible="6+"):
-    replica_id: Int32 = field("0+")
+    replica_id: Int32 = field("0+", entity="brokerId")
     isolation_level: Int8 = field("2+")
     topics: list[ListOffsetsTopic] = field("0+")
     timeout_ms: Int32 = field("10+", ignorable=True)
 
 
 class ListOffsetsPartitionResponse(Row):
-    partition_index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     old_style_offsets: list[Int64] = field("0")
-    timestamp: Int64 = field("1+", default=-1)
+    timestamp: Int64 = field("1+", default=-1, entity="timestamp")
     offset: Int64 = field("1+", default=-1)
-    leader_epoch: Int32 = field("4+", default=-1)
+    leader_epoch: Int32 = field("4+", default=-1, entity="leaderEpoch")
 
 
 class ListOffsetsTopicResponse(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: list[tuple[Int32, Int16, list[Int64], Int64, Int64, Int32]] = field(
         "0+", row=ListOffsetsPartitionResponse
     )

@@ -10,8 +10,8 @@ from fakebroker.protocol.schema import Bool, Int16, Int32, Message, Str, Struct,
 
 
 class MetadataRequestTopic(Struct):
-    topic_id: Uuid = field("10+", ignorable=True)
-    name: Str | None = field("0+", nullable="10+")
+    topic_id: Uuid = field("10+", ignorable=True, entity="topicId")
+    name: Str | None = field("0+", nullable="10+", entity="topicName")
 
 
 class MetadataRequest(Message, api_key=3, versions="0-13", flexible="9+"):
@@ -22,26 +22,26 @@ class MetadataRequest(Message, api_key=3, versions="0-13", flexible="9+"):
 
 
 class MetadataResponseBroker(Struct):
-    node_id: Int32 = field("0+", map_key=True)
-    host: Str = field("0+")
-    port: Int32 = field("0+")
+    node_id: Int32 = field("0+", map_key=True, entity="brokerId")
+    host: Str = field("0+", entity="host")
+    port: Int32 = field("0+", entity="port")
     rack: Str | None = field("1+", nullable="1+", default=None, ignorable=True)
 
 
 class MetadataResponsePartition(Struct):
-    error_code: Int16 = field("0+")
-    partition_index: Int32 = field("0+")
-    leader_id: Int32 = field("0+")
-    leader_epoch: Int32 = field("7+", default=-1, ignorable=True)
-    replica_nodes: list[Int32] = field("0+")
-    isr_nodes: list[Int32] = field("0+")
-    offline_replicas: list[Int32] = field("5+", ignorable=True)
+    error_code: Int16 = field("0+", entity="errorCode")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    leader_id: Int32 = field("0+", entity="brokerId")
+    leader_epoch: Int32 = field("7+", default=-1, ignorable=True, entity="leaderEpoch")
+    replica_nodes: list[Int32] = field("0+", entity="brokerId")
+    isr_nodes: list[Int32] = field("0+", entity="brokerId")
+    offline_replicas: list[Int32] = field("5+", ignorable=True, entity="brokerId")
 
 
 class MetadataResponseTopic(Struct):
-    error_code: Int16 = field("0+")
-    name: Str | None = field("0+", nullable="12+", map_key=True)
-    topic_id: Uuid = field("10+", ignorable=True)
+    error_code: Int16 = field("0+", entity="errorCode")
+    name: Str | None = field("0+", nullable="12+", map_key=True, entity="topicName")
+    topic_id: Uuid = field("10+", ignorable=True, entity="topicId")
     is_internal: Bool = field("1+", ignorable=True)
     partitions: list[MetadataResponsePartition] = field("0+")
     topic_authorized_operations: Int32 = field("8+", default=-(2**31))
@@ -50,8 +50,8 @@ class MetadataResponseTopic(Struct):
 class MetadataResponse(Message, api_key=3, versions="0-13", flexible="9+"):
     throttle_time_ms: Int32 = field("3+", ignorable=True)
     brokers: list[MetadataResponseBroker] = field("0+")
-    cluster_id: Str | None = field("2+", nullable="2+", default=None, ignorable=True)
-    controller_id: Int32 = field("1+", default=-1, ignorable=True)
+    cluster_id: Str | None = field("2+", nullable="2+", default=None, ignorable=True, entity="clusterId")
+    controller_id: Int32 = field("1+", default=-1, ignorable=True, entity="brokerId")
     topics: list[MetadataResponseTopic] = field("0+")
     cluster_authorized_operations: Int32 = field("8-10", default=-(2**31))
-    error_code: Int16 = field("13+", ignorable=True)
+    error_code: Int16 = field("13+", ignorable=True, entity="errorCode")

@@ -7,30 +7,30 @@ from fakebroker.protocol.schema import Int16, Int32, Int64, Message, Str, Struct
 
 
 class OffsetForLeaderPartition(Struct):
-    partition: Int32 = field("0+")
-    current_leader_epoch: Int32 = field("2+", default=-1, ignorable=True)
-    leader_epoch: Int32 = field("0+")
+    partition: Int32 = field("0+", entity="partitionIndex")
+    current_leader_epoch: Int32 = field("2+", default=-1, ignorable=True, entity="leaderEpoch")
+    leader_epoch: Int32 = field("0+", entity="leaderEpoch")
 
 
 class OffsetForLeaderTopic(Struct):
-    topic: Str = field("0+", map_key=True)
+    topic: Str = field("0+", map_key=True, entity="topicName")
     partitions: list[OffsetForLeaderPartition] = field("0+")
 
 
 class OffsetForLeaderEpochRequest(Message, api_key=23, versions="0-4", flexible="4+"):
-    replica_id: Int32 = field("3+", default=-2, ignorable=True)
+    replica_id: Int32 = field("3+", default=-2, ignorable=True, entity="brokerId")
     topics: list[OffsetForLeaderTopic] = field("0+")
 
 
 class EpochEndOffset(Struct):
-    error_code: Int16 = field("0+")
-    partition: Int32 = field("0+")
-    leader_epoch: Int32 = field("1+", default=-1, ignorable=True)
+    error_code: Int16 = field("0+", entity="errorCode")
+    partition: Int32 = field("0+", entity="partitionIndex")
+    leader_epoch: Int32 = field("1+", default=-1, ignorable=True, entity="leaderEpoch")
     end_offset: Int64 = field("0+", default=-1)
 
 
 class OffsetForLeaderTopicResult(Struct):
-    topic: Str = field("0+", map_key=True)
+    topic: Str = field("0+", map_key=True, entity="topicName")
     partitions: list[EpochEndOffset] = field("0+")
 
 

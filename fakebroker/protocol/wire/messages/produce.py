@@ -9,18 +9,18 @@ from fakebroker.protocol.schema import Int16, Int32, Int64, Message, Records, St
 
 
 class PartitionProduceData(Struct):
-    index: Int32 = field("0+")
+    index: Int32 = field("0+", entity="partitionIndex")
     records: Records | None = field("0+", nullable="0+", varies=True)
 
 
 class TopicProduceData(Struct):
-    name: Str = field("0-12", ignorable=True, map_key=True)
-    topic_id: Uuid = field("13+", ignorable=True, map_key=True)
+    name: Str = field("0-12", ignorable=True, map_key=True, entity="topicName")
+    topic_id: Uuid = field("13+", ignorable=True, map_key=True, entity="topicId")
     partition_data: list[PartitionProduceData] = field("0+")
 
 
 class ProduceRequest(Message, api_key=0, versions="0-13", flexible="9+"):
-    transactional_id: Str | None = field("3+", nullable="3+", default=None)
+    transactional_id: Str | None = field("3+", nullable="3+", default=None, entity="transactionalId")
     acks: Int16 = field("0+")
     timeout_ms: Int32 = field("0+")
     topic_data: list[TopicProduceData] = field("0+")
@@ -32,15 +32,15 @@ class BatchIndexAndErrorMessage(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    leader_id: Int32 = field("10+", default=-1)
-    leader_epoch: Int32 = field("10+", default=-1)
+    leader_id: Int32 = field("10+", default=-1, entity="brokerId")
+    leader_epoch: Int32 = field("10+", default=-1, entity="leaderEpoch")
 
 
 class PartitionProduceResponse(Struct):
-    index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     base_offset: Int64 = field("0+", varies=True)
-    log_append_time_ms: Int64 = field("2+", default=-1, ignorable=True, varies=True)
+    log_append_time_ms: Int64 = field("2+", default=-1, ignorable=True, varies=True, entity="timestamp")
     log_start_offset: Int64 = field("5+", default=-1, ignorable=True, varies=True)
     record_errors: list[BatchIndexAndErrorMessage] = field("8+", ignorable=True)
     error_message: Str | None = field("8+", nullable="8+", default=None, ignorable=True)
@@ -48,15 +48,15 @@ class PartitionProduceResponse(Struct):
 
 
 class TopicProduceResponse(Struct):
-    name: Str = field("0-12", ignorable=True, map_key=True)
-    topic_id: Uuid = field("13+", ignorable=True, map_key=True)
+    name: Str = field("0-12", ignorable=True, map_key=True, entity="topicName")
+    topic_id: Uuid = field("13+", ignorable=True, map_key=True, entity="topicId")
     partition_responses: list[PartitionProduceResponse] = field("0+")
 
 
 class NodeEndpoint(Struct):
-    node_id: Int32 = field("10+", map_key=True)
-    host: Str = field("10+")
-    port: Int32 = field("10+")
+    node_id: Int32 = field("10+", map_key=True, entity="brokerId")
+    host: Str = field("10+", entity="host")
+    port: Int32 = field("10+", entity="port")
     rack: Str | None = field("10+", nullable="10+", default=None)
 
 

@@ -13,4 +13,4 @@ class PushTelemetryRequest(Message, api_key=72, versions="0", flexible="0+"):
 
 class PushTelemetryResponse(Message, api_key=72, versions="0", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")

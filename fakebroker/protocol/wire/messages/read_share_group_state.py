@@ -4,17 +4,17 @@ from fakebroker.protocol.schema import Int8, Int16, Int32, Int64, Message, Str, 
 
 
 class PartitionData(Struct):
-    partition: Int32 = field("0+")
-    leader_epoch: Int32 = field("0+")
+    partition: Int32 = field("0+", entity="partitionIndex")
+    leader_epoch: Int32 = field("0+", entity="leaderEpoch")
 
 
 class ReadStateData(Struct):
-    topic_id: Uuid = field("0+")
+    topic_id: Uuid = field("0+", entity="topicId")
     partitions: list[PartitionData] = field("0+")
 
 
 class ReadShareGroupStateRequest(Message, api_key=84, versions="0", flexible="0+"):
-    group_id: Str = field("0+")
+    group_id: Str = field("0+", entity="groupId")
     topics: list[ReadStateData] = field("0+")
 
 
@@ -26,8 +26,8 @@ class StateBatch(Struct):
 
 
 class PartitionResult(Struct):
-    partition: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
     state_epoch: Int32 = field("0+")
     start_offset: Int64 = field("0+")
@@ -35,7 +35,7 @@ class PartitionResult(Struct):
 
 
 class ReadStateResult(Struct):
-    topic_id: Uuid = field("0+")
+    topic_id: Uuid = field("0+", entity="topicId")
     partitions: list[PartitionResult] = field("0+")
 
 

@@ -11,5 +11,5 @@ class SaslHandshakeRequest(Message, api_key=17, versions="0-1"):
 
 
 class SaslHandshakeResponse(Message, api_key=17, versions="0-1"):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     mechanisms: list[Str] = field("0+")

@@ -17,24 +17,24 @@ class AcknowledgementBatch(Struct):
 
 
 class FetchPartition(Struct):
-    partition_index: Int32 = field("0+", map_key=True)
+    partition_index: Int32 = field("0+", map_key=True, entity="partitionIndex")
     partition_max_bytes: Int32 = field("0")
     acknowledgement_batches: list[AcknowledgementBatch] = field("0+")
 
 
 class FetchTopic(Struct):
-    topic_id: Uuid = field("0+", map_key=True)
+    topic_id: Uuid = field("0+", map_key=True, entity="topicId")
     partitions: list[FetchPartition] = field("0+")
 
 
 class ForgottenTopic(Struct):
-    topic_id: Uuid = field("0+")
-    partitions: list[Int32] = field("0+")
+    topic_id: Uuid = field("0+", entity="topicId")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class ShareFetchRequest(Message, api_key=78, versions="0-2", flexible="0+"):
-    group_id: Str | None = field("0+", nullable="0+", default=None)
-    member_id: Str | None = field("0+", nullable="0+")
+    group_id: Str | None = field("0+", nullable="0+", default=None, entity="groupId")
+    member_id: Str | None = field("0+", nullable="0+", entity="memberId")
     share_session_epoch: Int32 = field("0+")
     max_wait_ms: Int32 = field("0+")
     min_bytes: Int32 = field("0+")
@@ -48,8 +48,8 @@ class ShareFetchRequest(Message, api_key=78, versions="0-2", flexible="0+"):
 
 
 class LeaderIdAndEpoch(Struct):
-    leader_id: Int32 = field("0+")
-    leader_epoch: Int32 = field("0+")
+    leader_id: Int32 = field("0+", entity="brokerId")
+    leader_epoch: Int32 = field("0+", entity="leaderEpoch")
 
 
 class AcquiredRecords(Struct):
@@ -59,8 +59,8 @@ class AcquiredRecords(Struct):
 
 
 class PartitionData(Struct):
-    partition_index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
     acknowledge_error_code: Int16 = field("0+")
     acknowledge_error_message: Str | None = field("0+", nullable="0+", default=None)
@@ -70,20 +70,20 @@ class PartitionData(Struct):
 
 
 class ShareFetchableTopicResponse(Struct):
-    topic_id: Uuid = field("0+", map_key=True)
+    topic_id: Uuid = field("0+", map_key=True, entity="topicId")
     partitions: list[PartitionData] = field("0+")
 
 
 class NodeEndpoint(Struct):
-    node_id: Int32 = field("0+", map_key=True)
-    host: Str = field("0+")
-    port: Int32 = field("0+")
+    node_id: Int32 = field("0+", map_key=True, entity="brokerId")
+    host: Str = field("0+", entity="host")
+    port: Int32 = field("0+", entity="port")
     rack: Str | None = field("0+", nullable="0+", default=None)
 
 
 class ShareFetchResponse(Message, api_key=78, versions="0-2", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
     acquisition_lock_timeout_ms: Int32 = field("1+")
     responses: list[ShareFetchableTopicResponse] = field("0+")

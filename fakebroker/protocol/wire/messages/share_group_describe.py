@@ -7,14 +7,14 @@ from fakebroker.protocol.schema import Bool, Int16, Int32, Message, Str, Struct,
 
 
 class ShareGroupDescribeRequest(Message, api_key=77, versions="0-1", flexible="0+"):
-    group_ids: list[Str] = field("0+")
+    group_ids: list[Str] = field("0+", entity="groupId")
     include_authorized_operations: Bool = field("0+")
 
 
 class TopicPartitions(Struct):
-    topic_id: Uuid = field("0+")
-    topic_name: Str = field("0+")
-    partitions: list[Int32] = field("0+")
+    topic_id: Uuid = field("0+", entity="topicId")
+    topic_name: Str = field("0+", entity="topicName")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class Assignment(Struct):
@@ -22,19 +22,19 @@ class Assignment(Struct):
 
 
 class Member(Struct):
-    member_id: Str = field("0+")
+    member_id: Str = field("0+", entity="memberId")
     rack_id: Str | None = field("0+", nullable="0+", default=None)
     member_epoch: Int32 = field("0+")
     client_id: Str = field("0+")
     client_host: Str = field("0+")
-    subscribed_topic_names: list[Str] = field("0+")
+    subscribed_topic_names: list[Str] = field("0+", entity="topicName")
     assignment: Assignment = field("0+")
 
 
 class DescribedGroup(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
-    group_id: Str = field("0+")
+    group_id: Str = field("0+", entity="groupId")
     group_state: Str = field("0+")
     group_epoch: Int32 = field("0+")
     assignment_epoch: Int32 = field("0+")

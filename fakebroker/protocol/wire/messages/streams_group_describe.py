@@ -4,7 +4,7 @@ from fakebroker.protocol.schema import Bool, Int16, Int32, Int64, Message, Str, 
 
 
 class StreamsGroupDescribeRequest(Message, api_key=89, versions="0", flexible="0+"):
-    group_ids: list[Str] = field("0+")
+    group_ids: list[Str] = field("0+", entity="groupId")
     include_authorized_operations: Bool = field("0+")
 
 
@@ -14,7 +14,7 @@ class KeyValue(Struct):
 
 
 class TopicInfo(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: Int32 = field("0+")
     replication_factor: Int16 = field("0+")
     topic_configs: list[KeyValue] = field("0+")
@@ -22,8 +22,8 @@ class TopicInfo(Struct):
 
 class Subtopology(Struct):
     subtopology_id: Str = field("0+")
-    source_topics: list[Str] = field("0+")
-    repartition_sink_topics: list[Str] = field("0+")
+    source_topics: list[Str] = field("0+", entity="topicName")
+    repartition_sink_topics: list[Str] = field("0+", entity="topicName")
     state_changelog_topics: list[TopicInfo] = field("0+")
     repartition_source_topics: list[TopicInfo] = field("0+")
 
@@ -34,8 +34,8 @@ class Topology(Struct):
 
 
 class Endpoint(Struct):
-    host: Str = field("0+")
-    port: UInt16 = field("0+")
+    host: Str = field("0+", entity="host")
+    port: UInt16 = field("0+", entity="port")
 
 
 class TaskOffset(Struct):
@@ -56,9 +56,9 @@ class Assignment(Struct):
 
 
 class Member(Struct):
-    member_id: Str = field("0+")
+    member_id: Str = field("0+", entity="memberId")
     member_epoch: Int32 = field("0+")
-    instance_id: Str | None = field("0+", nullable="0+", default=None)
+    instance_id: Str | None = field("0+", nullable="0+", default=None, entity="groupInstanceId")
     rack_id: Str | None = field("0+", nullable="0+", default=None)
     client_id: Str = field("0+")
     client_host: Str = field("0+")
@@ -74,9 +74,9 @@ class Member(Struct):
 
 
 class DescribedGroup(Struct):
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
-    group_id: Str = field("0+")
+    group_id: Str = field("0+", entity="groupId")
     group_state: Str = field("0+")
     group_epoch: Int32 = field("0+")
     assignment_epoch: Int32 = field("0+")

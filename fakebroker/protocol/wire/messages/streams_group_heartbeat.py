@@ -13,7 +13,7 @@ class KeyValue(Struct):
 
 
 class TopicInfo(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: Int32 = field("0+")
     replication_factor: Int16 = field("0+")
     topic_configs: list[KeyValue] = field("0+")
@@ -27,10 +27,10 @@ class CopartitionGroup(Struct):
 
 class Subtopology(Struct):
     subtopology_id: Str = field("0+")
-    source_topics: list[Str] = field("0+")
+    source_topics: list[Str] = field("0+", entity="topicName")
     source_topic_regex: list[Str] = field("0+")
     state_changelog_topics: list[TopicInfo] = field("0+")
-    repartition_sink_topics: list[Str] = field("0+")
+    repartition_sink_topics: list[Str] = field("0+", entity="topicName")
     repartition_source_topics: list[TopicInfo] = field("0+")
     copartition_groups: list[CopartitionGroup] = field("0+")
 
@@ -46,8 +46,8 @@ class TaskIds(Struct):
 
 
 class Endpoint(Struct):
-    host: Str = field("0+")
-    port: UInt16 = field("0+")
+    host: Str = field("0+", entity="host")
+    port: UInt16 = field("0+", entity="port")
 
 
 class TaskOffset(Struct):
@@ -57,11 +57,11 @@ class TaskOffset(Struct):
 
 
 class StreamsGroupHeartbeatRequest(Message, api_key=88, versions="0", flexible="0+"):
-    group_id: Str = field("0+")
-    member_id: Str = field("0+")
+    group_id: Str = field("0+", entity="groupId")
+    member_id: Str = field("0+", entity="memberId")
     member_epoch: Int32 = field("0+")
     endpoint_information_epoch: Int32 = field("0+")
-    instance_id: Str | None = field("0+", nullable="0+", default=None)
+    instance_id: Str | None = field("0+", nullable="0+", default=None, entity="groupInstanceId")
     rack_id: Str | None = field("0+", nullable="0+", default=None)
     rebalance_timeout_ms: Int32 = field("0+", default=-1)
     topology: Topology | None = field("0+", nullable="0+", default=None)
@@ -82,8 +82,8 @@ class Status(Struct):
 
 
 class TopicPartition(Struct):
-    topic: Str = field("0+")
-    partitions: list[Int32] = field("0+")
+    topic: Str = field("0+", entity="topicName")
+    partitions: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class EndpointToPartitions(Struct):
@@ -94,9 +94,9 @@ class EndpointToPartitions(Struct):
 
 class StreamsGroupHeartbeatResponse(Message, api_key=88, versions="0", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+", default=None)
-    member_id: Str = field("0+")
+    member_id: Str = field("0+", entity="memberId")
     member_epoch: Int32 = field("0+")
     heartbeat_interval_ms: Int32 = field("0+")
     acceptable_recovery_lag: Int32 = field("0+")

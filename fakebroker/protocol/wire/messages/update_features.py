@@ -21,12 +21,12 @@ class UpdateFeaturesRequest(Message, api_key=57, versions="0-2", flexible="0+"):
 
 class UpdatableFeatureResult(Struct):
     feature: Str = field("0+", map_key=True)
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
 
 
 class UpdateFeaturesResponse(Message, api_key=57, versions="0-2", flexible="0+"):
     throttle_time_ms: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    error_code: Int16 = field("0+", entity="errorCode")
     error_message: Str | None = field("0+", nullable="0+")
     results: list[UpdatableFeatureResult] = field("0-1", ignorable=True)

@@ -7,13 +7,13 @@ from fakebroker.protocol.schema import Bool, Int8, Int16, Int32, Int64, Message,
 
 
 class WritableTxnMarkerTopic(Struct):
-    name: Str = field("0+")
-    partition_indexes: list[Int32] = field("0+")
+    name: Str = field("0+", entity="topicName")
+    partition_indexes: list[Int32] = field("0+", entity="partitionIndex")
 
 
 class WritableTxnMarker(Struct):
-    producer_id: Int64 = field("0+")
-    producer_epoch: Int16 = field("0+")
+    producer_id: Int64 = field("0+", entity="producerId")
+    producer_epoch: Int16 = field("0+", entity="producerEpoch")
     transaction_result: Bool = field("0+")
     topics: list[WritableTxnMarkerTopic] = field("0+")
     coordinator_epoch: Int32 = field("0+")
@@ -25,17 +25,17 @@ class WriteTxnMarkersRequest(Message, api_key=27, versions="0-2", flexible="1+")
 
 
 class WritableTxnMarkerPartitionResult(Struct):
-    partition_index: Int32 = field("0+")
-    error_code: Int16 = field("0+")
+    partition_index: Int32 = field("0+", entity="partitionIndex")
+    error_code: Int16 = field("0+", entity="errorCode")
 
 
 class WritableTxnMarkerTopicResult(Struct):
-    name: Str = field("0+")
+    name: Str = field("0+", entity="topicName")
     partitions: list[WritableTxnMarkerPartitionResult] = field("0+")
 
 
 class WritableTxnMarkerResult(Struct):
-    producer_id: Int64 = field("0+")
+    producer_id: Int64 = field("0+", entity="producerId")
     topics: list[WritableTxnMarkerTopicResult] = field("0+")
 
 
