@@ -8,7 +8,6 @@ mirrors which, and what is repeated of each entry. As in Kafka's `getErrorRespon
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fakebroker.broker.engine.subjects import ERROR_CODES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.message import made
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
@@ -160,8 +159,8 @@ def has_code(declaration: Any, version: int) -> bool:
 
 def _code_field(declaration: Any, version: int) -> str | None:
     """The name of the field with the error code."""
-    there = (spec.name for spec in declaration.fields if spec.versions.includes(version))
-    return next((name for name in there if name in ERROR_CODES), None)
+    there = (spec for spec in declaration.fields if spec.versions.includes(version))
+    return next((spec.name for spec in there if spec.entity == "errorCode"), None)
 
 
 def _mirrored(

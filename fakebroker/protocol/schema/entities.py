@@ -4,7 +4,7 @@ A path leads from a message to one of its fields through the structures between 
 encoding and decoding do not look at entities.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fakebroker.protocol.schema.message import Declaration, Struct
@@ -30,17 +30,32 @@ def fields_of(declaration: type[Declaration], entity: Entity) -> tuple[FieldPath
 
 
 def field_of(declaration: type[Declaration], *entities: Entity) -> FieldSpec | None:
-    """The structure's own field with the first of these entities that it has; None if it has none of them."""
+    """The structure's own field, no list, with the first of these entities that it has; None if it has none of them."""
     key = (declaration, entities)
     if key not in _own:
-        _own[key] = next((spec for each in entities for spec in declaration.fields if spec.entity == each), None)
+        single = [spec for spec in declaration.fields if not isinstance(spec.type, ArrayOf)]
+        _own[key] = next((spec for each in entities for spec in single if spec.entity == each), None)
     return _own[key]
 
 
 def values_of(message: Struct, entity: Entity) -> Iterator[Value]:
     """The values of all fields with the entity, those of lists one by one; without those that are null."""
-    for path in fields_of(type(message), entity):
-        yield from _values_at(type(message), message, path)
+    return values_in(type(message), message, entity)
+
+
+def values_in(declaration: type[Declaration], entry: Entry, entity: Entity) -> Iterator[Value]:
+    """The same of an entry, of which only the declaration says what a tuple's values are."""
+    for path in fields_of(declaration, entity):
+        yield from _values_at(declaration, entry, path)
+
+
+def entries_in(declaration: type[Declaration], entry: Entry, spec: FieldSpec) -> Sequence[Entry]:
+    """The structures in a field: those of its list, or the one that it has; none where it is null."""
+    value = value_in(declaration, entry, spec)
+    if value is None:
+        return ()
+    entries: Sequence[Entry] = value if isinstance(spec.type, ArrayOf) else (value,)
+    return entries
 
 
 def value_in(declaration: type[Declaration], entry: Entry, spec: FieldSpec) -> Any:
@@ -69,14 +84,14 @@ def _paths_to(declaration: type[Declaration], entity: Entity) -> Iterator[FieldP
 
 
 def _values_at(declaration: type[Declaration], entry: Entry, path: FieldPath) -> Iterator[Value]:
-    spec, *deeper = path
-    value = value_in(declaration, entry, spec)
-    if value is None:
-        return
-    entries = value if isinstance(spec.type, ArrayOf) else (value,)
+    spec, deeper = path[0], path[1:]
     inner = inner_of(spec)
-    if inner is None:
-        yield from entries
+    if inner is not None:
+        for each in entries_in(declaration, entry, spec):
+            yield from _values_at(inner, each, deeper)
         return
-    for each in entries:
-        yield from _values_at(inner, each, tuple(deeper))
+    value = value_in(declaration, entry, spec)
+    if isinstance(spec.type, ArrayOf):
+        yield from value or ()
+    elif value is not None:
+        yield value

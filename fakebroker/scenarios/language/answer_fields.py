@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from fakebroker.broker.engine.subjects import ERROR_CODES
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
 from fakebroker.protocol.wire.registry import APIS
@@ -100,6 +99,6 @@ def _form(message: type[Declaration]) -> str:
         inner = "" if isinstance(element, Primitive) else f"{{{_form(element)}}}"
         if isinstance(spec.type, ArrayOf):
             inner = f"[{inner}]"
-        name = "error" if spec.name in ERROR_CODES else spec.name
+        name = "error" if spec.entity == "errorCode" else spec.name
         parts.append(f"{name}: {inner}" if inner else name)
     return ", ".join(parts)

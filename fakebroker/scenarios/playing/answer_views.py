@@ -7,15 +7,15 @@ one, the first error found inside; "NONE" if there is none. Subscriptions and as
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fakebroker.broker.engine.subjects import ERROR_CODES
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, WireError, error_name
 from fakebroker.protocol.records.batch import parse_header, read_records, split_batches
 from fakebroker.protocol.records.consumer_protocol import assigned_partitions, decode_subscription
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
 from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema.entities import Entry, entries_in, field_of, fields_of, inner_of, value_in
 from fakebroker.protocol.schema.jsonable import bytes_to_json, to_json, uuid_to_text
 from fakebroker.protocol.schema.message import Declaration, Message, Struct
-from fakebroker.protocol.schema.types import RECORDS, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.schema.types import RECORDS, UUID, ArrayOf, Entity, FieldSpec, Primitive
 
 Json = Any
 NONE = ErrorCode.NONE.name
@@ -24,7 +24,7 @@ NONE = ErrorCode.NONE.name
 def answer_view(answer: Message, version: int) -> dict[str, Json]:
     """An answer of this version, with the error that it gives."""
     view = _struct(answer, version)
-    view["error"] = next(_errors(view), NONE)
+    view["error"] = next(_errors(answer), NONE)
     return view
 
 
@@ -82,7 +82,7 @@ def _fields(specs: Sequence[FieldSpec], values: Sequence[Any], version: int) -> 
     for spec, value in zip(specs, values, strict=True):
         if spec.versions.includes(version):
             view[spec.name] = _value(spec, value, version)
-            if spec.name in ERROR_CODES:
+            if spec.entity == "errorCode":
                 view["error"] = error_name(value)
     return view
 
@@ -92,11 +92,11 @@ def _value(spec: FieldSpec, value: Any, version: int) -> Json:
         return None
     if isinstance(spec.type, ArrayOf):
         element = spec.type.element
-        return [_element(spec.name, element, each, version) for each in value]
-    return _element(spec.name, spec.type, value, version)
+        return [_element(spec.entity, element, each, version) for each in value]
+    return _element(spec.entity, spec.type, value, version)
 
 
-def _element(name: str, kind: "Primitive | type[Declaration]", value: Any, version: int) -> Json:
+def _element(entity: Entity | None, kind: "Primitive | type[Declaration]", value: Any, version: int) -> Json:
     if not isinstance(kind, Primitive):
         return _fields(kind.fields, value, version) if kind.is_row else _struct(value, version)
     if kind is UUID:
@@ -104,7 +104,7 @@ def _element(name: str, kind: "Primitive | type[Declaration]", value: Any, versi
     if kind is RECORDS:
         return _records_json(bytes(value))
     if isinstance(value, bytes | bytearray | memoryview):
-        read: Callable[[bytes], Json] = _READERS.get(name, bytes_to_json)
+        read: Callable[[bytes], Json] = _READERS.get(entity, bytes_to_json)
         return read(bytes(value))
     return value
 
@@ -123,22 +123,17 @@ def _subscription(data: bytes) -> Json:
         return bytes_to_json(data)
 
 
-_READERS: Mapping[str, Callable[[bytes], Json]] = {
-    "assignment": _assignment,
-    "member_assignment": _assignment,
-    "metadata": _subscription,
-    "member_metadata": _subscription,
-}
+_READERS: Mapping[Entity | None, Callable[[bytes], Json]] = {"assignment": _assignment, "subscription": _subscription}
 
 
-def _errors(view: Json) -> Iterator[str]:
-    """The errors in a view, the outermost first."""
-    inner: list[Json] = [view]
-    for each in inner:
-        if isinstance(each, dict):
-            name = each.get("error", NONE)
-            if name != NONE and any(code in each for code in ERROR_CODES):
-                yield name
-            inner += each.values()
-        elif isinstance(each, list):
-            inner += each
+def _errors(answer: Message) -> Iterator[str]:
+    """The errors in an answer, the outermost first."""
+    todo: list[tuple[type[Declaration], Entry]] = [(type(answer), answer)]
+    for declaration, entry in todo:
+        code = field_of(declaration, "errorCode")
+        if code is not None and value_in(declaration, entry, code):
+            yield error_name(value_in(declaration, entry, code))
+        for spec in declaration.fields:
+            inner = inner_of(spec)
+            if inner is not None and fields_of(inner, "errorCode"):
+                todo += ((inner, each) for each in entries_in(declaration, entry, spec))

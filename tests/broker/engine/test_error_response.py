@@ -7,7 +7,6 @@ import pytest
 
 from fakebroker.broker.apis.handlers import MODULES, handler
 from fakebroker.broker.engine.error_response import MIRRORS, Mirror, error_response, has_code
-from fakebroker.broker.engine.subjects import ERROR_CODES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
 from fakebroker.protocol.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -20,6 +19,7 @@ from fakebroker.protocol.wire.messages.produce import ProduceRequest, ProduceRes
 from fakebroker.protocol.wire.registry import APIS, Api
 
 CODE = ErrorCode.UNKNOWN_SERVER_ERROR
+ERROR_CODES = ("error_code", "partition_error_code")
 
 
 @pytest.mark.rules("AV-10")

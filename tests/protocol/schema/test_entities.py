@@ -69,8 +69,9 @@ def test_values_of_rows() -> None:
 
 
 def test_field_of_a_structure_by_the_first_entity_it_has() -> None:
-    """The structure's own field, of several entities the first there is; not what is in its lists."""
+    """The structure's own field, of several entities the first there is; not its lists and what is in them."""
     by_name, by_id = field_of(FetchTopic, "topicName", "topicId"), field_of(FetchTopic, "topicId", "topicName")
 
     assert (by_name and by_name.name, by_id and by_id.name) == ("topic", "topic_id")
     assert field_of(FetchTopic, "partitionIndex") is None
+    assert field_of(DescribeGroupsRequest, "groupId") is None

@@ -9,7 +9,6 @@ from fakebroker.broker.apis.handlers import MODULES
 from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, element_of, value_of
 from fakebroker.broker.engine.faults.entries import Parts, merge, mirrors_of
 from fakebroker.broker.engine.faults.naming import FETCH, Named, names_of
-from fakebroker.broker.engine.subjects import ERROR_CODES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.types import UUID, ArrayOf, Primitive
 from fakebroker.protocol.wire.registry import APIS, Api
@@ -53,7 +52,7 @@ def codes(declaration: Any, answer: Any, mirror: Mirror) -> list[int]:
     element = element_of(declaration, mirror.answered)
     entries = value_of(declaration, answer, mirror.answered)
     if mirror.inner is None:
-        [code_field] = [spec.name for spec in element.fields if spec.name in ERROR_CODES]
+        [code_field] = [spec.name for spec in element.fields if spec.entity == "errorCode"]
         return [value_of(element, entry, code_field) for entry in entries]
     return [code for entry in entries for code in codes(element, entry, mirror.inner)]
 
