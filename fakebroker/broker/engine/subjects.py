@@ -16,6 +16,7 @@ from fakebroker.protocol.schema.entities import (
     field_of,
     fields_of,
     inner_of,
+    texts_of,
     value_in,
     values_in,
     values_of,
@@ -50,12 +51,9 @@ def no_name(_topic_id: bytes) -> str | None:
 
 def groups_of(request: Message) -> tuple[str, ...]:
     """The ids of the groups that a request names, in its order."""
-    found = _texts(values_of(request, "groupId"))
-    own = field_of(type(request), "groupId")
-    if own is not None and getattr(request, own.name) == "":  # of a version that has a list of groups
-        found.remove("")
+    found = texts_of(request, "groupId")
     if GROUP_KEY in values_of(request, "coordinatorKeyType"):
-        found += filter(None, _texts(values_of(request, "coordinatorKey")))
+        found += filter(None, texts_of(request, "coordinatorKey"))
     found += _resources(request, GROUP_RESOURCE)
     return tuple(dict.fromkeys(found))
 
@@ -120,13 +118,7 @@ def topic_in(declaration: type[Declaration], entry: Entry, topic_name: TopicName
 def _resources(message: Message, kind: int) -> list[str]:
     """The names of the resources of one kind in DescribeConfigs, AlterConfigs and the like."""
     kinds = values_of(message, "configResourceType")
-    return [
-        name for name, each in zip(_texts(values_of(message, "configResource")), kinds, strict=True) if each == kind
-    ]
-
-
-def _texts(values: Iterable[Value]) -> list[str]:
-    return [value for value in values if isinstance(value, str)]
+    return [name for name, each in zip(texts_of(message, "configResource"), kinds, strict=True) if each == kind]
 
 
 def _numbers(values: Iterable[Value]) -> Iterator[int]:

@@ -10,6 +10,7 @@ from fakebroker.broker.engine.faults.naming import transactional_ids_of
 from fakebroker.broker.engine.journal import Exchange
 from fakebroker.broker.engine.printable import printable
 from fakebroker.broker.engine.subjects import FoundError
+from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.messages.end_txn import EndTxnRequest
 from fakebroker.testing.explanations.group_wording import NOTHING_ACQUIRED, fine_text, member_text
 from fakebroker.testing.explanations.offset_wording import NOTHING_NEW, answered_of_partitions, asked_of_partitions
@@ -96,7 +97,7 @@ def _groups(group_ids: tuple[str, ...]) -> str:
     return f"of group{'s' if len(group_ids) > 1 else ''} {names}{more}"
 
 
-def _transactions(request: object) -> str:
+def _transactions(request: Message | None) -> str:
     ids = transactional_ids_of(request)
     if not ids:
         return ""

@@ -18,7 +18,7 @@ from fakebroker.broker.engine.error_response import (
     error_entries,
     value_of,
 )
-from fakebroker.broker.engine.faults.naming import FETCH, NOTHING, Named, named_by
+from fakebroker.broker.engine.faults.naming import FETCH, NOTHING, Named, named_by, named_in, names_in
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.message import made
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
@@ -49,7 +49,7 @@ class Parts:
         self.chosen: Any = None
         self.rest: Any = request
         declaration = type(request)
-        start = named_by(declaration, request, NOTHING, "", topics)
+        start = named_by(declaration, request, NOTHING, topics)
         for mirror in mirrors:
             if value_of(declaration, request, mirror.asked.partition(".")[0]):
                 self.chosen, self.rest = _split(declaration, request, mirror, is_chosen, start, topics)
@@ -72,16 +72,18 @@ def _split_list(
     topics: "Topics",
 ) -> tuple[Any, Any]:  # fmt: skip
     name, *deeper = path
+    spec = next(each for each in declaration.fields if each.name == name)
     element = element_of(declaration, name)
     chosen, rest = [], []
     for each in value_of(declaration, entry, name) or ():
-        here = named_by(element, each, named, name, topics)
+        here = named_in(spec, each, named, topics)
         if deeper:
             part, other = _split_list(element, each, deeper, inner, is_chosen, here, topics)
         elif inner:
             part, other = _split(element, each, inner, is_chosen, here, topics)
         else:
-            part, other = (each, None) if is_chosen(here) else (None, each)
+            is_meant = any(map(is_chosen, names_in(spec, each, named, topics)))
+            part, other = (each, None) if is_meant else (None, each)
         chosen += [] if part is None else [part]
         rest += [] if other is None else [other]
     if not chosen:

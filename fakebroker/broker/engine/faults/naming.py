@@ -1,4 +1,4 @@
-"""Which groups, topics and partitions a request names: found by the names of its fields, whatever the API.
+"""Which groups, topics and partitions a request names: found by what its fields mean, whatever the API.
 
 A request names a triple for each entry of its lists: OffsetCommit the group with each of its partitions, Heartbeat just
 the group, Metadata each topic.
@@ -7,30 +7,32 @@ the group, Metadata each topic.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.broker.engine.error_response import value_of
-from fakebroker.protocol.schema.types import ArrayOf, Primitive
+from fakebroker.broker.engine.subjects import GROUP_KEY, GROUP_RESOURCE, TOPIC_RESOURCE
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.entities import (
+    FieldPath,
+    field_of,
+    fields_of,
+    inner_of,
+    texts_of,
+    value_in,
+    values_of,
+)
+from fakebroker.protocol.schema.message import Declaration
+from fakebroker.protocol.schema.types import ArrayOf, Entity, FieldSpec
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topics
 
-FETCH, FIND_COORDINATOR = 1, 10
-_GROUP_KEY, _TRANSACTION_KEY = 0, 1  # FindCoordinator's key types
-_TOPIC_RESOURCE, _GROUP_RESOURCE = 2, 32
+FETCH = 1
+_TRANSACTION_KEY = 1  # of FindCoordinator's key types
+_GROUP: tuple[Entity, ...] = ("groupId", "configResource", "coordinatorKey")
+_TOPIC: tuple[Entity, ...] = ("topicName", "topicId", "configResource")
+_PARTITION: tuple[Entity, ...] = ("partitionIndex",)
+_TRANSACTIONAL_ID: tuple[Entity, ...] = ("transactionalId", "coordinatorKey")
+_FORGOTTEN = "forgotten_topics_data"  # what a fetch session drops: the request does not ask about it
 
-_GROUP_LISTS = ("groups", "groups_names", "group_ids", "coordinator_keys")
-_TOPIC_LISTS = ("topics", "topic_data", "topic_partitions", "topic_names", "v3_and_below_topics")
-_PARTITION_LISTS = ("partitions", "partition_data", "partition_indexes")
-# The fields that hold transactional ids: one, a list, or structures that have one each (AddPartitionsToTxn, v4).
-_TRANSACTIONAL_IDS = ("transactional_id", "v3_and_below_transactional_id", "transactional_ids", "transactions")
-_LISTS = (
-    *_GROUP_LISTS,
-    *_TOPIC_LISTS,
-    *_PARTITION_LISTS,
-    "dirs",
-    "resources",
-    "transactional_ids",
-    "markers",
-)
+_naming: dict[type[Declaration], tuple[FieldSpec, ...]] = {}  # the lists that name something
 
 
 class Named(NamedTuple):
@@ -53,110 +55,119 @@ class Names(NamedTuple):
     transactional_id: bool = False
 
 
-def nameable(declaration: Any) -> Names:
+def nameable(declaration: type[Message]) -> Names:
     """What requests of this declaration can name, in some version."""
-    if declaration.api_key == FIND_COORDINATOR:
-        return Names(group=True, transactional_id=True)
-    paths = list(_paths(declaration))
     return Names(
-        group=any(
-            path[-1] in ("group_id", "groups_names") or path[-2:] in (("groups", ""), ("group_ids", ""))
-            for path in paths
-        )
-        or any(path[0] == "resources" for path in paths),
-        topic=any(name in _TOPIC_LISTS for path in paths for name in path)
-        or any(path[0] == "resources" for path in paths),
-        partition=any(name in _PARTITION_LISTS for path in paths for name in path),
-        transactional_id=any(path[0] in _TRANSACTIONAL_IDS for path in paths),
+        group=_has_any(declaration, _GROUP),
+        topic=_has_any(declaration, _TOPIC),
+        partition=_has_any(declaration, _PARTITION),
+        transactional_id=_has_any(declaration, _TRANSACTIONAL_ID),
     )
 
 
-def _paths(declaration: Any) -> Iterator[tuple[str, ...]]:
-    for spec in declaration.fields:
-        if not isinstance(spec.type, ArrayOf):
-            yield (spec.name,)
-        elif spec.name in _LISTS:
-            element = spec.type.element
-            inner = [("",)] if isinstance(element, Primitive) else _paths(element)
-            yield from ((spec.name, *path) for path in inner)
-
-
-def names_of(request: Any, topics: "Topics") -> Iterator[Named]:
+def names_of(request: Message | None, topics: "Topics") -> Iterator[Named]:
     """Everything that a request names."""
     if request is None:  # its body was not looked at
         yield NOTHING
         return
-    declaration = type(request)
-    if declaration.api_key == FIND_COORDINATOR:
-        for key in [request.key, *request.coordinator_keys]:
-            yield Named(group=key if key and request.key_type == _GROUP_KEY else None)
+    key_types = [*values_of(request, "coordinatorKeyType")]
+    if key_types:  # FindCoordinator
+        keys = texts_of(request, "coordinatorKey") if key_types == [GROUP_KEY] else []
+        yield from [Named(group=key) for key in keys] or [NOTHING]
         return
-    yield from _walk(declaration, request, named_by(declaration, request, NOTHING, "", topics), topics)
+    yield from _walk(type(request), request, named_by(type(request), request, NOTHING, topics), topics)
 
 
-def transactional_ids_of(request: Any) -> list[str]:
+def transactional_ids_of(request: Message | None) -> list[str]:
     """The transactional ids that a request names."""
     if request is None:
         return []
-    if type(request).api_key == FIND_COORDINATOR:
-        keys = [request.key, *request.coordinator_keys] if request.key_type == _TRANSACTION_KEY else []
-        return [key for key in keys if key]
-    found = [getattr(request, name, None) or [] for name in _TRANSACTIONAL_IDS]
-    return [each for one in found for each in ([one] if isinstance(one, str) else map(_transactional_id, one))]
+    found = texts_of(request, "transactionalId")
+    if _TRANSACTION_KEY in values_of(request, "coordinatorKeyType"):
+        found += filter(None, texts_of(request, "coordinatorKey"))
+    return found
 
 
-def _transactional_id(entry: Any) -> str:
-    """Of an entry of a list: the id itself, or a transaction of AddPartitionsToTxn v4 and later."""
-    return entry if isinstance(entry, str) else str(entry.transactional_id)
+def names_in(spec: FieldSpec, entry: Any, named: Named, topics: "Topics") -> Iterator[Named]:
+    """Everything that an entry of the list in a field names, as part of what is about `named`."""
+    here = named_in(spec, entry, named, topics)
+    inner = inner_of(spec)
+    return iter((here,)) if inner is None else _walk(inner, entry, here, topics)
 
 
-def _walk(declaration: Any, entry: Any, named: Named, topics: "Topics") -> Iterator[Named]:
-    is_leaf = True
-    for spec in declaration.fields:
-        if spec.name not in _LISTS or not isinstance(spec.type, ArrayOf):
-            continue
-        element = spec.type.element
-        for each in value_of(declaration, entry, spec.name) or ():
-            is_leaf = False
-            here = named_by(element, each, named, spec.name, topics)
-            if isinstance(element, Primitive):
-                yield here
-            else:
-                yield from _walk(element, each, here, topics)
-    if is_leaf:
-        yield named
+def named_in(spec: FieldSpec, entry: Any, named: Named, topics: "Topics") -> Named:
+    """What an entry of that list is about itself."""
+    inner = inner_of(spec)
+    if inner is not None:
+        return named_by(inner, entry, named, topics)
+    match spec.entity:
+        case "topicName":
+            return named._replace(topic=entry)
+        case "partitionIndex":
+            return named._replace(partition=entry)
+        case "groupId" | "coordinatorKey":
+            return named._replace(group=entry)
+    return named
 
 
-def named_by(declaration: Any, entry: Any, named: Named, list_name: str, topics: "Topics") -> Named:
-    """What an entry of a request's list of that name is about, as part of what is about `named`."""
-    if list_name in _PARTITION_LISTS:
-        return named._replace(partition=_first(declaration, entry, ("partition_index", "index", "partition")))
-    if list_name in _TOPIC_LISTS:
-        return named._replace(topic=_topic(declaration, entry, topics))
-    if list_name in _GROUP_LISTS:
-        return named._replace(group=_first(declaration, entry, ("group_id",)))
-    if list_name == "resources":
-        if entry.resource_type == _TOPIC_RESOURCE:
-            return named._replace(topic=entry.resource_name)
-        return named._replace(group=entry.resource_name) if entry.resource_type == _GROUP_RESOURCE else named
-    group_id = _first(declaration, entry, ("group_id",))
-    return named._replace(group=group_id) if group_id else named
+def named_by(declaration: type[Declaration], entry: Any, named: Named, topics: "Topics") -> Named:
+    """What a request, or a structure in it, is about by its own fields."""
+    group, index = field_of(declaration, "groupId"), field_of(declaration, "partitionIndex")
+    if group is not None:
+        named = named._replace(group=value_in(declaration, entry, group) or named.group)
+    if field_of(declaration, "topicName", "topicId") is not None:
+        named = named._replace(topic=_topic(declaration, entry, topics))
+    if index is not None:
+        named = named._replace(partition=value_in(declaration, entry, index))
+    resource, kind = field_of(declaration, "configResource"), field_of(declaration, "configResourceType")
+    if resource is None or kind is None:
+        return named
+    name: str = value_in(declaration, entry, resource)
+    resource_type: int = value_in(declaration, entry, kind)
+    if resource_type == TOPIC_RESOURCE:
+        return named._replace(topic=name)
+    return named._replace(group=name) if resource_type == GROUP_RESOURCE else named
 
 
-def _topic(declaration: Any, entry: Any, topics: "Topics") -> str | None:
-    name: str | None = _first(declaration, entry, ("name", "topic"))
-    topic_id = None if name else _first(declaration, entry, ("topic_id",))
+def _topic(declaration: type[Declaration], entry: Any, topics: "Topics") -> str | None:
+    by_name, by_id = field_of(declaration, "topicName"), field_of(declaration, "topicId")
+    name: str | None = None if by_name is None else value_in(declaration, entry, by_name)
+    topic_id = None if name or by_id is None else value_in(declaration, entry, by_id)
     if topic_id:
         topic = topics.by_id(topic_id)
         return None if topic is None else topic.name
     return name
 
 
-def _first(declaration: Any, entry: Any, names: tuple[str, ...]) -> Any:
-    """The value of the first of these fields that the declaration has; the entry itself if it is a bare value."""
-    if isinstance(declaration, Primitive):
-        return entry
-    for spec in declaration.fields:
-        if spec.name in names:
-            return value_of(declaration, entry, spec.name)
-    return None
+def _walk(declaration: type[Declaration], entry: Any, named: Named, topics: "Topics") -> Iterator[Named]:
+    is_leaf = True
+    for spec in _naming_lists(declaration):
+        for each in value_in(declaration, entry, spec) or ():
+            is_leaf = False
+            yield from names_in(spec, each, named, topics)
+    if is_leaf:
+        yield named
+
+
+def _naming_lists(declaration: type[Declaration]) -> tuple[FieldSpec, ...]:
+    """The lists of a structure whose entries name something."""
+    found = _naming.get(declaration)
+    if found is None:
+        lists = (spec for spec in declaration.fields if isinstance(spec.type, ArrayOf) and spec.name != _FORGOTTEN)
+        found = _naming[declaration] = tuple(filter(_names_something, lists))
+    return found
+
+
+def _names_something(spec: FieldSpec) -> bool:
+    entities = (*_GROUP, *_TOPIC, *_PARTITION)
+    inner = inner_of(spec)
+    return spec.entity in entities if inner is None else _has_any(inner, entities)
+
+
+def _has_any(declaration: type[Declaration], entities: tuple[Entity, ...]) -> bool:
+    return any(_is_asked(path) for entity in entities for path in fields_of(declaration, entity))
+
+
+def _is_asked(path: FieldPath) -> bool:
+    """Whether a field is part of what a request asks about: its own, or in lists of lists."""
+    return path[0].name != _FORGOTTEN and all(isinstance(spec.type, ArrayOf) for spec in path[:-1])
