@@ -101,7 +101,7 @@ def _safe(
     cannot be read its body is blank.
     """
     kept, size_bytes = (frame.kept, frame.size_bytes) if isinstance(frame, Frame) else (frame, len(frame))
-    if kind is None or not has_secrets(kind):  # type: ignore[arg-type]
+    if kind is None or not has_secrets(kind):
         return kept, size_bytes
     if message is None:
         return kept[:body_offset] + bytes(max(0, len(kept) - body_offset)), size_bytes

@@ -4,20 +4,14 @@ Files, logs, stories and exports show messages that went through `redact`. What 
 memory is as the client sent it.
 """
 
-from functools import cache
-from typing import Any
-
 from fakebroker.broker.settings.declare import PASSWORD, Setting
 from fakebroker.broker.settings.settings import lookup
 from fakebroker.broker.settings.table import CLIENT_METRICS, GROUP, TOPIC
 from fakebroker.protocol.schema import Message, Struct
+from fakebroker.protocol.schema.entities import Entry, entries_in, field_of, fields_of, inner_of, value_in
 from fakebroker.protocol.schema.message import Declaration
-from fakebroker.protocol.schema.types import STRING, ArrayOf, FieldSpec, Primitive
 
 REDACTED = "(redacted)"
-
-# Fields that are secret in any message: SaslAuthenticate, the delegation tokens' APIs, AlterUserScramCredentials.
-SECRET_FIELDS = frozenset({"auth_bytes", "hmac", "salt", "salted_password"})
 
 
 def is_secret_setting(name: str) -> bool:
@@ -28,54 +22,44 @@ def is_secret_setting(name: str) -> bool:
 
 def redact(message: Struct) -> bool:
     """Replace the secrets in a message that nobody else holds; returns whether there were any."""
-    return has_secrets(type(message)) and _redact(message)  # type: ignore[arg-type]
+    return has_secrets(type(message)) and _redact(type(message), message)
 
 
 def without_secrets(message: Message) -> Message:
     """The message, or a copy of it in which the secrets are replaced."""
-    if not has_secrets(type(message)):  # type: ignore[arg-type]
+    if not has_secrets(type(message)):
         return message
     from copy import deepcopy
 
     copied = deepcopy(message)
-    _redact(copied)
+    _redact(type(copied), copied)
     return copied
 
 
-@cache
-def has_secrets(kind: type[Declaration]) -> bool:
-    """Whether messages of a class may carry secrets."""
-    return _value_of_setting(kind) is not None or any(
-        spec.name in SECRET_FIELDS or (_inner(spec) is not None and has_secrets(_inner(spec)))  # type: ignore[arg-type]
-        for spec in kind.fields
-    )
+def has_secrets(declaration: type[Declaration]) -> bool:
+    """Whether messages of a class may carry secrets: fields that are, or settings with their values."""
+    return bool(fields_of(declaration, "secret") or fields_of(declaration, "configValue"))
 
 
-def _redact(struct: Any) -> bool:
-    found = False
-    setting = _value_of_setting(type(struct))
-    if setting is not None and struct.value is not None and is_secret_setting(struct.name):
-        struct.value, found = REDACTED, True
-    for spec in struct.fields:
-        value = getattr(struct, spec.name)
-        if spec.name in SECRET_FIELDS and value:
+def _redact(declaration: type[Declaration], struct: Entry) -> bool:
+    found = _redact_setting(declaration, struct)
+    for spec in declaration.fields:
+        inner = inner_of(spec)
+        if spec.entity == "secret" and (value := value_in(declaration, struct, spec)):
             setattr(struct, spec.name, REDACTED if isinstance(value, str) else REDACTED.encode())
             found = True
-        elif isinstance(value, Struct):
-            found |= _redact(value)
-        elif isinstance(value, list) and _inner(spec) is not None and has_secrets(_inner(spec)):  # type: ignore[arg-type]
-            for entry in value:
-                found |= _redact(entry)
+        elif inner is not None and has_secrets(inner):
+            for entry in entries_in(declaration, struct, spec):
+                found |= _redact(inner, entry)
     return found
 
 
-def _value_of_setting(kind: type[Declaration]) -> FieldSpec | None:
-    """The field with the value, if a structure is a setting with its value: it has a name and a value, both texts."""
-    by_name = {spec.name: spec for spec in kind.fields if spec.type is STRING}
-    return by_name.get("value") if "name" in by_name else None
-
-
-def _inner(spec: FieldSpec) -> type[Declaration] | None:
-    """The class of the structures in a field."""
-    kind = spec.type.element if isinstance(spec.type, ArrayOf) else spec.type
-    return None if isinstance(kind, Primitive) or kind.is_row else kind
+def _redact_setting(declaration: type[Declaration], struct: Entry) -> bool:
+    """Replace the value of a setting, if the structure is one and its value is secret."""
+    name, value = field_of(declaration, "configName"), field_of(declaration, "configValue")
+    if name is None or value is None or value_in(declaration, struct, value) is None:
+        return False
+    if not is_secret_setting(value_in(declaration, struct, name)):
+        return False
+    setattr(struct, value.name, REDACTED)
+    return True

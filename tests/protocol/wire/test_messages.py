@@ -195,6 +195,14 @@ def test_namesakes_mean_the_same() -> None:
     assert several == {}
 
 
+def test_what_sounds_secret_is_declared_so() -> None:
+    """A field that is named like a password or a key has the entity by which it is redacted."""
+    for message in (*MESSAGES, *STORED, *DRAFTS):
+        for path, spec in every_field(message, message.kafka_name):
+            if re.search(r"(?i)password|secret|hmac|salt|auth_?bytes", spec.kafka_name):
+                assert spec.entity == "secret", path
+
+
 def snake_case(kafka_name: str) -> str:
     """`GroupId` is `group_id`; a run of capitals is one word."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kafka_name).lower()

@@ -45,3 +45,16 @@ def test_a_long_step_is_cut() -> None:
 
     assert shown.endswith("...")
     assert len(shown) == MAX_CHARS + 3
+
+
+@pytest.mark.parametrize(
+    ("api", "secret"), [("SaslAuthenticate", "auth_bytes"), ("AlterUserScramCredentials", "upsertions")]
+)
+def test_secrets_of_requests_are_not_shown(api: str, secret: str) -> None:
+    """A field of a request that is secret, or holds what is, is not shown; nor are passwords of other steps."""
+    place = SourceLine("f", 1)
+    rest = {each: node_of("hunter2", place) for each in ("password", "token", secret)}
+    shown = text_of("a", node_of(f"request {api}", place), {**rest, "version": node_of(0, place)})
+
+    assert shown == f"a: request {api}, password: (redacted), token: (redacted), {secret}: (redacted), version: 0"
+    assert text_of("a", node_of("request Nothing", place), {}) == "a: request Nothing"
