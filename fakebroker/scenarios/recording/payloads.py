@@ -24,10 +24,7 @@ from fakebroker.protocol.records.consumer_protocol import (
 from fakebroker.protocol.records.message_set import build_message_set, read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record, decode_records, encode_record
 from fakebroker.protocol.schema import Struct
-from fakebroker.protocol.schema.types import BYTES, RECORDS, STRING, ArrayOf, FieldSpec, Primitive
-
-# Texts that users keep in messages: beside a committed offset (OffsetCommit, TxnOffsetCommit, OffsetFetch).
-_USER_TEXTS = frozenset({"committed_metadata", "metadata"})
+from fakebroker.protocol.schema.types import BYTES, RECORDS, STRING, ArrayOf, Entity, FieldSpec, Primitive
 
 
 class Payloads:
@@ -62,19 +59,19 @@ class Payloads:
         elif kind is RECORDS:
             return self.records(value)
         elif kind is BYTES:
-            return self._member_bytes(spec.name, value)
-        elif kind is STRING and spec.name in _USER_TEXTS:
+            return self._member_bytes(spec.entity, value)
+        elif kind is STRING and spec.entity == "committedMetadata":
             return self.filler(value.encode()).decode()
         return value
 
-    def _member_bytes(self, name: str, data: bytes) -> bytes:
+    def _member_bytes(self, entity: Entity | None, data: bytes) -> bytes:
         """A subscription or an assignment with other user data; bytes that are neither are replaced as a whole.
 
-        `name` says which: the bytes of an assignment may happen to be those of a subscription.
+        `entity` says which: the bytes of an assignment may happen to be those of a subscription.
         """
         version = int.from_bytes(data[:2], "big", signed=True)
         try:
-            if name.endswith("assignment"):
+            if entity == "assignment":
                 assignment = decode_assignment(data)
                 if data and encode_assignment(assignment, version) == data:
                     return encode_assignment(self._assignment(assignment), version)
