@@ -1,33 +1,26 @@
 """Answers that say where brokers are, and how a proxy makes them say its own addresses.
 
-Metadata, FindCoordinator and DescribeCluster name brokers; Produce v10+, Fetch v16+ and the answers of share groups
-name new leaders. All other answers have no address that a client connects to (DescribeQuorum names controllers, for
-people to read), and are passed on as they are.
+Such an answer has structures with a broker's id, a host and a port: Metadata, FindCoordinator and DescribeCluster name
+brokers, Produce v10+, Fetch v16+ and the answers of share groups name new leaders. All other answers have no address
+that a client connects to (DescribeQuorum names listeners of controllers, for people to read), and stay as they are.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from typing import NamedTuple
 
 from fakebroker.protocol.errors import ErrorCode, WireError
 from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.schema import FieldSpec, Message, Struct
+from fakebroker.protocol.schema.entities import Entry, FieldPath, entries_in, field_of, fields_of, inner_of
+from fakebroker.protocol.schema.message import Declaration
+from fakebroker.protocol.schema.types import Entity
 from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from fakebroker.protocol.wire.registry import APIS
 
-PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
-DESCRIBE_CLUSTER, SHARE_FETCH, SHARE_ACKNOWLEDGE = 60, 78, 79
+PRODUCE, METADATA, API_VERSIONS = 0, 3, 18
 
-# The first version of each API whose answers name addresses.
-_FIRST = {
-    PRODUCE: 10,
-    FETCH: 16,
-    METADATA: 0,
-    FIND_COORDINATOR: 0,
-    DESCRIBE_CLUSTER: 0,
-    SHARE_FETCH: 0,
-    SHARE_ACKNOWLEDGE: 0,
-}
-_BROKERS = frozenset({METADATA, DESCRIBE_CLUSTER})
-_MANY_COORDINATORS = 4
+_BROKER: tuple[Entity, ...] = ("brokerId", "host", "port")
+_paths: dict[type[Declaration], tuple[FieldPath, ...]] = {}  # to the structures with an address
 
 Locally = Callable[[Address, int], Awaitable[Address]]
 
@@ -39,7 +32,23 @@ def text_of(address: Address) -> str:
 
 def names_addresses(api_key: int, version: int) -> bool:
     """Whether answers of that API and version may say where brokers are."""
-    return version >= _FIRST.get(api_key, version + 1)
+    return api_key in APIS and any(_is_there(path, version) for path in _paths_in(APIS[api_key].response))
+
+
+def _is_there(path: FieldPath, version: int) -> bool:
+    return all(spec.versions.includes(version) for spec in path)
+
+
+def _paths_in(answer: type[Message]) -> tuple[FieldPath, ...]:
+    """The paths to the host of every broker that answers of a class may have."""
+    if answer not in _paths:
+        hosts = fields_of(answer, "host")
+        _paths[answer] = tuple(path for path in hosts if _is_broker(inner_of(path[-2]) if path[1:] else answer))
+    return _paths[answer]
+
+
+def _is_broker(declaration: type[Declaration] | None) -> bool:
+    return declaration is not None and all(field_of(declaration, each) for each in _BROKER)
 
 
 async def rewritten(api_key: int, version: int, frame: bytes, locally: Locally) -> bytes | None:
@@ -52,28 +61,57 @@ async def rewritten(api_key: int, version: int, frame: bytes, locally: Locally) 
     if start == 5 and frame[4:5] != b"\0":  # tags of a header; there are none in Kafka
         raise WireError("a response header with tags")
     answer, end = APIS[api_key].response.decode(frame, version, start)
-    places = _places(api_key, version, answer)
-    for place in places:
-        node_id = place.broker_id if api_key == DESCRIBE_CLUSTER else place.node_id
-        place.host, place.port = await locally(Address(place.host, place.port), node_id)
-    return frame[:start] + answer.encode(version) + frame[end:] if places else None
+    brokers = _brokers_in(version, answer)
+    for broker in brokers:
+        address = await locally(broker.address, broker.node_id)
+        setattr(broker.struct, broker.host.name, address.host)
+        setattr(broker.struct, broker.port.name, address.port)
+    return frame[:start] + answer.encode(version) + frame[end:] if brokers else None
 
 
-def _places(api_key: int, version: int, answer: Any) -> list[Any]:
-    """The structures with a host and a port, but for those that say that there is none."""
-    if api_key in _BROKERS:
-        found = answer.brokers
-    elif api_key == FIND_COORDINATOR:
-        found = answer.coordinators if version >= _MANY_COORDINATORS else [answer]
-    else:
-        found = answer.node_endpoints
-    return [place for place in found if place.host and place.port > 0]
+class _Broker(NamedTuple):
+    """A structure of an answer that says where a broker is, and which of its fields do."""
+
+    struct: Struct
+    node_id: int
+    host: FieldSpec
+    port: FieldSpec
+
+    @property
+    def address(self) -> Address:
+        return Address(getattr(self.struct, self.host.name), getattr(self.struct, self.port.name))
 
 
-def brokers_in(api_key: int, version: int, answer: Any) -> list[tuple[int, Address]]:
-    """Node ids and addresses in a Metadata answer."""
-    places = _places(api_key, version, answer)
-    return [(place.node_id, Address(place.host, place.port)) for place in places]
+def _brokers_in(version: int, answer: Message) -> list[_Broker]:
+    """The brokers that an answer names, but for those that it says are nowhere."""
+    found = []
+    for path in _paths_in(type(answer)):
+        if _is_there(path, version):
+            found += [_broker(struct) for struct in _structs_at(type(answer), answer, path[:-1])]
+    return [each for each in found if each.address.host and each.address.port > 0]
+
+
+def _broker(struct: Struct) -> _Broker:
+    node_id, host, port = (field_of(type(struct), each) for each in _BROKER)
+    assert node_id is not None  # all three are there: see _is_broker
+    assert host is not None
+    assert port is not None
+    return _Broker(struct, getattr(struct, node_id.name), host, port)
+
+
+def _structs_at(declaration: type[Declaration], entry: Entry, path: FieldPath) -> Iterator[Struct]:
+    inner = inner_of(path[0]) if path else None
+    if inner is None:
+        assert isinstance(entry, Struct)  # rows cannot be changed
+        yield entry
+        return
+    for each in entries_in(declaration, entry, path[0]):
+        yield from _structs_at(inner, each, path[1:])
+
+
+def brokers_in(version: int, answer: Message) -> list[tuple[int, Address]]:
+    """Node ids and addresses in an answer."""
+    return [(broker.node_id, broker.address) for broker in _brokers_in(version, answer)]
 
 
 def without_unknown_versions(answer: ApiVersionsResponse) -> bool:
@@ -84,7 +122,7 @@ def without_unknown_versions(answer: ApiVersionsResponse) -> bool:
     kept: list[ApiVersion] = []
     is_changed = False
     for entry in answer.api_keys:
-        if entry.api_key in _FIRST:
+        if entry.api_key in APIS and _paths_in(APIS[entry.api_key].response):
             newest = APIS[entry.api_key].response.versions.last
             if entry.min_version > newest:
                 is_changed = True

@@ -199,7 +199,7 @@ class Link:
 
     def _learn(self, version: int, frame: bytes) -> None:
         _, answer = decode_response(METADATA, version, frame)
-        for node_id, address in brokers_in(METADATA, version, answer):
+        for node_id, address in brokers_in(version, answer):
             self.proxy.learn(node_id, address)
 
     def _promised(self, head: Head, version: int, frame: bytes) -> bytes:

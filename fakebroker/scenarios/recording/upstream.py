@@ -126,7 +126,7 @@ class Upstream:
         version = self._version(METADATA)
         request = MetadataRequest(topics=None if version else [], allow_auto_topic_creation=False)
         answer = await first.ask(request, version)
-        self.brokers = dict(brokers_in(METADATA, version, answer))
+        self.brokers = dict(brokers_in(version, answer))
         self.also = await self._same_broker()
         line = {"subject": "metadata", "api_key": METADATA, "version": version}
         return answer, line | self._content.message(answer, version)
