@@ -1,18 +1,36 @@
 """An API's own error layout, where its module has no `error_response` of its own (AV-10).
 
 Most answers have an error code at the top, and that is all they need. In the others the code stands in entries that
-mirror those of the request, so that the client can tell which topic or group it is about: `MIRRORS` says which list
-mirrors which, and what is repeated of each entry. As in Kafka's `getErrorResponse`, nothing else is filled in.
+mirror those of the request, so that the client can tell which topic or group it is about: a `Mirror` says which list
+mirrors which, and what is repeated of each entry. Both are found by what the fields mean. As in Kafka's
+`getErrorResponse`, nothing else is filled in.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from fakebroker.broker.apis.handlers import MODULES, handler
+from fakebroker.broker.engine.subjects import FORGOTTEN
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.schema.message import made
-from fakebroker.protocol.schema.types import ArrayOf, Primitive
+from fakebroker.protocol.schema.entities import field_of, fields_of, inner_of
+from fakebroker.protocol.schema.message import Declaration, made
+from fakebroker.protocol.schema.types import ArrayOf, Entity, FieldSpec, Primitive
+from fakebroker.protocol.wire.registry import APIS
 
 ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
+# What entries are about: those of an answer repeat it.
+_SUBJECTS: tuple[Entity, ...] = (
+    "configResource",
+    "configResourceType",
+    "coordinatorKey",
+    "groupId",
+    "partitionIndex",
+    "producerId",
+    "topicId",
+    "topicName",
+    "transactionalId",
+    "userName",
+)
 
 
 class Mirror(NamedTuple):
@@ -24,118 +42,115 @@ class Mirror(NamedTuple):
     inner: "Mirror | None" = None  # the same between the lists in the entries
 
 
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
+def mirrors_between(answer: type[Declaration], request: type[Declaration], *, outermost: bool) -> Iterator[Mirror]:
+    """Which lists of the answer have an error code for each entry of which lists of the request.
+
+    `outermost`: in entries that have entries of their own, such as groups with topics, the code is that of the former.
+    """
+    for spec in _lists(answer):
+        element = inner_of(spec)
+        if element is None or not fields_of(element, "errorCode"):
+            continue
+        for path, asked in _asked_about(element, request):
+            mirror = _mirror(spec, element, path, asked, outermost=outermost)
+            if mirror is not None:
+                yield mirror
 
 
-_TOPICS = Mirror("topics", "topics", _same("name"), Mirror("partitions", "partitions", _same("partition_index")))
-_INDEXES = _TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF}))
-_RESOURCE = _same("resource_type", "resource_name")
-_GROUP_IDS = Mirror("groups", "group_ids", {"group_id": ITSELF})
-_SHARE_STATES = Mirror("results", "topics", _same("topic_id"), Mirror("partitions", "partitions", _same("partition")))
-
-# By API key; where there are two, the versions have the one or the other.
-MIRRORS: dict[int, tuple[Mirror, ...]] = {
-    # Produce
-    0: (
-        Mirror(
-            "responses",
-            "topic_data",
-            _same("name", "topic_id"),
-            Mirror("partition_responses", "partition_data", _same("index")),
-        ),
-    ),
-    2: (_TOPICS,),  # ListOffsets
-    3: (Mirror("topics", "topics", _same("name", "topic_id")),),  # Metadata
-    8: (_TOPICS._replace(repeated=_same("name", "topic_id")),),  # OffsetCommit
-    # OffsetFetch
-    9: (
-        _INDEXES,
-        Mirror("groups", "groups", _same("group_id")),
-    ),
-    10: (Mirror("coordinators", "coordinator_keys", {"key": ITSELF}),),  # FindCoordinator
-    15: (Mirror("groups", "groups", {"group_id": ITSELF}),),  # DescribeGroups
-    19: (Mirror("topics", "topics", _same("name")),),  # CreateTopics
-    # DeleteTopics
-    20: (
-        Mirror("responses", "topic_names", {"name": ITSELF}),
-        Mirror("responses", "topics", _same("name", "topic_id")),
-    ),
-    21: (_TOPICS,),  # DeleteRecords
-    # OffsetForLeaderEpoch
-    23: (Mirror("topics", "topics", _same("topic"), Mirror("partitions", "partitions", _same("partition"))),),
-    # WriteTxnMarkers
-    27: (Mirror("markers", "markers", _same("producer_id"), _INDEXES),),
-    28: (_TOPICS,),  # TxnOffsetCommit
-    32: (Mirror("results", "resources", _RESOURCE),),  # DescribeConfigs
-    33: (Mirror("responses", "resources", _RESOURCE),),  # AlterConfigs
-    30: (Mirror("results", "creations", {}),),  # CreateAcls
-    31: (Mirror("filter_results", "filters", {}),),  # DeleteAcls
-    # AlterReplicaLogDirs
-    34: (
-        Mirror(
-            "results",
-            "dirs.topics",
-            {"topic_name": "name"},
-            Mirror("partitions", "partitions", {"partition_index": ITSELF}),
-        ),
-    ),
-    35: (),  # DescribeLogDirs v0 to v2: its entries are the broker's directories, not what was asked for
-    37: (Mirror("results", "topics", _same("name")),),  # CreatePartitions
-    42: (Mirror("results", "groups_names", {"group_id": ITSELF}),),  # DeleteGroups
-    # ElectLeaders v0
-    43: (
-        Mirror(
-            "replica_election_results",
-            "topic_partitions",
-            _same("topic"),
-            Mirror("partition_result", "partitions", {"partition_id": ITSELF}),
-        ),
-    ),
-    44: (Mirror("responses", "resources", _RESOURCE),),  # IncrementalAlterConfigs
-    61: (_INDEXES,),  # DescribeProducers
-    65: (Mirror("transaction_states", "transactional_ids", {"transactional_id": ITSELF}),),  # DescribeTransactions
-    69: (_GROUP_IDS,),  # ConsumerGroupDescribe
-    75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
-    77: (_GROUP_IDS,),  # ShareGroupDescribe
-    83: (_SHARE_STATES,),  # InitializeShareGroupState
-    84: (_SHARE_STATES,),  # ReadShareGroupState
-    85: (_SHARE_STATES,),  # WriteShareGroupState
-    86: (_SHARE_STATES,),  # DeleteShareGroupState
-    87: (_SHARE_STATES,),  # ReadShareGroupStateSummary
-    89: (_GROUP_IDS,),  # StreamsGroupDescribe
-    90: (Mirror("groups", "groups", _same("group_id")),),  # DescribeShareGroupOffsets
-}
-
-# Entries that have a code beside that at the top, or below that of `MIRRORS`: for a fault that means some of them only.
-ENTRIES: dict[int, tuple[Mirror, ...]] = {
-    # Fetch: what stands in its entries is made by its module
-    1: (Mirror("responses", "topics", _same("topic", "topic_id"),
-               Mirror("partitions", "partitions", {"partition_index": "partition"})),),
-    # OffsetFetch
-    9: (
-        MIRRORS[9][0],
-        Mirror("groups", "groups", _same("group_id"),
-               Mirror("topics", "topics", _same("name", "topic_id"),
-                      Mirror("partitions", "partition_indexes", {"partition_index": ITSELF}))),
-    ),
-    # DescribeShareGroupOffsets
-    90: (
-        Mirror("groups", "groups", _same("group_id"),
-               Mirror("topics", "topics", _same("topic_name"),
-                      Mirror("partitions", "partitions", {"partition_index": ITSELF}))),
-    ),
-    45: (_TOPICS._replace(answered="responses"),),  # AlterPartitionReassignments
-    47: (_TOPICS,),  # OffsetDelete
-}  # fmt: skip
+def _mirror(
+    answered: FieldSpec, element: type[Declaration], path: str, asked: FieldSpec, *, outermost: bool
+) -> Mirror | None:
+    has_own_code = field_of(element, "errorCode") is not None
+    inner_request, inner = inner_of(asked), None
+    if inner_request is not None and not (has_own_code and outermost):
+        inner = next(mirrors_between(element, inner_request, outermost=outermost), None)
+    if inner is None and not has_own_code:
+        return None
+    return Mirror(answered.name, path, _repeated(element, asked), inner)
 
 
-# Where Kafka fills the entries, too, although there is a code at the top (seen on 4.3.1).
-BESIDE_TOP: dict[int, tuple[Mirror, ...]] = {
-    43: MIRRORS[43],  # ElectLeaders
-    45: ENTRIES[45],  # AlterPartitionReassignments
-    50: (Mirror("results", "users", {"user": "name"}),),  # DescribeUserScramCredentials
-}
+def _asked_about(element: type[Declaration], request: type[Declaration]) -> list[tuple[str, FieldSpec]]:
+    """The lists of the request that entries of the answer stand for, each with its path.
+
+    Entries that do not say what they are about stand for those of the only list.
+    """
+    lists = [(spec.name, spec) for spec in _lists(request)]
+    if not any(fields_of(element, each) for each in _SUBJECTS):
+        return lists if len(lists) == 1 else []
+    found = [each for each in lists if _repeated(element, each[1])]
+    return found or [
+        (f"{name}.{deeper.name}", deeper)
+        for name, spec in lists
+        if (inner := inner_of(spec)) is not None
+        for deeper in _lists(inner)
+        if _repeated(element, deeper)
+    ]
+
+
+def _lists(declaration: type[Declaration]) -> list[FieldSpec]:
+    return [spec for spec in declaration.fields if isinstance(spec.type, ArrayOf) and spec.name != FORGOTTEN]
+
+
+def _repeated(element: type[Declaration], asked: FieldSpec) -> dict[str, str]:
+    """What an entry of the answer repeats of the request's: the fields that mean the same."""
+    inner = inner_of(asked)
+    repeated = {}
+    for entity in _SUBJECTS:
+        answered = field_of(element, entity)
+        there = None if inner is None else field_of(inner, entity)
+        if answered is not None and (there is not None or asked.entity == entity):
+            repeated[answered.name] = ITSELF if there is None else there.name
+    return repeated
+
+
+class _Mirrors(Mapping[int, tuple[Mirror, ...]]):
+    """The mirrors of APIs, by their keys; found when first looked up."""
+
+    def __init__(self, has: Callable[[int], bool], *, outermost: bool = False) -> None:
+        self._has = has
+        self._outermost = outermost
+        self._found: dict[int, tuple[Mirror, ...] | None] = {}
+
+    def __getitem__(self, api_key: int) -> tuple[Mirror, ...]:
+        if api_key not in self._found:
+            self._found[api_key] = self._find(api_key)
+        found = self._found[api_key]
+        if found is None:
+            raise KeyError(api_key)
+        return found
+
+    def _find(self, api_key: int) -> tuple[Mirror, ...] | None:
+        if api_key not in MODULES or not self._has(api_key):
+            return None
+        api = APIS[api_key]
+        return tuple(mirrors_between(api.response, api.request, outermost=self._outermost))
+
+    def __iter__(self) -> Iterator[int]:
+        return filter(self._has, MODULES)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _needs_entries(api_key: int) -> bool:
+    """Whether some version has no code at the top, and the API's module does not make such an answer itself."""
+    api = APIS[api_key]
+    has_all = all(has_code(api.response, version) for version in range(api.min, api.max + 1))
+    return not has_all and not hasattr(handler(api_key), "error_response")
+
+
+# Where the code stands in entries, in versions that have none at the top. Those of DescribeLogDirs, v0 to v2, are the
+# broker's directories and stand for nothing that was asked for.
+MIRRORS: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_needs_entries, outermost=True)
+
+# Entries that have a code beside that at the top, or below that of `MIRRORS`, for a fault that means some of them only:
+# Fetch (what stands in its entries is made by its module), OffsetFetch, AlterPartitionReassignments, OffsetDelete and
+# DescribeShareGroupOffsets.
+ENTRIES: Mapping[int, tuple[Mirror, ...]] = _Mirrors(frozenset((1, 9, 45, 47, 90)).__contains__)
+
+# Where Kafka fills the entries, too, although there is a code at the top (seen on 4.3.1): ElectLeaders,
+# AlterPartitionReassignments, DescribeUserScramCredentials.
+BESIDE_TOP: Mapping[int, tuple[Mirror, ...]] = _Mirrors(frozenset((43, 45, 50)).__contains__)
 
 
 def error_response(response: Any, request: Any, version: int, code: ErrorCode) -> Any:

@@ -27,6 +27,7 @@ from fakebroker.protocol.schema.types import ZERO_UUID
 
 TopicName = Callable[[bytes], str | None]
 
+FORGOTTEN = "forgotten_topics_data"  # what a fetch session drops: the request does not ask about it
 GROUP_KEY = 0  # of FindCoordinator's key types
 TOPIC_RESOURCE, GROUP_RESOURCE = 2, 32  # that have settings
 

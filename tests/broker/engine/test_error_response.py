@@ -1,12 +1,20 @@
 """The generic error layout: for every API that is served, in every version (AV-10)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from fakebroker.broker.apis.handlers import MODULES, handler
-from fakebroker.broker.engine.error_response import MIRRORS, Mirror, error_response, has_code
+from fakebroker.broker.engine.error_response import (
+    BESIDE_TOP,
+    ENTRIES,
+    ITSELF,
+    MIRRORS,
+    Mirror,
+    error_response,
+    has_code,
+)
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
 from fakebroker.protocol.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -39,6 +47,75 @@ def every_version(apis: list[Api]) -> list[tuple[Api, int]]:
 
 def has_own(api: Api) -> bool:
     return hasattr(handler(api.key), "error_response")
+
+
+@pytest.mark.parametrize(
+    ("mirrors", "key", "expected"),
+    [
+        (MIRRORS, 15, [Mirror("groups", "groups", {"group_id": ITSELF})]),
+        (MIRRORS, 30, [Mirror("results", "creations", {})]),  # ACLs are about nothing that has a field of its own
+        (MIRRORS, 35, []),  # DescribeLogDirs answers with directories
+        (
+            MIRRORS,
+            34,
+            [
+                Mirror(
+                    "results",
+                    "dirs.topics",
+                    {"topic_name": "name"},
+                    Mirror("partitions", "partitions", {"partition_index": ITSELF}),
+                )
+            ],
+        ),
+        (
+            MIRRORS,
+            90,
+            [Mirror("groups", "groups", {"group_id": "group_id"})],
+        ),
+        (
+            ENTRIES,
+            90,
+            [
+                Mirror(
+                    "groups",
+                    "groups",
+                    {"group_id": "group_id"},
+                    Mirror(
+                        "topics",
+                        "topics",
+                        {"topic_name": "topic_name"},
+                        Mirror("partitions", "partitions", {"partition_index": ITSELF}),
+                    ),
+                )
+            ],
+        ),
+        (
+            ENTRIES,
+            1,
+            [
+                Mirror(
+                    "responses",
+                    "topics",
+                    {"topic_id": "topic_id", "topic": "topic"},
+                    Mirror("partitions", "partitions", {"partition_index": "partition"}),
+                )
+            ],
+        ),
+        (BESIDE_TOP, 50, [Mirror("results", "users", {"user": "name"})]),
+    ],
+)
+def test_entries_mirror_what_means_the_same(
+    mirrors: Mapping[int, tuple[Mirror, ...]], key: int, expected: list[Mirror]
+) -> None:
+    """The lists of an answer are paired with those of the request by what their entries are about."""
+    assert list(mirrors[key]) == expected
+
+
+def test_other_apis_have_no_mirrors() -> None:
+    """Heartbeat has a code at the top, and nobody serves 9999."""
+    assert 12 not in MIRRORS
+    assert ENTRIES.get(9999) is None
+    assert set(ENTRIES) == {1, 9, 45, 47, 90}
 
 
 @pytest.mark.rules("AV-10")

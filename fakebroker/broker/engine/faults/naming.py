@@ -7,7 +7,7 @@ the group, Metadata each topic.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.broker.engine.subjects import GROUP_KEY, GROUP_RESOURCE, TOPIC_RESOURCE
+from fakebroker.broker.engine.subjects import FORGOTTEN, GROUP_KEY, GROUP_RESOURCE, TOPIC_RESOURCE
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.entities import (
     FieldPath,
@@ -30,7 +30,6 @@ _GROUP: tuple[Entity, ...] = ("groupId", "configResource", "coordinatorKey")
 _TOPIC: tuple[Entity, ...] = ("topicName", "topicId", "configResource")
 _PARTITION: tuple[Entity, ...] = ("partitionIndex",)
 _TRANSACTIONAL_ID: tuple[Entity, ...] = ("transactionalId", "coordinatorKey")
-_FORGOTTEN = "forgotten_topics_data"  # what a fetch session drops: the request does not ask about it
 
 _naming: dict[type[Declaration], tuple[FieldSpec, ...]] = {}  # the lists that name something
 
@@ -153,7 +152,7 @@ def _naming_lists(declaration: type[Declaration]) -> tuple[FieldSpec, ...]:
     """The lists of a structure whose entries name something."""
     found = _naming.get(declaration)
     if found is None:
-        lists = (spec for spec in declaration.fields if isinstance(spec.type, ArrayOf) and spec.name != _FORGOTTEN)
+        lists = (spec for spec in declaration.fields if isinstance(spec.type, ArrayOf) and spec.name != FORGOTTEN)
         found = _naming[declaration] = tuple(filter(_names_something, lists))
     return found
 
@@ -170,4 +169,4 @@ def _has_any(declaration: type[Declaration], entities: tuple[Entity, ...]) -> bo
 
 def _is_asked(path: FieldPath) -> bool:
     """Whether a field is part of what a request asks about: its own, or in lists of lists."""
-    return path[0].name != _FORGOTTEN and all(isinstance(spec.type, ArrayOf) for spec in path[:-1])
+    return path[0].name != FORGOTTEN and all(isinstance(spec.type, ArrayOf) for spec in path[:-1])
