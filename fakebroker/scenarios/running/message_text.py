@@ -13,9 +13,10 @@ from typing import Any
 from fakebroker.protocol.errors import WireError, error_name
 from fakebroker.protocol.records.consumer_protocol import assigned_partitions, decode_subscription
 from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.schema.entities import field_of, fields_of, inner_of
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.protocol.schema.message import Declaration
-from fakebroker.protocol.schema.types import RECORDS, ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.schema.types import RECORDS, ArrayOf, Entity, FieldSpec, Primitive
 from fakebroker.protocol.wire.registry import api as find_api
 
 Json = Any
@@ -26,8 +27,6 @@ MAX_PARTITIONS = 6  # of one topic
 MAX_BYTES_CHARS = 80
 MAX_TEXT_CHARS = 400
 
-_TOPIC_NAMES = ("name", "topic", "topic_name", "topic_id")
-_INDEXES = ("partition_index", "partition", "index")
 # What every request of a scripted client carries unless a step says otherwise, or says nothing to a reader.
 _USUAL: Mapping[str, tuple[Json, ...]] = {
     "acceptable_recovery_lag": (0,),
@@ -179,7 +178,7 @@ def _fields(kind: type[Declaration], data: Json) -> dict[str, Json]:
         elif (partitions := _by_partition(spec, value)) is not None:
             fields |= partitions
         elif not _is_usual(spec, value):
-            fields["error" if spec.name == "error_code" else spec.name] = _shown(spec, value)
+            fields["error" if spec.entity == "errorCode" else spec.name] = _shown(spec, value)
     return _without_repeats(fields)
 
 
@@ -200,19 +199,19 @@ def _is_usual(spec: FieldSpec, value: Json) -> bool:
 
 
 def _shown(spec: FieldSpec, value: Json) -> Json:
-    if spec.name == "error_code" and isinstance(value, int):
+    if spec.entity == "errorCode" and isinstance(value, int):
         return error_name(value)
     if isinstance(value, list) and isinstance(spec.type, ArrayOf):
-        return [_element(spec.type.element, each, spec.name) for each in value]
-    return _element(spec.type, value, spec.name)
+        return [_element(spec.type.element, each, spec.entity) for each in value]
+    return _element(spec.type, value, spec.entity)
 
 
-def _element(kind: Any, value: Json, name: str) -> Json:
+def _element(kind: Primitive | ArrayOf | type[Declaration], value: Json, entity: Entity | None) -> Json:
     if isinstance(kind, type) and issubclass(kind, Declaration):
         fields = _fields(kind, value)
         return _by_name(kind, fields)
     if isinstance(value, Mapping) and value.keys() == {"hex"}:
-        return _bytes(bytes.fromhex(value["hex"]), name)
+        return _bytes(bytes.fromhex(value["hex"]), entity)
     if kind is RECORDS and isinstance(value, list):
         return [_record(each) for each in value]
     return value
@@ -230,20 +229,20 @@ def _by_name(kind: type[Declaration], fields: dict[str, Json]) -> Json:
     """A structure that begins with its name: by that name; its only other field without a name of its own."""
     first = kind.fields[0].name
     name = fields.get(first)
-    if not isinstance(name, str) or first == "error_code":
+    if not isinstance(name, str) or kind.fields[0].entity == "errorCode":
         return fields
     rest = {key: value for key, value in fields.items() if key != first}
     only = next(iter(rest.values())) if len(rest) == 1 and rest.keys() <= {"metadata", "assignment", "value"} else rest
     return _Named({name: only if rest else _ALONE})
 
 
-def _bytes(data: bytes, name: str) -> Json:
+def _bytes(data: bytes, entity: Entity | None) -> Json:
     """Bytes as what they hold: a subscription, an assignment, text, else hexadecimal."""
     if not data:
         return ""
-    if name == "metadata":
+    if entity == "subscription":
         return _tried(data, _subscription)
-    if name in ("assignment", "member_assignment"):
+    if entity == "assignment":
         return _tried(data, assigned_partitions)
     return _octets(data)
 
@@ -284,12 +283,12 @@ def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
     """A list of topics with partitions as one entry for each; None for what is no such list, or names one twice."""
     if not isinstance(spec.type, ArrayOf) or not isinstance(value, list) or not value:
         return None
-    kind: Any = spec.type.element
+    kind = spec.type.element
     if isinstance(kind, Primitive):
         return None
-    topic = [each for each in kind.fields if each.name in _TOPIC_NAMES]
-    lists = [each for each in kind.fields if isinstance(each.type, ArrayOf) and "partition" in each.name]
-    if not topic or len(lists) != 1:
+    topic = [each for each in kind.fields if each.entity in ("topicName", "topicId")]
+    lists = [each for each in kind.fields if _has_partitions(each)]
+    if not topic or len(lists) != 1 or fields_of(kind, "configName"):  # with settings: a topic to be made
         return None
     found: dict[str, Json] = {}
     for entry in value:
@@ -298,7 +297,7 @@ def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
         name = next((str(entry[each.kafka_name]) for each in topic if entry.get(each.kafka_name)), "")
         rest = _fields(kind, {k: v for k, v in entry.items() if k != lists[0].kafka_name})
         for each in topic:
-            if rest.get(each.name) == name or each.name == "topic_id":
+            if rest.get(each.name) == name or each.entity == "topicId":
                 rest.pop(each.name, None)
         partitions = entry.get(lists[0].kafka_name) or []
         if rest or not partitions:
@@ -312,11 +311,19 @@ def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
     return found
 
 
+def _has_partitions(spec: FieldSpec) -> bool:
+    """Whether a field is a list of partitions: their numbers, or structures that have them."""
+    inner = inner_of(spec)
+    if not isinstance(spec.type, ArrayOf) or inner is None:
+        return isinstance(spec.type, ArrayOf) and spec.entity == "partitionIndex"
+    return field_of(inner, "partitionIndex") is not None
+
+
 def _partition(topic: str, spec: FieldSpec, value: Json) -> tuple[str, Json]:
-    kind: Any = spec.type.element  # type: ignore[union-attr]
-    if not isinstance(value, Mapping):
+    kind = inner_of(spec)
+    if kind is None or not isinstance(value, Mapping):
         return f"{topic}-{value}", _ALONE
-    index = next((each for each in kind.fields if each.name in _INDEXES), None)
+    index = field_of(kind, "partitionIndex")
     number = "" if index is None else value.get(index.kafka_name, 0)
     rest = {name: each for name, each in value.items() if index is None or name != index.kafka_name}
     return f"{topic}-{number}", _fields(kind, rest) or _ALONE

@@ -71,6 +71,23 @@ def test_a_request_is_reported_without_what_is_usual(api: str, version: int, req
     assert request_text(api, version, request_json) == text
 
 
+def test_codes_and_partitions_by_other_names() -> None:
+    """AddPartitionsToTxn and ElectLeaders call the code and the partition otherwise; settings make a topic whole."""
+    added = {"Name": "a", "ResultsByPartition": [partition(0, PartitionErrorCode=3)]}
+    elected = {"Topic": "a", "PartitionResult": [{"PartitionId": 1, "ErrorCode": 80, "ErrorMessage": None}]}
+    made = {"Name": "a", "NumPartitions": -1, "Assignments": [partition(0, BrokerIds=[1])], "Configs": []}
+
+    assert answer_text("AddPartitionsToTxn", 3, {"ResultsByTopicV3AndBelow": [added]}) == (
+        "UNKNOWN_TOPIC_OR_PARTITION  a-0: {error: UNKNOWN_TOPIC_OR_PARTITION}"
+    )
+    assert answer_text("ElectLeaders", 0, {"ReplicaElectionResults": [elected]}) == (
+        "PREFERRED_LEADER_NOT_AVAILABLE  a-1: {error: PREFERRED_LEADER_NOT_AVAILABLE}"
+    )
+    assert request_text("CreateTopics", 5, {"Topics": [made]}) == (
+        "topics: [a: {num_partitions: -1, assignments: [{partition_index: 0, broker_ids: [1]}]}]"
+    )
+
+
 def test_an_answer_begins_with_its_outcome() -> None:
     """The error of the whole, else the first inside, else ok."""
     refused = {"Topics": [{"Name": "a", "Partitions": [partition(0, ErrorCode=0), partition(1, ErrorCode=16)]}]}
