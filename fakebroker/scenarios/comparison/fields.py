@@ -1,65 +1,70 @@
-"""What the fields of messages mean, by their declared names: ids that a broker makes up, epochs, times, addresses.
+"""What the fields of messages mean in a comparison: ids that a broker makes up, epochs, times, addresses.
 
-One table for everybody who compares two runs or shows one: transcripts, replayed sessions, recorded dialogues.
+One place for everybody who compares two runs or shows one: transcripts, replayed sessions, recorded dialogues. What is
+compared is JSON with Kafka's field names, so the meanings that the messages declare are looked up by name.
 """
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
-# Ids that a broker makes up: field -> what it names. Two runs give different ids to the same thing.
-IDS = {
-    "MemberId": "member",
-    "Leader": "member",
-    "TopicId": "topic",
-    "ProducerId": "producer",
-    "OngoingTxnProducerId": "producer",
-    "ClusterId": "cluster",
-    "SessionId": "session",
+from fakebroker.protocol.schema.entities import inner_of
+from fakebroker.protocol.schema.message import Declaration
+from fakebroker.protocol.schema.types import Entity
+from fakebroker.protocol.wire.registry import APIS
+
+# Ids that a broker makes up, and what they name. Two runs give different ids to the same thing.
+_IDS: Mapping[Entity | None, str] = {
+    "memberId": "member",
+    "topicId": "topic",
+    "producerId": "producer",
+    "clusterId": "cluster",
+    "sessionId": "session",
 }
+_RECORD_TIME = "TimestampMs"  # of a record as data: no field of a message
+
+
+def entity_of(name: str) -> Entity | None:
+    """What fields of that name mean; where messages differ, what most of those mean that say it."""
+    return "timestamp" if name == _RECORD_TIME else _entities().get(name)
+
+
+def id_kind(name: str) -> str | None:
+    """What is named by an id of that name that a broker makes up; None for all other fields."""
+    return _IDS.get(entity_of(name))
+
+
+def thing_kind(name: str) -> str | None:
+    """The same, and "node" for the number of a broker, which a cluster may choose freely."""
+    return "node" if entity_of(name) == "brokerId" else id_kind(name)
+
+
+@cache
+def _entities() -> Mapping[str, Entity]:
+    said: dict[str, Counter[Entity]] = {}
+    for api in APIS.values():
+        for message in (api.request, api.response):
+            for name, entity in _fields_in(message):
+                said.setdefault(name, Counter())[entity] += 1
+    return {name: counted.most_common(1)[0][0] for name, counted in said.items()}
+
+
+def _fields_in(declaration: type[Declaration]) -> Iterator[tuple[str, Entity]]:
+    for spec in declaration.fields:
+        if spec.entity is not None:
+            yield spec.kafka_name, spec.entity
+        inner = inner_of(spec)
+        if inner is not None:
+            yield from _fields_in(inner)
+
+
 # Member ids that scripted clients make for themselves are the same in every run, and say who it is.
 SCRIPTED_MEMBER_ID = re.compile(r".+-member-[0-9]+")
 # Values of ids that mean "none" or are the same everywhere; the second UUID is that of the metadata topic.
 NO_ID = frozenset({"", -1, 0, "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"})
 NO_PRODUCER = -1  # 0 is a producer id like any other
-# Brokers by their numbers, which a cluster may choose freely; -1 is none.
-NODES = frozenset(
-    {
-        "NodeId",
-        "BrokerId",
-        "BrokerIds",
-        "LeaderId",
-        "ControllerId",
-        "PreferredReadReplica",
-        "ReplicaNodes",
-        "IsrNodes",
-        "OfflineReplicas",
-        "EligibleLeaderReplicas",
-        "LastKnownElr",
-        "Replicas",
-        "AddingReplicas",
-        "RemovingReplicas",
-    }
-)
-# Counters that only grow, of a partition, a group or a producer: what counts is by how much.
-PARTITION_EPOCHS = frozenset({"LeaderEpoch", "CurrentLeaderEpoch", "CommittedLeaderEpoch", "LastFetchedEpoch", "Epoch"})
-GENERATIONS = frozenset({"GenerationId", "GenerationIdOrMemberEpoch"})
-PRODUCER_EPOCHS = frozenset({"ProducerEpoch", "OngoingTxnProducerEpoch"})
-HOSTS = frozenset({"Host", "Port"})
-# Times of day in ms since 1970; negative numbers have meanings of their own (-1 latest, -2 earliest).
-TIMES = frozenset(
-    {
-        "Timestamp",
-        "TimestampMs",
-        "LogAppendTimeMs",
-        "CommitTimestamp",
-        "TransactionStartTimeMs",
-        "LastTimestamp",
-        "IssueTimestampMs",
-        "ExpiryTimestampMs",
-        "MaxTimestampMs",
-    }
-)
 
 # Fields whose values differ between two runs of a real broker or between machines: addresses, ids handed out at random,
 # times, sizes, texts for people. Compared by type, and by whether they are "none" (-1).

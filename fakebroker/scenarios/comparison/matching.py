@@ -82,14 +82,14 @@ class Matching:
         return self._our_value(key, value, where, group)
 
     def _our_value(self, key: str, value: Json, where: tuple[Json, ...], group: Json) -> Json:
-        kind = fields.IDS.get(key) or ("node" if key in fields.NODES else None)
+        kind = fields.thing_kind(key)
         if kind is not None:
             ours = self.pairs.ours(kind, value)
             return value if ours is None else ours
         if type(value) is int and value >= 0:
-            if key in fields.PARTITION_EPOCHS:
+            if fields.entity_of(key) == "leaderEpoch":
                 return self.pairs.our_count(("partition", *where), value)
-            if key in fields.GENERATIONS and value > 0:
+            if fields.entity_of(key) == "generationId" and value > 0:
                 return self.pairs.our_count(("group", group), value)
         return value
 
@@ -119,15 +119,16 @@ class _Comparison:
         """Whether two plain values of a field mean the same."""
         if type(recorded) is not type(ours):
             return False
-        kind = fields.IDS.get(key) or ("node" if key in fields.NODES and key != "ControllerId" else None)
+        kind = None if key == "ControllerId" else fields.thing_kind(key)
         if kind is not None:
             return self._is_same_thing(kind, recorded, ours)
         if type(recorded) is int:
-            if key in fields.PARTITION_EPOCHS:
+            entity = fields.entity_of(key)
+            if entity == "leaderEpoch":
                 return self._counts_alike(("partition", *where), recorded, ours)
-            if key in fields.GENERATIONS:
+            if entity == "generationId":
                 return self._counts_alike(("group", self._group), recorded or -1, ours or -1)
-            if key in fields.TIMES:
+            if entity == "timestamp":
                 return self._is_same_time(recorded, ours)
         return fields.are_loosely_alike(key, recorded, ours) if key in fields.LOOSE else bool(recorded == ours)
 
@@ -183,7 +184,7 @@ class _Comparison:
             else:
                 unknown.append(each)
         left = [each for group in waiting.values() for each in group]
-        if any(name in fields.IDS or name in fields.NODES for name in names):
+        if any(map(fields.thing_kind, names)):
             return self._tried(both, unknown, left, key, where)
         return both, unknown, left
 
@@ -216,7 +217,7 @@ class _Comparison:
             self._pairs.undo(mark)
 
     def _ours_of(self, name: str, value: Json) -> Json:
-        kind = fields.IDS.get(name) or ("node" if name in fields.NODES else None)
+        kind = fields.thing_kind(name)
         return value if kind is None or value in fields.NO_ID else self._pairs.ours(kind, value)
 
     def _sorted(self, key: str, recorded: list[Json], ours: list[Json]) -> tuple[list[Json], list[Json]]:

@@ -73,13 +73,14 @@ class Meaning:
             return self._records(value, where, now_ms) if key == "Records" else self._struct(value, where, now_ms)
         if isinstance(value, list):
             return [self._value(key, each, where, now_ms) for each in value]
-        if key in fields.IDS:
-            return self.name(fields.IDS[key], value)
-        if key in fields.PARTITION_EPOCHS and type(value) is int:
+        kind, entity = fields.id_kind(key), fields.entity_of(key)
+        if kind is not None:
+            return self.name(kind, value)
+        if entity == "leaderEpoch" and type(value) is int:
             return self._epoch(("partition", *where), value)
-        if key in fields.TIMES and type(value) is int:
+        if entity == "timestamp" and type(value) is int:
             return self.time(value, now_ms)
-        if key in fields.HOSTS:
+        if entity in ("host", "port"):
             return self.name(key.lower(), value)
         return self.text(value) if isinstance(value, str) and "-" in value else value
 

@@ -226,9 +226,9 @@ class StepMaker:
         def replaced(key: str, value: Json, around: Json) -> Json:
             if key == "MemberId" and value:
                 return self._members.member_id(value)
-            if key in fields.GENERATIONS:
+            if fields.entity_of(key) == "generationId":
                 return self._members.generation(around.get("MemberId", request.get("MemberId", "")), value)
-            if key in fields.PARTITION_EPOCHS:
+            if fields.entity_of(key) == "leaderEpoch":
                 return -1
             return _dollars(value) if isinstance(value, str) else value
 
