@@ -12,6 +12,7 @@ from fakebroker.broker.engine.subjects import ERROR_CODES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.message import made
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
+from fakebroker.protocol.wire.api_keys import ApiKey
 
 ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
 
@@ -37,8 +38,7 @@ _SHARE_STATES = Mirror("results", "topics", _same("topic_id"), Mirror("partition
 
 # By API key; where there are two, the versions have the one or the other.
 MIRRORS: dict[int, tuple[Mirror, ...]] = {
-    # Produce
-    0: (
+    ApiKey.PRODUCE: (
         Mirror(
             "responses",
             "topic_data",
@@ -46,34 +46,31 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
             Mirror("partition_responses", "partition_data", _same("index")),
         ),
     ),
-    2: (_TOPICS,),  # ListOffsets
-    3: (Mirror("topics", "topics", _same("name", "topic_id")),),  # Metadata
-    8: (_TOPICS._replace(repeated=_same("name", "topic_id")),),  # OffsetCommit
-    # OffsetFetch
-    9: (
+    ApiKey.LIST_OFFSETS: (_TOPICS,),
+    ApiKey.METADATA: (Mirror("topics", "topics", _same("name", "topic_id")),),
+    ApiKey.OFFSET_COMMIT: (_TOPICS._replace(repeated=_same("name", "topic_id")),),
+    ApiKey.OFFSET_FETCH: (
         _INDEXES,
         Mirror("groups", "groups", _same("group_id")),
     ),
-    10: (Mirror("coordinators", "coordinator_keys", {"key": ITSELF}),),  # FindCoordinator
-    15: (Mirror("groups", "groups", {"group_id": ITSELF}),),  # DescribeGroups
-    19: (Mirror("topics", "topics", _same("name")),),  # CreateTopics
-    # DeleteTopics
-    20: (
+    ApiKey.FIND_COORDINATOR: (Mirror("coordinators", "coordinator_keys", {"key": ITSELF}),),
+    ApiKey.DESCRIBE_GROUPS: (Mirror("groups", "groups", {"group_id": ITSELF}),),
+    ApiKey.CREATE_TOPICS: (Mirror("topics", "topics", _same("name")),),
+    ApiKey.DELETE_TOPICS: (
         Mirror("responses", "topic_names", {"name": ITSELF}),
         Mirror("responses", "topics", _same("name", "topic_id")),
     ),
-    21: (_TOPICS,),  # DeleteRecords
-    # OffsetForLeaderEpoch
-    23: (Mirror("topics", "topics", _same("topic"), Mirror("partitions", "partitions", _same("partition"))),),
-    # WriteTxnMarkers
-    27: (Mirror("markers", "markers", _same("producer_id"), _INDEXES),),
-    28: (_TOPICS,),  # TxnOffsetCommit
-    32: (Mirror("results", "resources", _RESOURCE),),  # DescribeConfigs
-    33: (Mirror("responses", "resources", _RESOURCE),),  # AlterConfigs
-    30: (Mirror("results", "creations", {}),),  # CreateAcls
-    31: (Mirror("filter_results", "filters", {}),),  # DeleteAcls
-    # AlterReplicaLogDirs
-    34: (
+    ApiKey.DELETE_RECORDS: (_TOPICS,),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (
+        Mirror("topics", "topics", _same("topic"), Mirror("partitions", "partitions", _same("partition"))),
+    ),
+    ApiKey.WRITE_TXN_MARKERS: (Mirror("markers", "markers", _same("producer_id"), _INDEXES),),
+    ApiKey.TXN_OFFSET_COMMIT: (_TOPICS,),
+    ApiKey.DESCRIBE_CONFIGS: (Mirror("results", "resources", _RESOURCE),),
+    ApiKey.ALTER_CONFIGS: (Mirror("responses", "resources", _RESOURCE),),
+    ApiKey.CREATE_ACLS: (Mirror("results", "creations", {}),),
+    ApiKey.DELETE_ACLS: (Mirror("filter_results", "filters", {}),),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: (
         Mirror(
             "results",
             "dirs.topics",
@@ -81,11 +78,11 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
             Mirror("partitions", "partitions", {"partition_index": ITSELF}),
         ),
     ),
-    35: (),  # DescribeLogDirs v0 to v2: its entries are the broker's directories, not what was asked for
-    37: (Mirror("results", "topics", _same("name")),),  # CreatePartitions
-    42: (Mirror("results", "groups_names", {"group_id": ITSELF}),),  # DeleteGroups
-    # ElectLeaders v0
-    43: (
+    ApiKey.DESCRIBE_LOG_DIRS: (),  # v0 to v2: its entries are the broker's directories, not what was asked for
+    ApiKey.CREATE_PARTITIONS: (Mirror("results", "topics", _same("name")),),
+    ApiKey.DELETE_GROUPS: (Mirror("results", "groups_names", {"group_id": ITSELF}),),
+    # v0
+    ApiKey.ELECT_LEADERS: (
         Mirror(
             "replica_election_results",
             "topic_partitions",
@@ -93,49 +90,47 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
             Mirror("partition_result", "partitions", {"partition_id": ITSELF}),
         ),
     ),
-    44: (Mirror("responses", "resources", _RESOURCE),),  # IncrementalAlterConfigs
-    61: (_INDEXES,),  # DescribeProducers
-    65: (Mirror("transaction_states", "transactional_ids", {"transactional_id": ITSELF}),),  # DescribeTransactions
-    69: (_GROUP_IDS,),  # ConsumerGroupDescribe
-    75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
-    77: (_GROUP_IDS,),  # ShareGroupDescribe
-    83: (_SHARE_STATES,),  # InitializeShareGroupState
-    84: (_SHARE_STATES,),  # ReadShareGroupState
-    85: (_SHARE_STATES,),  # WriteShareGroupState
-    86: (_SHARE_STATES,),  # DeleteShareGroupState
-    87: (_SHARE_STATES,),  # ReadShareGroupStateSummary
-    89: (_GROUP_IDS,),  # StreamsGroupDescribe
-    90: (Mirror("groups", "groups", _same("group_id")),),  # DescribeShareGroupOffsets
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (Mirror("responses", "resources", _RESOURCE),),
+    ApiKey.DESCRIBE_PRODUCERS: (_INDEXES,),
+    ApiKey.DESCRIBE_TRANSACTIONS: (Mirror("transaction_states", "transactional_ids", {"transactional_id": ITSELF}),),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: (_GROUP_IDS,),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Mirror("topics", "topics", _same("name")),),
+    ApiKey.SHARE_GROUP_DESCRIBE: (_GROUP_IDS,),
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: (_SHARE_STATES,),
+    ApiKey.READ_SHARE_GROUP_STATE: (_SHARE_STATES,),
+    ApiKey.WRITE_SHARE_GROUP_STATE: (_SHARE_STATES,),
+    ApiKey.DELETE_SHARE_GROUP_STATE: (_SHARE_STATES,),
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: (_SHARE_STATES,),
+    ApiKey.STREAMS_GROUP_DESCRIBE: (_GROUP_IDS,),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (Mirror("groups", "groups", _same("group_id")),),
 }
 
 # Entries that have a code beside that at the top, or below that of `MIRRORS`: for a fault that means some of them only.
 ENTRIES: dict[int, tuple[Mirror, ...]] = {
-    # Fetch: what stands in its entries is made by its module
-    1: (Mirror("responses", "topics", _same("topic", "topic_id"),
+    # what stands in its entries is made by its module
+    ApiKey.FETCH: (Mirror("responses", "topics", _same("topic", "topic_id"),
                Mirror("partitions", "partitions", {"partition_index": "partition"})),),
-    # OffsetFetch
-    9: (
-        MIRRORS[9][0],
+    ApiKey.OFFSET_FETCH: (
+        MIRRORS[ApiKey.OFFSET_FETCH][0],
         Mirror("groups", "groups", _same("group_id"),
                Mirror("topics", "topics", _same("name", "topic_id"),
                       Mirror("partitions", "partition_indexes", {"partition_index": ITSELF}))),
     ),
-    # DescribeShareGroupOffsets
-    90: (
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (
         Mirror("groups", "groups", _same("group_id"),
                Mirror("topics", "topics", _same("topic_name"),
                       Mirror("partitions", "partitions", {"partition_index": ITSELF}))),
     ),
-    45: (_TOPICS._replace(answered="responses"),),  # AlterPartitionReassignments
-    47: (_TOPICS,),  # OffsetDelete
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: (_TOPICS._replace(answered="responses"),),
+    ApiKey.OFFSET_DELETE: (_TOPICS,),
 }  # fmt: skip
 
 
 # Where Kafka fills the entries, too, although there is a code at the top (seen on 4.3.1).
 BESIDE_TOP: dict[int, tuple[Mirror, ...]] = {
-    43: MIRRORS[43],  # ElectLeaders
-    45: ENTRIES[45],  # AlterPartitionReassignments
-    50: (Mirror("results", "users", {"user": "name"}),),  # DescribeUserScramCredentials
+    ApiKey.ELECT_LEADERS: MIRRORS[ApiKey.ELECT_LEADERS],
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: ENTRIES[ApiKey.ALTER_PARTITION_REASSIGNMENTS],
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (Mirror("results", "users", {"user": "name"}),),
 }
 
 

@@ -10,24 +10,11 @@ from typing import Any
 
 from fakebroker.protocol.errors import ErrorCode, WireError
 from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
-from fakebroker.protocol.wire.registry import APIS
+from fakebroker.protocol.wire.registry import APIS, first_with_addresses, newest_for_one
 
-PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
-DESCRIBE_CLUSTER, SHARE_FETCH, SHARE_ACKNOWLEDGE = 60, 78, 79
-
-# The first version of each API whose answers name addresses.
-_FIRST = {
-    PRODUCE: 10,
-    FETCH: 16,
-    METADATA: 0,
-    FIND_COORDINATOR: 0,
-    DESCRIBE_CLUSTER: 0,
-    SHARE_FETCH: 0,
-    SHARE_ACKNOWLEDGE: 0,
-}
-_BROKERS = frozenset({METADATA, DESCRIBE_CLUSTER})
-_MANY_COORDINATORS = 4
+_BROKERS = frozenset({ApiKey.METADATA, ApiKey.DESCRIBE_CLUSTER})
 
 Locally = Callable[[Address, int], Awaitable[Address]]
 
@@ -39,7 +26,8 @@ def text_of(address: Address) -> str:
 
 def names_addresses(api_key: int, version: int) -> bool:
     """Whether answers of that API and version may say where brokers are."""
-    return version >= _FIRST.get(api_key, version + 1)
+    first = first_with_addresses(api_key)
+    return first is not None and version >= first
 
 
 async def rewritten(api_key: int, version: int, frame: bytes, locally: Locally) -> bytes | None:
@@ -54,7 +42,7 @@ async def rewritten(api_key: int, version: int, frame: bytes, locally: Locally) 
     answer, end = APIS[api_key].response.decode(frame, version, start)
     places = _places(api_key, version, answer)
     for place in places:
-        node_id = place.broker_id if api_key == DESCRIBE_CLUSTER else place.node_id
+        node_id = place.broker_id if api_key == ApiKey.DESCRIBE_CLUSTER else place.node_id
         place.host, place.port = await locally(Address(place.host, place.port), node_id)
     return frame[:start] + answer.encode(version) + frame[end:] if places else None
 
@@ -63,8 +51,8 @@ def _places(api_key: int, version: int, answer: Any) -> list[Any]:
     """The structures with a host and a port, but for those that say that there is none."""
     if api_key in _BROKERS:
         found = answer.brokers
-    elif api_key == FIND_COORDINATOR:
-        found = answer.coordinators if version >= _MANY_COORDINATORS else [answer]
+    elif api_key == ApiKey.FIND_COORDINATOR:
+        found = [answer] if version <= newest_for_one(ApiKey.FIND_COORDINATOR) else answer.coordinators
     else:
         found = answer.node_endpoints
     return [place for place in found if place.host and place.port > 0]
@@ -84,7 +72,7 @@ def without_unknown_versions(answer: ApiVersionsResponse) -> bool:
     kept: list[ApiVersion] = []
     is_changed = False
     for entry in answer.api_keys:
-        if entry.api_key in _FIRST:
+        if first_with_addresses(entry.api_key) is not None:
             newest = APIS[entry.api_key].response.versions.last
             if entry.min_version > newest:
                 is_changed = True

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.broker.engine.error_response import value_of
 from fakebroker.protocol.schema.types import ArrayOf, Primitive
+from fakebroker.protocol.wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topics
 
-FETCH, FIND_COORDINATOR = 1, 10
+FIND_COORDINATOR = ApiKey.FIND_COORDINATOR
 _GROUP_KEY, _TRANSACTION_KEY = 0, 1  # FindCoordinator's key types
 _TOPIC_RESOURCE, _GROUP_RESOURCE = 2, 32
 
