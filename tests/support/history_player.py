@@ -8,6 +8,7 @@ from fakebroker.broker.release import release
 from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import api as find_api
 from fakebroker.testing.virtual_broker import VirtualBroker
 
@@ -60,7 +61,7 @@ class HistoryPlayer:
         self.members: list[_Member] = []
         self.producers: list[tuple[str, int]] = []  # open transactions: transactional id, producer id
         self._clients = 0
-        lowest, highest = release(broker._engine.cluster.release.name).versions[8]
+        lowest, highest = release(broker._engine.cluster.release.name).versions[ApiKey.OFFSET_COMMIT]
         self._commit_versions = range(max(lowest, 1), min(highest, 9) + 1)
 
     def play(self) -> None:
@@ -156,7 +157,7 @@ class HistoryPlayer:
 
     @property
     def _knows_static_members(self) -> bool:
-        return self.broker._engine.cluster.release.versions[11][1] >= 5
+        return self.broker._engine.cluster.release.versions[ApiKey.JOIN_GROUP][1] >= 5
 
     def _leave(self) -> None:
         member = self._some_member()

@@ -16,6 +16,7 @@ from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response, encode_request
 from fakebroker.protocol.wire.framing import with_length
 from fakebroker.protocol.wire.messages import fetch, produce, share_fetch
@@ -229,7 +230,9 @@ def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> Non
     """It has one port, though Metadata calls it otherwise than the one who records, and cannot be reached by that."""
     renamed = [MetadataResponseBroker(node_id=4, host="kafka.invalid", port=9092)]
     answers = {
-        18: ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, min_version=0, max_version=9)]),
+        ApiKey.API_VERSIONS: ApiVersionsResponse(
+            api_keys=[ApiVersion(api_key=ApiKey.METADATA, min_version=0, max_version=9)]
+        ),
         3: MetadataResponse(brokers=renamed),
     }
     with played(answering(answers)) as upstream, recording(upstream.address, tmp_path / "s") as run:
@@ -252,7 +255,12 @@ def test_a_broker_that_cannot_be_reached_is_reported_and_the_others_are_asked(tm
         pass
     host, _, port = gone.address.rpartition(":")
     answers: dict[int, Any] = {
-        18: ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, max_version=9), ApiVersion(api_key=16, max_version=3)]),
+        ApiKey.API_VERSIONS: ApiVersionsResponse(
+            api_keys=[
+                ApiVersion(api_key=ApiKey.METADATA, max_version=9),
+                ApiVersion(api_key=ApiKey.LIST_GROUPS, max_version=3),
+            ]
+        ),
         16: ListGroupsResponse(),
     }
     with played(answering(answers)) as upstream:
@@ -418,7 +426,7 @@ def test_api_versions_promises_no_addresses_that_cannot_be_rewritten(tmp_path: P
 
 def test_api_versions_of_an_unknown_version_is_refused_as_brokers_refuse_it(tmp_path: Path) -> None:
     """A client of tomorrow gets the supported ApiVersions in v0, whatever the upstream knows, and asks again."""
-    answer = ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, min_version=0, max_version=9)])
+    answer = ApiVersionsResponse(api_keys=[ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=0, max_version=9)])
     with played(answering({18: answer})) as upstream, recording(upstream.address, tmp_path / "s") as run:
         with connected(run.address) as sock:
             frame = asked(sock, struct.pack(">hhih", 18, 9, 5, 1) + b"c\0\x02a\x02b\0new")
@@ -472,7 +480,7 @@ def test_bytes_may_come_one_by_one(tmp_path: Path) -> None:
     with FakeBroker() as broker, recording(broker.bootstrap, tmp_path / "s") as run, connected(run.address) as sock:
         for byte in with_length(encode_request(HEARTBEAT, 4, 7, "c")):
             sock.sendall(bytes([byte]))
-        answer: Any = decode_response(12, 4, receive(sock))[1]
+        answer: Any = decode_response(ApiKey.HEARTBEAT, 4, receive(sock))[1]
 
     assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert len(run.lines("request", "answer")) == 2
