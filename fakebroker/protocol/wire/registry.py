@@ -147,8 +147,13 @@ _NEWEST_BY_NAME: dict[int, int] = {
     ApiKey.OFFSET_FETCH: 9,
     ApiKey.DELETE_TOPICS: 5,
 }
-# The last versions that are about one group or one transaction; those after them have lists of these.
-_NEWEST_FOR_ONE = {ApiKey.OFFSET_FETCH: 7, ApiKey.FIND_COORDINATOR: 3, ApiKey.ADD_PARTITIONS_TO_TXN: 3}
+# The last versions that are about one group, key, member or transaction; those after them have lists of these.
+_NEWEST_FOR_ONE = {
+    ApiKey.OFFSET_FETCH: 7,
+    ApiKey.FIND_COORDINATOR: 3,
+    ApiKey.LEAVE_GROUP: 2,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 3,
+}
 # The last versions of the first transaction protocol; those after them add partitions and raise epochs (KIP-890).
 _NEWEST_OF_PROTOCOL_1 = {
     ApiKey.PRODUCE: 11,
@@ -160,6 +165,10 @@ _NEWEST_OF_PROTOCOL_1 = {
 _NEWEST_WITH_RETENTION = {ApiKey.OFFSET_COMMIT: 4}
 # The first versions that are refused beyond a quota; those before are throttled only (KIP-599).
 _FIRST_STRICT: dict[int, int] = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.CREATE_PARTITIONS: 3}
+# The first versions in which a client can have no topics created by asking for them.
+_FIRST_WITHOUT_CREATION = {ApiKey.METADATA: 4}
+# The first versions that members of groups without a leader speak (KIP-848).
+_FIRST_OF_MODERN_GROUPS = {ApiKey.OFFSET_COMMIT: 9}
 # The first versions whose answers say where brokers are (KIP-951 for Produce and Fetch).
 _FIRST_WITH_ADDRESSES: dict[int, int] = {
     ApiKey.PRODUCE: 10,
@@ -183,7 +192,7 @@ def newest_by_name(key: int) -> int:
 
 
 def newest_for_one(key: ApiKey) -> int:
-    """The last version that is about one group, key or transaction, where later ones have lists; else the newest."""
+    """The last version about one group, key, member or transaction, where later ones have lists; else the newest."""
     return _NEWEST_FOR_ONE.get(key, APIS[key].max)
 
 
@@ -200,6 +209,16 @@ def newest_with_retention(key: ApiKey) -> int:
 def first_strict(key: int) -> int:
     """The first version that is refused beyond a quota. Raises KeyError for an API that has no such quota."""
     return _FIRST_STRICT[key]
+
+
+def first_without_creation(key: ApiKey) -> int:
+    """The first version that need not create the topics that it names. Raises KeyError for an API that creates none."""
+    return _FIRST_WITHOUT_CREATION[key]
+
+
+def first_of_modern_groups(key: ApiKey) -> int:
+    """The first version for members of consumer and streams groups. Raises KeyError for an API that all may use."""
+    return _FIRST_OF_MODERN_GROUPS[key]
 
 
 def first_with_addresses(key: int) -> int | None:

@@ -101,7 +101,7 @@ def acks_of(frame: bytes, head: Head) -> int | None:
     """The acks of a Produce request, None where they cannot be read. With 0 there is no answer."""
     try:
         _, at = decode_request_header(frame)
-        if head.version >= 9:  # a compact nullable string: the transactional id
+        if APIS[ApiKey.PRODUCE].is_flexible(head.version):  # a compact nullable string: the transactional id
             size, shift = 0, 0
             while frame[at] & 0x80:
                 size |= (frame[at] & 0x7F) << shift

@@ -14,6 +14,7 @@ from fakebroker.protocol.wire.registry import (
     Api,
     api,
     first_with_addresses,
+    first_without_creation,
     newest_by_name,
     newest_for_one,
     newest_with_retention,
@@ -77,8 +78,8 @@ def test_topics_have_ids_after_the_newest_version_by_name() -> None:
 
 
 def test_requests_have_lists_after_the_newest_version_for_one() -> None:
-    """For every API: OffsetFetch has groups after it, FindCoordinator keys, AddPartitionsToTxn transactions."""
-    lists = {"groups", "coordinator_keys", "transactions"}
+    """For every API: OffsetFetch has groups after it, FindCoordinator keys, LeaveGroup members."""
+    lists = {"groups", "coordinator_keys", "members", "transactions"}
     expected = {entry.name: last_without(entry, lists) for entry in APIS.values()}
 
     assert {entry.name: newest_for_one(ApiKey(entry.key)) for entry in APIS.values()} == expected
@@ -89,6 +90,13 @@ def test_retention_is_in_a_commit_up_to_the_newest_version_with_it() -> None:
     (spec,) = (spec for spec in fields(APIS[ApiKey.OFFSET_COMMIT].request) if spec.name == "retention_time_ms")
 
     assert newest_with_retention(ApiKey.OFFSET_COMMIT) == spec.versions.last
+
+
+def test_topics_need_not_be_created_from_the_first_version_without_creation() -> None:
+    """Metadata has the field from that version on."""
+    (spec,) = (spec for spec in fields(APIS[ApiKey.METADATA].request) if spec.name == "allow_auto_topic_creation")
+
+    assert first_without_creation(ApiKey.METADATA) == spec.versions.first
 
 
 def test_answers_have_addresses_from_the_first_version_with_them() -> None:

@@ -229,11 +229,11 @@ def test_addresses_become_those_of_the_proxy(tmp_path: Path) -> None:
 def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> None:
     """It has one port, though Metadata calls it otherwise than the one who records, and cannot be reached by that."""
     renamed = [MetadataResponseBroker(node_id=4, host="kafka.invalid", port=9092)]
-    answers = {
+    answers: dict[int, Any] = {
         ApiKey.API_VERSIONS: ApiVersionsResponse(
             api_keys=[ApiVersion(api_key=ApiKey.METADATA, min_version=0, max_version=9)]
         ),
-        3: MetadataResponse(brokers=renamed),
+        ApiKey.METADATA: MetadataResponse(brokers=renamed),
     }
     with played(answering(answers)) as upstream, recording(upstream.address, tmp_path / "s") as run:
         (only,) = exchanged(run, MetadataRequest(topics=[]), 9).brokers
@@ -261,7 +261,7 @@ def test_a_broker_that_cannot_be_reached_is_reported_and_the_others_are_asked(tm
                 ApiVersion(api_key=ApiKey.LIST_GROUPS, max_version=3),
             ]
         ),
-        16: ListGroupsResponse(),
+        ApiKey.LIST_GROUPS: ListGroupsResponse(),
     }
     with played(answering(answers)) as upstream:
         own = upstream.address.rpartition(":")[2]
