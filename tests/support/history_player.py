@@ -16,7 +16,6 @@ SESSION_MS, REBALANCE_MS = 10_000, 20_000
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
-_OFFSET_DELETE = 47  # since 2.4
 _OK, _AGAIN, _FORGOTTEN = int(ErrorCode.NONE), int(ErrorCode.REBALANCE_IN_PROGRESS), int(ErrorCode.UNKNOWN_MEMBER_ID)
 _MOVED = {int(ErrorCode.NOT_COORDINATOR), int(ErrorCode.COORDINATOR_NOT_AVAILABLE)}
 
@@ -377,7 +376,7 @@ class HistoryPlayer:
     def _delete(self) -> None:
         group_id = self.chance.choice([*self.groups, "connect", "simple-1", "simple-2"])
         client = self._client(group_id, "admin")
-        if self.chance.random() < 0.6 and _OFFSET_DELETE in self.broker._engine.cluster.release.versions:
+        if self.chance.random() < 0.6 and ApiKey.OFFSET_DELETE in self.broker._engine.cluster.release.versions:
             client.delete_offsets(group_id, self._partitions(self.topics))
         else:
             client.delete_group(group_id)

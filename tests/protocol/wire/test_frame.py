@@ -78,7 +78,10 @@ def test_unknown_tags_in_headers_are_kept() -> None:
     request = bytes.fromhex("000c0004 0000004d 0001 61 01 07 02 abcd")
     response = bytes.fromhex("0000004d 01 07 01 ff 00000000 0000 00")
 
-    assert decode_request_header(request) == (RequestHeader(12, 4, 77, "a", {7: b"\xab\xcd"}), len(request))
+    assert decode_request_header(request) == (
+        RequestHeader(ApiKey.HEARTBEAT, 4, 77, "a", {7: b"\xab\xcd"}),
+        len(request),
+    )
     assert decode_response(ApiKey.HEARTBEAT, 4, response)[0] == ResponseHeader(77, {7: b"\xff"})
 
 
