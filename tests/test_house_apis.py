@@ -53,10 +53,15 @@ def table(node: ast.Dict) -> bool:
     return bool(node.keys) and (len(numbers) >= FEWEST_KEYS or is_of_versions)
 
 
-def constants(node: ast.Assign) -> list[str]:
+def targets_of(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    """What an assignment assigns to."""
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def constants(node: ast.Assign | ast.AnnAssign) -> list[str]:
     """The names that an assignment gives to numbers of APIs."""
-    pairs: list[tuple[ast.expr, ast.expr]] = []
-    for target in node.targets:
+    pairs: list[tuple[ast.expr, ast.expr | None]] = []
+    for target in targets_of(node):
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             pairs += zip(target.elts, node.value.elts, strict=False)
         else:
@@ -77,7 +82,7 @@ def numbers_in(tree: ast.AST) -> Iterator[str]:
         id(node.value): ast.unparse(target)
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign | ast.AnnAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for target in targets_of(node)
     }
     for node in ast.walk(tree):
         match node:
@@ -85,7 +90,7 @@ def numbers_in(tree: ast.AST) -> Iterator[str]:
                 yield ast.unparse(node)
             case ast.Dict() if table(node):
                 yield names.get(id(node), ast.unparse(node)[:40])
-            case ast.Assign():
+            case ast.Assign() | ast.AnnAssign():
                 yield from constants(node)
             case ast.Call(func=ast.Name(id="frozenset"), args=[ast.Set(elts=entries) | ast.Tuple(elts=entries)]):
                 if any(map(is_number, entries)) and all(is_number(each) or is_named(each) for each in entries):
@@ -111,6 +116,7 @@ def test_numbers_and_versions_of_apis_are_in_the_protocol() -> None:
         "if 3 == head.api_key: pass",
         "if route.api_key in (71, 72): pass",
         "_OFFSET_DELETE = 47",
+        "_OFFSET_DELETE: Final = 47",
         "FETCH, FIND_COORDINATOR = 1, 10",
         "MODULES: dict[int, str] = {0: 'produce', 1: 'fetch', 2: 'list_offsets'}",
         "NEWEST_BY_NAME = {'Produce': 12, 'OffsetFetch': 7}",
