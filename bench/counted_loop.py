@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from bench import requests as r
 from fakebroker import AsyncFakeBroker
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response
 from fakebroker.serve.net import preload
 from fakebroker.serve.net.loop import new_event_loop
@@ -44,7 +45,7 @@ async def _heartbeats(mark: Callable[[], None]) -> None:
         for client in clients:
             client.setblocking(False)
         (joined,) = await ask(clients[:1], [r.frame(r.join(GROUP, ""), r.JOIN, 0)])
-        member_id = decode_response(11, r.JOIN, joined[4:])[1].member_id
+        member_id = decode_response(ApiKey.JOIN_GROUP, r.JOIN, joined[4:])[1].member_id
         await ask(clients[:1], [r.frame(r.sync(GROUP, 1, member_id, [member_id]), r.SYNC, 0)])
         beat = r.heartbeat(GROUP, 1, member_id)
         rounds = [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.broker.apis.handlers import MODULES
+from fakebroker.protocol.wire.registry import APIS
 
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -321,7 +321,13 @@ def test_an_api_has_one_name_in_three_places() -> None:
     """The handler in apis/<api>.py has its messages in wire/messages/<api>.py and its tests in test_<api>.py."""
     tests = Path(__file__).resolve().parent / "broker" / "apis"
     places = [
-        f for api in MODULES.values() for f in (PACKAGE / f"protocol/wire/messages/{api}.py", tests / f"test_{api}.py")
+        f
+        for api in APIS.values()
+        for f in (
+            PACKAGE / f"broker/apis/{api.module}.py",
+            PACKAGE / f"protocol/wire/messages/{api.module}.py",
+            tests / f"test_{api.module}.py",
+        )
     ]
 
     assert [str(path) for path in places if not path.exists()] == []

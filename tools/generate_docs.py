@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import fakebroker.broker.release as release_module
-from fakebroker.broker.apis.handlers import MODULES
 from fakebroker.broker.release import RELEASES, Behaviours, release
 from fakebroker.broker.settings import (
     PROFILES,
@@ -144,7 +143,7 @@ def releases_page() -> str:
         "| key | API | " + " | ".join(RELEASES) + " |",
         "|---|---|" + "---|" * len(RELEASES),
     ]
-    for key in sorted(MODULES):
+    for key in sorted(APIS):
         cells = (_range(known[name].versions.get(key)) for name in RELEASES)
         lines.append(f"| {key} | {APIS[key].name} | " + " | ".join(cells) + " |")
     lines += [

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument
+from fakebroker.protocol.wire.api_keys import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,9 @@ class Release:
         """
         if not collects_telemetry:  # TE-1: they are answered all the same
             served = {key: versions for key, versions in served.items() if key not in _TELEMETRY}
-        if self.behaviours.lists_produce_from_v0 and _PRODUCE in served:
-            _, newest = served[_PRODUCE]
-            return served | {_PRODUCE: (0, newest)}
+        if self.behaviours.lists_produce_from_v0 and ApiKey.PRODUCE in served:
+            _, newest = served[ApiKey.PRODUCE]
+            return served | {int(ApiKey.PRODUCE): (0, newest)}
         return served
 
 
@@ -190,88 +191,88 @@ RELEASES: tuple[str, ...] = (
 )
 
 _TABLE: dict[int, str] = {
-    0: "0-5 0-5 0-6 0-7 0-8 0-9 0-9 0-9 0-11 3-12 3-13 3-13 3-13",  # Produce; 4.x lists it from 0 (`Release.listed`)
-    1: "0-6 0-7 0-8 0-10 0-11 0-12 0-13 0-15 0-17 4-17 4-18 4-18 4-18",  # Fetch
-    2: "0-2 0-2 0-3 0-4 0-5 0-6 0-7 0-8 0-9 1-10 1-10 1-11 1-11",  # ListOffsets
-    3: "0-5 0-5 0-6 0-7 0-9 0-11 0-12 0-12 0-12 0-13 0-13 0-13 0-13",  # Metadata
-    4: "0-1 0-1 0-1 0-1 0-4 0-5 - - - - - - -",  # LeaderAndIsr
-    5: "0-0 0-0 0-0 0-0 0-2 0-3 - - - - - - -",  # StopReplica
-    6: "0-4 0-4 0-4 0-4 0-6 0-7 - - - - - - -",  # UpdateMetadata
-    7: "0-1 0-1 0-1 0-1 0-3 0-3 - - - - - - -",  # ControlledShutdown
-    8: "0-3 0-3 0-4 0-6 0-8 0-8 0-8 0-8 0-9 2-9 2-9 2-10 2-10",  # OffsetCommit
-    9: "0-3 0-3 0-4 0-5 0-6 0-7 0-8 0-8 0-9 1-9 1-9 1-10 1-10",  # OffsetFetch
-    10: "0-1 0-1 0-2 0-2 0-3 0-3 0-4 0-4 0-6 0-6 0-6 0-6 0-6",  # FindCoordinator
-    11: "0-2 0-2 0-3 0-3 0-6 0-7 0-9 0-9 0-9 2-9 0-9 0-9 0-9",  # JoinGroup
-    12: "0-1 0-1 0-2 0-2 0-4 0-4 0-4 0-4 0-4 0-4 0-4 0-4 0-4",  # Heartbeat
-    13: "0-1 0-1 0-2 0-2 0-4 0-4 0-5 0-5 0-5 0-5 0-5 0-5 0-5",  # LeaveGroup
-    14: "0-1 0-1 0-2 0-2 0-4 0-5 0-5 0-5 0-5 0-5 0-5 0-5 0-5",  # SyncGroup
-    15: "0-1 0-1 0-2 0-2 0-5 0-5 0-5 0-5 0-5 0-6 0-6 0-6 0-6",  # DescribeGroups
-    16: "0-1 0-1 0-2 0-2 0-3 0-4 0-4 0-4 0-5 0-5 0-5 0-5 0-5",  # ListGroups
-    17: "0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",  # SaslHandshake
-    18: "0-1 0-1 0-2 0-2 0-3 0-3 0-3 0-3 0-4 0-4 0-4 0-4 0-4",  # ApiVersions
-    19: "0-2 0-2 0-3 0-3 0-5 0-7 0-7 0-7 0-7 2-7 2-7 2-7 2-7",  # CreateTopics
-    20: "0-1 0-1 0-2 0-3 0-4 0-6 0-6 0-6 0-6 1-6 1-6 1-6 1-6",  # DeleteTopics
-    21: "0-0 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",  # DeleteRecords
-    22: "0-0 0-0 0-1 0-1 0-2 0-4 0-4 0-4 0-5 0-5 0-5 0-5 0-5",  # InitProducerId
-    23: "0-0 0-0 0-1 0-2 0-3 0-4 0-4 0-4 0-4 2-4 2-4 2-4 2-4",  # OffsetForLeaderEpoch
-    24: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-4 0-5 0-5 0-5 0-5 0-5",  # AddPartitionsToTxn
-    25: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-3 0-4 0-4 0-4 0-4 0-4",  # AddOffsetsToTxn
-    26: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-3 0-4 0-5 0-5 0-5 0-5",  # EndTxn
-    27: "0-0 0-0 0-0 0-0 0-0 0-1 0-1 0-1 0-1 1-1 1-1 1-2 1-2",  # WriteTxnMarkers
-    28: "0-0 0-0 0-1 0-2 0-2 0-3 0-3 0-3 0-4 0-5 0-5 0-5 0-5",  # TxnOffsetCommit
-    29: "0-0 0-0 0-1 0-1 0-1 0-2 0-3 0-3 0-3 1-3 1-3 1-3 1-3",  # DescribeAcls
-    30: "0-0 0-0 0-1 0-1 0-1 0-2 0-3 0-3 0-3 1-3 1-3 1-3 1-3",  # CreateAcls
-    31: "0-0 0-0 0-1 0-1 0-1 0-2 0-3 0-3 0-3 1-3 1-3 1-3 1-3",  # DeleteAcls
-    32: "0-0 0-1 0-2 0-2 0-2 0-4 0-4 0-4 0-4 1-4 1-4 1-4 1-4",  # DescribeConfigs
-    33: "0-0 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",  # AlterConfigs
-    34: "0-0 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2 1-2 1-2 1-2 1-2",  # AlterReplicaLogDirs
-    35: "0-0 0-0 0-1 0-1 0-1 0-2 0-4 0-4 0-4 1-4 1-4 1-4 1-5",  # DescribeLogDirs
-    36: "0-0 0-0 0-0 0-0 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",  # SaslAuthenticate
-    37: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-3 0-3 0-3 0-3 0-3 0-3",  # CreatePartitions
-    38: "- 0-0 0-1 0-1 0-2 0-2 - 0-3 0-3 1-3 1-3 1-3 1-3",  # CreateDelegationToken
-    39: "- 0-0 0-1 0-1 0-1 0-2 - 0-2 0-2 1-2 1-2 1-2 1-2",  # RenewDelegationToken
-    40: "- 0-0 0-1 0-1 0-1 0-2 - 0-2 0-2 1-2 1-2 1-2 1-2",  # ExpireDelegationToken
-    41: "- 0-0 0-1 0-1 0-1 0-2 - 0-3 0-3 1-3 1-3 1-3 1-3",  # DescribeDelegationToken
-    42: "- 0-0 0-1 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",  # DeleteGroups
-    43: "- - - - 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",  # ElectLeaders
-    44: "- - - - 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",  # IncrementalAlterConfigs
-    45: "- - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-1 0-1 0-1",  # AlterPartitionReassignments
-    46: "- - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0",  # ListPartitionReassignments
-    47: "- - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0",  # OffsetDelete
-    48: "- - - - - 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",  # DescribeClientQuotas
-    49: "- - - - - 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",  # AlterClientQuotas
-    50: "- - - - - 0-0 - 0-0 0-0 0-0 0-0 0-0 0-0",  # DescribeUserScramCredentials
-    51: "- - - - - 0-0 - 0-0 0-0 0-0 0-0 0-0 0-0",  # AlterUserScramCredentials
-    55: "- - - - - - 0-1 0-1 0-2 0-2 0-2 0-2 0-2",  # DescribeQuorum
-    56: "- - - - - 0-0 - - - - - - -",  # AlterPartition
-    57: "- - - - - 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2",  # UpdateFeatures
-    60: "- - - - - 0-0 0-0 0-0 0-1 0-2 0-2 0-2 0-2",  # DescribeCluster
-    61: "- - - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0",  # DescribeProducers
-    64: "- - - - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0",  # UnregisterBroker
-    65: "- - - - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0",  # DescribeTransactions
-    66: "- - - - - - 0-0 0-0 0-1 0-1 0-2 0-2 0-2",  # ListTransactions
-    68: "- - - - - - - - 0-0 0-1 0-1 0-1 0-1",  # ConsumerGroupHeartbeat
-    69: "- - - - - - - - 0-0 0-1 0-1 0-1 0-1",  # ConsumerGroupDescribe
-    71: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # GetTelemetrySubscriptions; never listed by a plain broker
-    72: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # PushTelemetry; as the one before
-    74: "- - - - - - - - 0-0 0-0 0-1 0-1 0-1",  # ListConfigResources
-    75: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # DescribeTopicPartitions
-    76: "- - - - - - - - - - 1-1 1-1 1-1",  # ShareGroupHeartbeat
-    77: "- - - - - - - - - - 1-1 1-1 1-1",  # ShareGroupDescribe
-    78: "- - - - - - - - - - 1-1 1-2 1-2",  # ShareFetch
-    79: "- - - - - - - - - - 1-1 1-2 1-2",  # ShareAcknowledge
-    80: "- - - - - - - - 0-0 0-0 0-0 0-1 0-1",  # AddRaftVoter
-    81: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # RemoveRaftVoter
-    83: "- - - - - - - - - - 0-0 0-0 0-0",  # InitializeShareGroupState
-    84: "- - - - - - - - - - 0-0 0-0 0-0",  # ReadShareGroupState
-    85: "- - - - - - - - - - 0-0 0-1 0-1",  # WriteShareGroupState
-    86: "- - - - - - - - - - 0-0 0-0 0-0",  # DeleteShareGroupState
-    87: "- - - - - - - - - - 0-0 0-1 0-1",  # ReadShareGroupStateSummary
-    88: "- - - - - - - - - - - 0-0 0-0",  # StreamsGroupHeartbeat
-    89: "- - - - - - - - - - - 0-0 0-0",  # StreamsGroupDescribe
-    90: "- - - - - - - - - - 0-0 0-1 0-1",  # DescribeShareGroupOffsets
-    91: "- - - - - - - - - - 0-0 0-0 0-0",  # AlterShareGroupOffsets
-    92: "- - - - - - - - - - 0-0 0-0 0-0",  # DeleteShareGroupOffsets
+    ApiKey.PRODUCE: "0-5 0-5 0-6 0-7 0-8 0-9 0-9 0-9 0-11 3-12 3-13 3-13 3-13",  # `Release.listed`: from 0 in 4.x
+    ApiKey.FETCH: "0-6 0-7 0-8 0-10 0-11 0-12 0-13 0-15 0-17 4-17 4-18 4-18 4-18",
+    ApiKey.LIST_OFFSETS: "0-2 0-2 0-3 0-4 0-5 0-6 0-7 0-8 0-9 1-10 1-10 1-11 1-11",
+    ApiKey.METADATA: "0-5 0-5 0-6 0-7 0-9 0-11 0-12 0-12 0-12 0-13 0-13 0-13 0-13",
+    ApiKey.LEADER_AND_ISR: "0-1 0-1 0-1 0-1 0-4 0-5 - - - - - - -",
+    ApiKey.STOP_REPLICA: "0-0 0-0 0-0 0-0 0-2 0-3 - - - - - - -",
+    ApiKey.UPDATE_METADATA: "0-4 0-4 0-4 0-4 0-6 0-7 - - - - - - -",
+    ApiKey.CONTROLLED_SHUTDOWN: "0-1 0-1 0-1 0-1 0-3 0-3 - - - - - - -",
+    ApiKey.OFFSET_COMMIT: "0-3 0-3 0-4 0-6 0-8 0-8 0-8 0-8 0-9 2-9 2-9 2-10 2-10",
+    ApiKey.OFFSET_FETCH: "0-3 0-3 0-4 0-5 0-6 0-7 0-8 0-8 0-9 1-9 1-9 1-10 1-10",
+    ApiKey.FIND_COORDINATOR: "0-1 0-1 0-2 0-2 0-3 0-3 0-4 0-4 0-6 0-6 0-6 0-6 0-6",
+    ApiKey.JOIN_GROUP: "0-2 0-2 0-3 0-3 0-6 0-7 0-9 0-9 0-9 2-9 0-9 0-9 0-9",
+    ApiKey.HEARTBEAT: "0-1 0-1 0-2 0-2 0-4 0-4 0-4 0-4 0-4 0-4 0-4 0-4 0-4",
+    ApiKey.LEAVE_GROUP: "0-1 0-1 0-2 0-2 0-4 0-4 0-5 0-5 0-5 0-5 0-5 0-5 0-5",
+    ApiKey.SYNC_GROUP: "0-1 0-1 0-2 0-2 0-4 0-5 0-5 0-5 0-5 0-5 0-5 0-5 0-5",
+    ApiKey.DESCRIBE_GROUPS: "0-1 0-1 0-2 0-2 0-5 0-5 0-5 0-5 0-5 0-6 0-6 0-6 0-6",
+    ApiKey.LIST_GROUPS: "0-1 0-1 0-2 0-2 0-3 0-4 0-4 0-4 0-5 0-5 0-5 0-5 0-5",
+    ApiKey.SASL_HANDSHAKE: "0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",
+    ApiKey.API_VERSIONS: "0-1 0-1 0-2 0-2 0-3 0-3 0-3 0-3 0-4 0-4 0-4 0-4 0-4",
+    ApiKey.CREATE_TOPICS: "0-2 0-2 0-3 0-3 0-5 0-7 0-7 0-7 0-7 2-7 2-7 2-7 2-7",
+    ApiKey.DELETE_TOPICS: "0-1 0-1 0-2 0-3 0-4 0-6 0-6 0-6 0-6 1-6 1-6 1-6 1-6",
+    ApiKey.DELETE_RECORDS: "0-0 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",
+    ApiKey.INIT_PRODUCER_ID: "0-0 0-0 0-1 0-1 0-2 0-4 0-4 0-4 0-5 0-5 0-5 0-5 0-5",
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: "0-0 0-0 0-1 0-2 0-3 0-4 0-4 0-4 0-4 2-4 2-4 2-4 2-4",
+    ApiKey.ADD_PARTITIONS_TO_TXN: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-4 0-5 0-5 0-5 0-5 0-5",
+    ApiKey.ADD_OFFSETS_TO_TXN: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-3 0-4 0-4 0-4 0-4 0-4",
+    ApiKey.END_TXN: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-3 0-4 0-5 0-5 0-5 0-5",
+    ApiKey.WRITE_TXN_MARKERS: "0-0 0-0 0-0 0-0 0-0 0-1 0-1 0-1 0-1 1-1 1-1 1-2 1-2",
+    ApiKey.TXN_OFFSET_COMMIT: "0-0 0-0 0-1 0-2 0-2 0-3 0-3 0-3 0-4 0-5 0-5 0-5 0-5",
+    ApiKey.DESCRIBE_ACLS: "0-0 0-0 0-1 0-1 0-1 0-2 0-3 0-3 0-3 1-3 1-3 1-3 1-3",
+    ApiKey.CREATE_ACLS: "0-0 0-0 0-1 0-1 0-1 0-2 0-3 0-3 0-3 1-3 1-3 1-3 1-3",
+    ApiKey.DELETE_ACLS: "0-0 0-0 0-1 0-1 0-1 0-2 0-3 0-3 0-3 1-3 1-3 1-3 1-3",
+    ApiKey.DESCRIBE_CONFIGS: "0-0 0-1 0-2 0-2 0-2 0-4 0-4 0-4 0-4 1-4 1-4 1-4 1-4",
+    ApiKey.ALTER_CONFIGS: "0-0 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",
+    ApiKey.ALTER_REPLICA_LOG_DIRS: "0-0 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2 1-2 1-2 1-2 1-2",
+    ApiKey.DESCRIBE_LOG_DIRS: "0-0 0-0 0-1 0-1 0-1 0-2 0-4 0-4 0-4 1-4 1-4 1-4 1-5",
+    ApiKey.SASL_AUTHENTICATE: "0-0 0-0 0-0 0-0 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",
+    ApiKey.CREATE_PARTITIONS: "0-0 0-0 0-1 0-1 0-1 0-3 0-3 0-3 0-3 0-3 0-3 0-3 0-3",
+    ApiKey.CREATE_DELEGATION_TOKEN: "- 0-0 0-1 0-1 0-2 0-2 - 0-3 0-3 1-3 1-3 1-3 1-3",
+    ApiKey.RENEW_DELEGATION_TOKEN: "- 0-0 0-1 0-1 0-1 0-2 - 0-2 0-2 1-2 1-2 1-2 1-2",
+    ApiKey.EXPIRE_DELEGATION_TOKEN: "- 0-0 0-1 0-1 0-1 0-2 - 0-2 0-2 1-2 1-2 1-2 1-2",
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: "- 0-0 0-1 0-1 0-1 0-2 - 0-3 0-3 1-3 1-3 1-3 1-3",
+    ApiKey.DELETE_GROUPS: "- 0-0 0-1 0-1 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",
+    ApiKey.ELECT_LEADERS: "- - - - 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2 0-2",
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: "- - - - 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: "- - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-1 0-1 0-1",
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: "- - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.OFFSET_DELETE: "- - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: "- - - - - 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",
+    ApiKey.ALTER_CLIENT_QUOTAS: "- - - - - 0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1",
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: "- - - - - 0-0 - 0-0 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "- - - - - 0-0 - 0-0 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.DESCRIBE_QUORUM: "- - - - - - 0-1 0-1 0-2 0-2 0-2 0-2 0-2",
+    ApiKey.ALTER_PARTITION: "- - - - - 0-0 - - - - - - -",
+    ApiKey.UPDATE_FEATURES: "- - - - - 0-0 0-1 0-1 0-1 0-2 0-2 0-2 0-2",
+    ApiKey.DESCRIBE_CLUSTER: "- - - - - 0-0 0-0 0-0 0-1 0-2 0-2 0-2 0-2",
+    ApiKey.DESCRIBE_PRODUCERS: "- - - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.UNREGISTER_BROKER: "- - - - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.DESCRIBE_TRANSACTIONS: "- - - - - - 0-0 0-0 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.LIST_TRANSACTIONS: "- - - - - - 0-0 0-0 0-1 0-1 0-2 0-2 0-2",
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: "- - - - - - - - 0-0 0-1 0-1 0-1 0-1",
+    ApiKey.CONSUMER_GROUP_DESCRIBE: "- - - - - - - - 0-0 0-1 0-1 0-1 0-1",
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # never listed by a plain broker
+    ApiKey.PUSH_TELEMETRY: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # as the one before
+    ApiKey.LIST_CONFIG_RESOURCES: "- - - - - - - - 0-0 0-0 0-1 0-1 0-1",
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.SHARE_GROUP_HEARTBEAT: "- - - - - - - - - - 1-1 1-1 1-1",
+    ApiKey.SHARE_GROUP_DESCRIBE: "- - - - - - - - - - 1-1 1-1 1-1",
+    ApiKey.SHARE_FETCH: "- - - - - - - - - - 1-1 1-2 1-2",
+    ApiKey.SHARE_ACKNOWLEDGE: "- - - - - - - - - - 1-1 1-2 1-2",
+    ApiKey.ADD_RAFT_VOTER: "- - - - - - - - 0-0 0-0 0-0 0-1 0-1",
+    ApiKey.REMOVE_RAFT_VOTER: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: "- - - - - - - - - - 0-0 0-0 0-0",
+    ApiKey.READ_SHARE_GROUP_STATE: "- - - - - - - - - - 0-0 0-0 0-0",
+    ApiKey.WRITE_SHARE_GROUP_STATE: "- - - - - - - - - - 0-0 0-1 0-1",
+    ApiKey.DELETE_SHARE_GROUP_STATE: "- - - - - - - - - - 0-0 0-0 0-0",
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: "- - - - - - - - - - 0-0 0-1 0-1",
+    ApiKey.STREAMS_GROUP_HEARTBEAT: "- - - - - - - - - - - 0-0 0-0",
+    ApiKey.STREAMS_GROUP_DESCRIBE: "- - - - - - - - - - - 0-0 0-0",
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: "- - - - - - - - - - 0-0 0-1 0-1",
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: "- - - - - - - - - - 0-0 0-0 0-0",
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: "- - - - - - - - - - 0-0 0-0 0-0",
 }
 
 METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
@@ -290,8 +291,7 @@ _FEATURES: tuple[tuple[tuple[int, int], str, int, int], ...] = (
     ((4, 3), METADATA_VERSION, 7, 30),
 )
 
-_PRODUCE = 0
-_TELEMETRY = (71, 72)
+_TELEMETRY = (ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY)
 _LONG_MAX = str(2**63 - 1)
 
 # Defaults that changed: a release older than the one named had the value given.
@@ -363,5 +363,5 @@ def _versions(column: int) -> dict[int, tuple[int, int]]:
         cell = row.split()[column]
         if cell != "-":
             low, high = cell.split("-")
-            versions[key] = (int(low), int(high))
+            versions[int(key)] = (int(low), int(high))  # plain numbers, as frames have
     return versions

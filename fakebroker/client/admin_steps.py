@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from fakebroker.client.requesting import Flow, Requesting, by_topic
 from fakebroker.protocol.arguments import check_one_of, check_partitions, check_settings
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from fakebroker.protocol.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -35,6 +36,7 @@ from fakebroker.protocol.wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from fakebroker.protocol.wire.registry import first_without_creation, newest_by_name, newest_for_one
 
 Kind = Literal["topic", "broker", "group"]
 KeyType = Literal["group", "transaction", "share"]
@@ -54,7 +56,8 @@ class AdminSteps(Requesting):
         """The Metadata answer for these topics, all if None: brokers, controller, partitions with their leaders."""
         request = MetadataRequest()
         version = yield from self.version_of(request)
-        request.allow_auto_topic_creation = allow_auto_topic_creation or version < 4  # before v4 it is not said
+        must_create = version < first_without_creation(ApiKey.METADATA)
+        request.allow_auto_topic_creation = allow_auto_topic_creation or must_create
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         request.topics = [] if wanted is None and version == 0 else wanted  # v0 has an empty list for all
         return (yield from self.ask(request, version))
@@ -102,7 +105,7 @@ class AdminSteps(Requesting):
         """Delete a topic with its records."""
         request = DeleteTopicsRequest(timeout_ms=TIMEOUT_MS)
         version = yield from self.version_of(request)
-        if version < 6:
+        if version <= newest_by_name(ApiKey.DELETE_TOPICS):
             request.topic_names = [topic]
         else:
             request.topics = [DeleteTopicState(name=topic)]
@@ -121,7 +124,7 @@ class AdminSteps(Requesting):
         number = _number_of("key_type", key_type, KEY_TYPES)
         request = FindCoordinatorRequest(key_type=number)
         version = yield from self.version_of(request)
-        if version < 4:
+        if version <= newest_for_one(ApiKey.FIND_COORDINATOR):
             request.key = key
         else:
             request.coordinator_keys = [key]

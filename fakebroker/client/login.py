@@ -9,15 +9,17 @@ from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scram import HASHES, ScramClient
 from fakebroker.protocol.arguments import check_text
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, UnknownThing, nearest
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from fakebroker.protocol.wire.messages.sasl_handshake import SaslHandshakeRequest
+from fakebroker.protocol.wire.registry import newest
 
 if TYPE_CHECKING:
     from fakebroker.client.requesting import Flow
 
 PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"
 MECHANISMS = (PLAIN, *HASHES, OAUTHBEARER)
-HANDSHAKE_VERSION, AUTHENTICATE_VERSION = 1, 2
+HANDSHAKE_VERSION, AUTHENTICATE_VERSION = newest(ApiKey.SASL_HANDSHAKE), newest(ApiKey.SASL_AUTHENTICATE)
 _HEARD = b"\x01"  # the answer to a refused token, after which the broker says no more than that
 _TOKEN_EXTENSION = ",tokenauth=true"
 

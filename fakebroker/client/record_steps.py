@@ -5,25 +5,26 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fakebroker.client.committed_records import committed_records
-from fakebroker.client.requesting import NEWEST_BY_NAME, Flow, Requesting
+from fakebroker.client.requesting import NEWEST_SPOKEN, Flow, Requesting
 from fakebroker.protocol.arguments import check_whole
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument, nearest
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.batch_format import NO_PRODUCER_ID
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdRequest
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from fakebroker.protocol.wire.registry import newest_of_protocol_1
 
 Text = bytes | str | None
 
 # What ListOffsets has instead of a time (KIP-79, KIP-734).
 SPECIAL_TIMES = {"latest": -1, "earliest": -2, "max_timestamp": -3}
 MAX_SEQUENCE = 2**31 - 1
-# The newest versions of transaction protocol 1; later ones are protocol 2 (KIP-890, TX-10).
-NEWEST_OF_PROTOCOL_1 = {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "InitProducerId": 4}
+_OF_TRANSACTIONS = (ApiKey.PRODUCE, ApiKey.TXN_OFFSET_COMMIT, ApiKey.END_TXN, ApiKey.INIT_PRODUCER_ID)
 
 
 class ProducedRecord(NamedTuple):
@@ -163,7 +164,9 @@ class RecordSteps(Requesting):
         if number not in (1, 2):
             text = f"transaction_protocol is {number!r}; there are 1 and 2"
             raise InvalidArgument("transaction_protocol", number, text)
-        self.newest = dict(NEWEST_BY_NAME) | (NEWEST_OF_PROTOCOL_1 if number == 1 else {})
+        self.newest = dict(NEWEST_SPOKEN)
+        if number == 1:
+            self.newest |= {key: newest_of_protocol_1(key) for key in _OF_TRANSACTIONS}
 
     def _use_producer(self, producer_id: int, producer_epoch: int) -> None:
         """Go on as this producer; another id or epoch begins with sequence 0."""

@@ -9,15 +9,20 @@ from fakebroker.protocol.arguments import check_text
 from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, UnknownThing, error_name, nearest
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.building import built
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
-from fakebroker.protocol.wire.registry import APIS, api
+from fakebroker.protocol.wire.registry import APIS, api, newest_by_name, newest_for_one
 
 T = TypeVar("T")
 Flow = Generator[Pending, Message, T]
 Offsets = Mapping[tuple[str, int], int]
 
-# The newest versions that still speak of topics by name, of one group and one transaction at a time.
-NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7, "AddPartitionsToTxn": 3}
+# The newest versions that a scripted client speaks, where these are not all: its steps name topics, and are about one
+# group and one transaction.
+NEWEST_SPOKEN: Mapping[int, int] = {
+    **{key: newest_by_name(key) for key in (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT)},
+    **{key: newest_for_one(key) for key in (ApiKey.OFFSET_FETCH, ApiKey.ADD_PARTITIONS_TO_TXN)},
+}
 
 
 class Requesting:
@@ -26,7 +31,7 @@ class Requesting:
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
         self.connection = ClientConnection(client_id)
         self.pinned = dict(versions or {})
-        self.newest = dict(NEWEST_BY_NAME)  # the newest versions that it speaks, where these are not all
+        self.newest = dict(NEWEST_SPOKEN)
         self.credentials: Credentials | None = None  # with which each connection logs in before its first request
         self._is_logged_in = False  # or is about to be
         self._served: dict[int, tuple[int, int]] = {}
@@ -79,7 +84,7 @@ class Requesting:
             listed = yield self.connection.send(ApiVersionsRequest(), 0)
             self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in listed.api_keys}  # type: ignore[attr-defined]
         lowest, highest = self._served.get(request.api_key, (0, -1))
-        newest = min(highest, request.versions.last, self.newest.get(name, highest))
+        newest = min(highest, request.versions.last, self.newest.get(request.api_key, highest))
         if newest < max(lowest, request.versions.first):
             raise FakebrokerError(f"the broker serves no version of {name} that this client speaks")
         return newest

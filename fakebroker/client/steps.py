@@ -28,12 +28,14 @@ from fakebroker.protocol.records.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest
 from fakebroker.protocol.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from fakebroker.protocol.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from fakebroker.protocol.wire.registry import newest_for_one
 
 
 @dataclass
@@ -142,7 +144,7 @@ class ClientSteps(
         membership = self._membership()
         request = LeaveGroupRequest(group_id=membership.join_request.group_id)
         version = yield from self.version_of(request)
-        if version < 3:
+        if version <= newest_for_one(ApiKey.LEAVE_GROUP):
             request.member_id = membership.member_id
         else:
             instance_id = membership.join_request.group_instance_id

@@ -3,6 +3,7 @@
 import pytest
 
 from fakebroker.broker.release import RELEASES, Behaviours, UnknownRelease, release
+from fakebroker.protocol.wire.api_keys import ApiKey
 
 
 @pytest.mark.parametrize(
@@ -32,8 +33,8 @@ def test_every_release_is_complete(name: str) -> None:
 @pytest.mark.rules("AV-8", "PD-1", "FT-1")
 def test_versions_served() -> None:
     """4.3.1 serves Produce from 3 and Fetch from 4; 3.9.1 from 0; 1.0.2 knows no DeleteGroups."""
-    assert (release("4.3").versions[0], release("4.3").versions[1]) == ((3, 13), (4, 18))
-    assert (release("3.9").versions[0], release("3.9").versions[1]) == ((0, 11), (0, 17))
+    assert (release("4.3").versions[ApiKey.PRODUCE], release("4.3").versions[ApiKey.FETCH]) == ((3, 13), (4, 18))
+    assert (release("3.9").versions[ApiKey.PRODUCE], release("3.9").versions[ApiKey.FETCH]) == ((0, 11), (0, 17))
     assert 42 not in release("1.0").versions
 
 

@@ -8,6 +8,7 @@ from fakebroker.broker.release import release
 from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 from fakebroker.protocol.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import api as find_api
 from fakebroker.testing.virtual_broker import VirtualBroker
 
@@ -15,7 +16,6 @@ SESSION_MS, REBALANCE_MS = 10_000, 20_000
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
-_OFFSET_DELETE = 47  # since 2.4
 _OK, _AGAIN, _FORGOTTEN = int(ErrorCode.NONE), int(ErrorCode.REBALANCE_IN_PROGRESS), int(ErrorCode.UNKNOWN_MEMBER_ID)
 _MOVED = {int(ErrorCode.NOT_COORDINATOR), int(ErrorCode.COORDINATOR_NOT_AVAILABLE)}
 
@@ -60,7 +60,7 @@ class HistoryPlayer:
         self.members: list[_Member] = []
         self.producers: list[tuple[str, int]] = []  # open transactions: transactional id, producer id
         self._clients = 0
-        lowest, highest = release(broker._engine.cluster.release.name).versions[8]
+        lowest, highest = release(broker._engine.cluster.release.name).versions[ApiKey.OFFSET_COMMIT]
         self._commit_versions = range(max(lowest, 1), min(highest, 9) + 1)
 
     def play(self) -> None:
@@ -156,7 +156,7 @@ class HistoryPlayer:
 
     @property
     def _knows_static_members(self) -> bool:
-        return self.broker._engine.cluster.release.versions[11][1] >= 5
+        return self.broker._engine.cluster.release.versions[ApiKey.JOIN_GROUP][1] >= 5
 
     def _leave(self) -> None:
         member = self._some_member()
@@ -376,7 +376,7 @@ class HistoryPlayer:
     def _delete(self) -> None:
         group_id = self.chance.choice([*self.groups, "connect", "simple-1", "simple-2"])
         client = self._client(group_id, "admin")
-        if self.chance.random() < 0.6 and _OFFSET_DELETE in self.broker._engine.cluster.release.versions:
+        if self.chance.random() < 0.6 and ApiKey.OFFSET_DELETE in self.broker._engine.cluster.release.versions:
             client.delete_offsets(group_id, self._partitions(self.topics))
         else:
             client.delete_group(group_id)

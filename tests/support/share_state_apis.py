@@ -29,7 +29,7 @@ class ShareStateApis(GroupApis):
     def outcomes(self, name: str, *entries: dict[str, Any], group_id: str = "g") -> Any:
         """The outcome of each partition; an entry has the fields of the request's PartitionData."""
         wire = api(name)
-        messages = import_module(wire.module)
+        messages = import_module(f"fakebroker.protocol.wire.messages.{wire.module}")
         partitions = [messages.PartitionData(**entry) for entry in entries]
         data = getattr(messages, TOPIC_DATA[name])
         topics = [data(topic_id=self.topic_id, partitions=partitions)] if entries else []

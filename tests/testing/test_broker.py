@@ -16,6 +16,7 @@ from fakebroker.broker.apis import handlers
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.release import UnknownRelease
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError, WaitTimeout
+from fakebroker.protocol.wire.api_keys import ApiKey
 from tests.support.frames import request
 
 HEARTBEAT = request("Heartbeat", 4, 7, group_id="g", generation_id=1, member_id="m")
@@ -128,7 +129,7 @@ def test_settings_profile_and_release() -> None:
     assert broker._engine.cluster.settings.get_int("num.partitions") == 7
     assert broker._engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 0
     assert kafka._engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 3000
-    assert broker.listeners[0].versions[18] == (0, 2)
+    assert broker.listeners[0].versions[ApiKey.API_VERSIONS] == (0, 2)
 
 
 def test_advertised_addresses() -> None:

@@ -10,12 +10,13 @@ from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.engine.error_response import error_response
 from fakebroker.broker.engine.feature_gates import FEATURES, gate
 from fakebroker.broker.engine.stages import Handler, Stage, StageKind
-from fakebroker.broker.engine.unserved import MISSING
+from fakebroker.broker.engine.unserved import MISSING, WHY_MISSING
 from fakebroker.broker.release import Release
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.protocol.listeners import Listener
 from fakebroker.protocol.schema import FieldSpan
 from fakebroker.protocol.schema.emit_locate import has_records, has_varying_bytes
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.protocol.wire.frame import has_tagged_request_header, has_tagged_response_header
 from fakebroker.protocol.wire.registry import APIS, Api
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 EncodeSteps = Generator[None, None, list[bytes]]
 DecodeSteps = Generator[None, None, tuple[Any, int]]
-
-JOIN_GROUP = 11  # its leader is told what all members sent
-API_VERSIONS = 18
 
 
 class Route:
@@ -70,8 +68,9 @@ class Route:
         self.response = response
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(body_version)
         self.has_records = has_records(response)
-        make: Any = response.piecer if self.has_records or api.key == JOIN_GROUP else response.encoder
-        self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # pieces, where an answer may be large
+        # An answer may be large that has records, or tells the leader of a group what all members sent.
+        make: Any = response.piecer if self.has_records or api.key == ApiKey.JOIN_GROUP else response.encoder
+        self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # bytes, or pieces
         self.handle: Handler = module.handle
         self.error_response: Callable[[Message | None, int, ErrorCode], Message] = getattr(
             module, "error_response", partial(error_response, response)
@@ -89,7 +88,7 @@ class Route:
 
     def of_long_frames(self) -> "Route":
         """The same for frames that take long to read: what it decodes are the steps in which the request is read."""
-        if self.api_key == API_VERSIONS:  # of a version that we do not have the body is not looked at
+        if self.api_key == ApiKey.API_VERSIONS:  # of a version that we do not have the body is not looked at
             return self
         if self._of_long_frames is None:
             self._of_long_frames = route = copy(self)
@@ -212,7 +211,7 @@ class Dispatcher:
             route = Route(APIS[api_key], version, _loaded(lambda: handlers.handler(api_key)))
             if api_key in FEATURES:
                 gate(route)
-        elif api_key == API_VERSIONS:
+        elif api_key == ApiKey.API_VERSIONS:
             route = _newer_api_versions(version, served)
         else:
             name = APIS[api_key].name
@@ -252,8 +251,7 @@ def _loaded(load: Callable[[], Any]) -> Any:
 def _why_not(api_key: int, release: Release) -> str:
     """Why an API is not served, by its name in Kafka."""
     if api_key in MISSING:
-        name, reason = MISSING[api_key]
-        return f"{name} ({api_key}) is not served here: {reason}"
+        return f"{MISSING[api_key]} ({api_key}) is not served here: {WHY_MISSING}"
     known = APIS.get(api_key)
     if known is not None:
         return f"{known.name} ({api_key}) is not served here: Kafka {release.name} does not have it"
@@ -264,10 +262,9 @@ def versions_served(release: Release) -> dict[int, tuple[int, int]]:
     """What a release advertised, cut to what we have."""
     versions = {}
     for api_key, (lowest, highest) in release.versions.items():
-        if api_key in handlers.MODULES and api_key in APIS:
-            api = APIS[api_key]
-            if max(lowest, api.min) <= min(highest, api.max):
-                versions[api_key] = (max(lowest, api.min), min(highest, api.max))
+        api = APIS.get(api_key)
+        if api is not None and max(lowest, api.min) <= min(highest, api.max):
+            versions[api_key] = (max(lowest, api.min), min(highest, api.max))
     return versions
 
 
@@ -279,9 +276,9 @@ def _newer_api_versions(version: int, served: tuple[int, int]) -> Route:
     from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 
     lowest, highest = served
-    entry = ApiVersion(api_key=API_VERSIONS, min_version=lowest, max_version=highest)
+    entry = ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=lowest, max_version=highest)
     answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry])
-    route = Route(APIS[API_VERSIONS], version, handlers.handler(API_VERSIONS), body_version=0)
+    route = Route(APIS[ApiKey.API_VERSIONS], version, handlers.handler(ApiKey.API_VERSIONS), body_version=0)
     route.decode = lambda _frame, offset: (None, offset)
     route.handle = lambda _call, _request: answer
     return route

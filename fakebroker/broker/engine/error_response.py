@@ -9,12 +9,13 @@ mirrors which, and what is repeated of each entry. Both are found by what the fi
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from fakebroker.broker.apis.handlers import MODULES, handler
+from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.engine.subjects import FORGOTTEN
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.entities import field_of, fields_of, inner_of
 from fakebroker.protocol.schema.message import Declaration, made
 from fakebroker.protocol.schema.types import ArrayOf, Entity, FieldSpec, Primitive
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import APIS
 
 ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
@@ -120,13 +121,13 @@ class _Mirrors(Mapping[int, tuple[Mirror, ...]]):
         return found
 
     def _find(self, api_key: int) -> tuple[Mirror, ...] | None:
-        if api_key not in MODULES or not self._has(api_key):
+        if api_key not in APIS or not self._has(api_key):
             return None
         api = APIS[api_key]
         return tuple(mirrors_between(api.response, api.request, outermost=self._outermost))
 
     def __iter__(self) -> Iterator[int]:
-        return filter(self._has, MODULES)
+        return filter(self._has, APIS)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -144,13 +145,23 @@ def _needs_entries(api_key: int) -> bool:
 MIRRORS: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_needs_entries, outermost=True)
 
 # Entries that have a code beside that at the top, or below that of `MIRRORS`, for a fault that means some of them only:
-# Fetch (what stands in its entries is made by its module), OffsetFetch, AlterPartitionReassignments, OffsetDelete and
-# DescribeShareGroupOffsets.
-ENTRIES: Mapping[int, tuple[Mirror, ...]] = _Mirrors(frozenset((1, 9, 45, 47, 90)).__contains__)
+# what stands in the entries of Fetch is made by its module.
+_WITH_ENTRIES = frozenset(
+    {
+        ApiKey.FETCH,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.OFFSET_DELETE,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    }
+)
+ENTRIES: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_WITH_ENTRIES.__contains__)
 
-# Where Kafka fills the entries, too, although there is a code at the top (seen on 4.3.1): ElectLeaders,
-# AlterPartitionReassignments, DescribeUserScramCredentials.
-BESIDE_TOP: Mapping[int, tuple[Mirror, ...]] = _Mirrors(frozenset((43, 45, 50)).__contains__)
+# Where Kafka fills the entries, too, although there is a code at the top (seen on 4.3.1).
+_BESIDE_TOP = frozenset(
+    {ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS}
+)
+BESIDE_TOP: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_BESIDE_TOP.__contains__)
 
 
 def error_response(response: Any, request: Any, version: int, code: ErrorCode) -> Any:

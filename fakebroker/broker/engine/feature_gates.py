@@ -4,25 +4,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.dispatch import Route
 
 _GROUP, _SHARE, _STREAMS = "group.version", "share.version", "streams.version"
-FEATURES: Final = {
-    68: _GROUP,
-    69: _GROUP,
-    76: _SHARE,
-    77: _SHARE,
-    78: _SHARE,
-    79: _SHARE,
-    88: _STREAMS,
-    89: _STREAMS,
-    90: _SHARE,
-    91: _SHARE,
-    92: _SHARE,
+FEATURES: Final[dict[int, str]] = {
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: _GROUP,
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _GROUP,
+    ApiKey.SHARE_GROUP_HEARTBEAT: _SHARE,
+    ApiKey.SHARE_GROUP_DESCRIBE: _SHARE,
+    ApiKey.SHARE_FETCH: _SHARE,
+    ApiKey.SHARE_ACKNOWLEDGE: _SHARE,
+    ApiKey.STREAMS_GROUP_HEARTBEAT: _STREAMS,
+    ApiKey.STREAMS_GROUP_DESCRIBE: _STREAMS,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _SHARE,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: _SHARE,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: _SHARE,
 }
-_WITH_TEXT: Final = (91, 92)  # what Kafka's answers say beside the code
+# Kafka's answers say something beside the code.
+_WITH_TEXT: Final = (ApiKey.ALTER_SHARE_GROUP_OFFSETS, ApiKey.DELETE_SHARE_GROUP_OFFSETS)
 
 
 def gate(route: "Route") -> "Route":

@@ -14,8 +14,10 @@ from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.engine.journal import Peer
 from fakebroker.broker.engine.printable import printable
 from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import client_id_of
 from fakebroker.protocol.wire.framing import guess_protocol
+from fakebroker.protocol.wire.registry import APIS
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
@@ -26,33 +28,22 @@ MAX_JUDGED = 100
 SUSPICIOUS_LOOKUPS = 3  # a librdkafka consumer that does nothing makes two
 SILENCE_MS = 3_000  # a client that wants something of its coordinator asks at once
 
-_API_VERSIONS, _METADATA, _FIND_COORDINATOR, _CONSUMER_GROUP_HEARTBEAT = 18, 3, 10, 68
-_ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the client knows that it is of no use
+# Before the client knows that the coordinator is of no use.
+_ASKED_OF_A_COORDINATOR = frozenset({ApiKey.API_VERSIONS, ApiKey.METADATA})
 # Produce may come from another client of the same name; what a consumer asks for when it goes on is not in here.
-_ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
+_ASKED_BY_A_STUCK_CONSUMER = _ASKED_OF_A_COORDINATOR | {
+    ApiKey.PRODUCE,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.INIT_PRODUCER_ID,
+}
 
 _NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
-_INTERNAL = "it is spoken between brokers and controllers only"
 
-# Every API of Kafka 4.3 that we have no messages for, and why a client does not get it.
-MISSING: dict[int, tuple[str, str]] = {
-    4: ("LeaderAndIsr", _INTERNAL),
-    5: ("StopReplica", _INTERNAL),
-    6: ("UpdateMetadata", _INTERNAL),
-    7: ("ControlledShutdown", _INTERNAL),
-    52: ("Vote", _INTERNAL),
-    53: ("BeginQuorumEpoch", _INTERNAL),
-    54: ("EndQuorumEpoch", _INTERNAL),
-    56: ("AlterPartition", _INTERNAL),
-    58: ("Envelope", _INTERNAL),
-    59: ("FetchSnapshot", _INTERNAL),
-    62: ("BrokerRegistration", _INTERNAL),
-    63: ("BrokerHeartbeat", _INTERNAL),
-    67: ("AllocateProducerIds", _INTERNAL),
-    70: ("ControllerRegistration", _INTERNAL),
-    73: ("AssignReplicasToDirs", _INTERNAL),
-    82: ("UpdateRaftVoter", _INTERNAL),
-}
+# Every API of Kafka 4.3 that we have no messages for, with its name. Brokers and controllers speak these only.
+MISSING: dict[int, str] = {int(key): key.api_name for key in ApiKey if key not in APIS}
+WHY_MISSING = "it is spoken between brokers and controllers only"
 
 log = logging.getLogger("fakebroker")
 
@@ -128,7 +119,7 @@ class Unserved:
             self.warn(
                 client_id,
                 peer,
-                _CONSUMER_GROUP_HEARTBEAT,
+                ApiKey.CONSUMER_GROUP_HEARTBEAT,
                 f'FindCoordinator of group "{printable(group_id)}" several times and then for nothing of that group, '
                 "as librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions"
                 f": {_NEW_GROUPS}; it will wait for ever",

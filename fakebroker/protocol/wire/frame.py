@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.runtime import read_tags
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import APIS, Api
 
-_API_VERSIONS = 18
-
 # AV-5: the answer to ApiVersions has the old header in every version, since the client may not know what it will get.
-OLD_RESPONSE_HEADER_ALWAYS = frozenset({_API_VERSIONS})
+OLD_RESPONSE_HEADER_ALWAYS = frozenset({ApiKey.API_VERSIONS})
 # AV-6: in an ApiVersions request of a version that we do not have, the header is read as in the newest one.
-NEW_REQUEST_HEADER_FOR_UNKNOWN_VERSIONS = frozenset({_API_VERSIONS})
+NEW_REQUEST_HEADER_FOR_UNKNOWN_VERSIONS = frozenset({ApiKey.API_VERSIONS})
 
 _REQUEST = struct.Struct(">hhih")
 _RESPONSE = struct.Struct(">i")

@@ -17,8 +17,9 @@ from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import from_json, to_json
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateResponse
-from fakebroker.protocol.wire.registry import api
+from fakebroker.protocol.wire.registry import api, newest
 from fakebroker.scenarios.dialogue.batches import build, read_batches
 from fakebroker.scenarios.dialogue.cluster_steps import ClusterSteps, marks
 from fakebroker.scenarios.dialogue.compare import differences
@@ -46,7 +47,7 @@ from fakebroker.scenarios.dialogue.script import (
 )
 from fakebroker.scenarios.dialogue.setup_step import BrokerSetup
 
-HANDSHAKE_VERSION, AUTHENTICATE_VERSION = 1, 2
+HANDSHAKE_VERSION, AUTHENTICATE_VERSION = newest(ApiKey.SASL_HANDSHAKE), newest(ApiKey.SASL_AUTHENTICATE)
 Ask = Callable[[str, int, dict[str, Json]], Json]
 RAW_CORRELATION_ID = 0x7FFFFFFF
 CLOSE_WITHIN_MS = 10_000

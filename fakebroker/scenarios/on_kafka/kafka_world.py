@@ -9,6 +9,7 @@ from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.on_kafka.kafka_powers import KafkaPowers
 from fakebroker.scenarios.on_kafka.kafka_steps import LONGEST_PASS_MS, Versions, why_not
@@ -24,7 +25,6 @@ POLL_MS = 100
 _JOINS = frozenset({"join", "rejoin", "consume"})
 _INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 _MIN_SESSION = "group.min.session.timeout.ms"
-_DESCRIBE_TRANSACTIONS = 65  # an API since 3.0
 _SESSION_MS = 45_000  # of a scripted client's join, unless a step says otherwise
 
 
@@ -101,7 +101,7 @@ class KafkaWorld:
     def prepare(self, scenario: Scenario) -> None:
         """Wait for coordinators, those of transactions only if there are any, and producer ids. Raises WaitTimeout."""
         self.powers.await_groups(scenario.name)
-        if _has_transactions(scenario) and _DESCRIBE_TRANSACTIONS in self.versions:
+        if _has_transactions(scenario) and ApiKey.DESCRIBE_TRANSACTIONS in self.versions:
             self.powers.await_transactions(scenario.name)
         self.powers.await_producer_ids()
 

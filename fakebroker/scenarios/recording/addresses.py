@@ -17,8 +17,6 @@ from fakebroker.protocol.schema.types import Entity
 from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from fakebroker.protocol.wire.registry import APIS
 
-PRODUCE, METADATA, API_VERSIONS = 0, 3, 18
-
 _BROKER: tuple[Entity, ...] = ("brokerId", "host", "port")
 _paths: dict[type[Declaration], tuple[FieldPath, ...]] = {}  # to the structures with an address
 

@@ -7,6 +7,7 @@ from fakebroker.broker.engine.unserved import MISSING
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import to_json
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_request_header, decode_response
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.dialogue.batches import read_batches
@@ -17,13 +18,41 @@ LONG_FRAME_BYTES = 16 << 20  # longer ones are not decoded: that takes several t
 _SHOWN_RECORDS_BYTES = 256 << 10
 _NEVER = -(10**15)  # read_batches shows times near this one as "now"
 
-SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 # Where secrets are: authentication, delegation tokens, SCRAM credentials, envelopes around any request, and settings
 # (of those only what is not decoded).
-_SECRET_APIS = frozenset({SASL_AUTHENTICATE, 38, 39, 40, 41, 51, 58, 19, 32, 33, 44})
+_SECRET_APIS = frozenset(
+    {
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        ApiKey.ENVELOPE,
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    }
+)
 # Where records and what users keep are, if it is not decoded: Produce, Fetch, groups and their offsets, snapshots,
 # envelopes, telemetry, share fetches.
-_PAYLOAD_APIS = frozenset({0, 1, 8, 9, 11, 14, 15, 28, 58, 59, 72, 78})
+_PAYLOAD_APIS = frozenset(
+    {
+        ApiKey.PRODUCE,
+        ApiKey.FETCH,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.DESCRIBE_GROUPS,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.ENVELOPE,
+        ApiKey.FETCH_SNAPSHOT,
+        ApiKey.PUSH_TELEMETRY,
+        ApiKey.SHARE_FETCH,
+    }
+)
 
 _HEAD = Struct(">hhih")
 
@@ -46,7 +75,7 @@ def api_name(api_key: int) -> str | None:
     """Kafka's name of an API; None for one that Kafka 4.3 does not have."""
     if api_key in APIS:
         return APIS[api_key].name
-    return MISSING[api_key][0] if api_key in MISSING else None
+    return MISSING.get(api_key)
 
 
 def read_head(frame: bytes) -> Head | None:
@@ -72,7 +101,7 @@ def acks_of(frame: bytes, head: Head) -> int | None:
     """The acks of a Produce request, None where they cannot be read. With 0 there is no answer."""
     try:
         _, at = decode_request_header(frame)
-        if head.version >= 9:  # a compact nullable string: the transactional id
+        if APIS[ApiKey.PRODUCE].is_flexible(head.version):  # a compact nullable string: the transactional id
             size, shift = 0, 0
             while frame[at] & 0x80:
                 size |= (frame[at] & 0x7F) << shift
@@ -117,7 +146,7 @@ class Content:
 
     def token(self, frame: bytes) -> dict[str, Any] | None:
         """The fields of a line for a bare SASL token."""
-        return self._raw(SASL_AUTHENTICATE, frame)
+        return self._raw(ApiKey.SASL_AUTHENTICATE, frame)
 
     def message(self, message: Message, version: int, rest_bytes: int = 0) -> dict[str, Any]:
         """The fields of a message that nobody else holds; `rest_bytes` are behind it, where nothing should be."""

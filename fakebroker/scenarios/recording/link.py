@@ -6,16 +6,14 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from fakebroker.protocol.errors import FakebrokerError, WireError
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, WireError
 from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response, encode_request
 from fakebroker.protocol.wire.framing import guess_protocol
 from fakebroker.protocol.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from fakebroker.protocol.wire.registry import APIS
+from fakebroker.protocol.wire.registry import newest
 from fakebroker.scenarios.recording.addresses import (
-    API_VERSIONS,
-    METADATA,
-    PRODUCE,
     brokers_in,
     names_addresses,
     rewritten,
@@ -23,7 +21,7 @@ from fakebroker.scenarios.recording.addresses import (
     version_of_api_versions,
     without_unknown_versions,
 )
-from fakebroker.scenarios.recording.lines import SASL_HANDSHAKE, Head, acks_of, looks_like_request, read_head
+from fakebroker.scenarios.recording.lines import Head, acks_of, looks_like_request, read_head
 from fakebroker.scenarios.recording.upstream import reason_of
 
 if TYPE_CHECKING:
@@ -37,7 +35,6 @@ LAST_WRITES_S = 5  # how long a connection that is closed may take for what is s
 CLIENT, UPSTREAM = "client", "upstream"
 _PIECE_BYTES = 256 << 10
 _SIZE = struct.Struct(">i")
-_UNSUPPORTED_VERSION = 35
 
 
 class Broken(FakebrokerError):
@@ -142,9 +139,9 @@ class Link:
         if head is None:
             raise Broken(f"a request header in a frame of {len(frame)} bytes")
         self.proxy.tell("request", self, head, head.version, frame, self.proxy.content.request(head, frame))
-        if head.api_key != PRODUCE or acks_of(frame, head) != 0:
+        if head.api_key != ApiKey.PRODUCE or acks_of(frame, head) != 0:
             self._waiting.append(head)
-        if head.api_key == API_VERSIONS and head.version > APIS[API_VERSIONS].max:
+        if head.api_key == ApiKey.API_VERSIONS and head.version > newest(ApiKey.API_VERSIONS):
             self._asked_v0.add(head.correlation_id)
             return encode_request(ApiVersionsRequest(), 0, head.correlation_id, head.client_id)
         return frame
@@ -170,24 +167,24 @@ class Link:
         if fields is not None:
             fields |= {"rewritten": True} if sent is not frame else {}
             fields |= {"problem": problem} if problem else {}
-        if head.api_key == SASL_HANDSHAKE and head.version == 0:
+        if head.api_key == ApiKey.SASL_HANDSHAKE and head.version == 0:
             self._takes_tokens = True
         self.proxy.tell("answer", self, head, version, frame, fields)
         return sent
 
     def _answered_version(self, head: Head, frame: bytes) -> int:
-        if head.api_key != API_VERSIONS:
+        if head.api_key != ApiKey.API_VERSIONS:
             return head.version
         return 0 if head.correlation_id in self._asked_v0 else version_of_api_versions(frame, head.version)
 
     async def _changed(self, head: Head, version: int, frame: bytes) -> tuple[bytes, str | None]:
         """The answer as the client gets it, and what is wrong with it."""
         try:
-            if head.api_key == API_VERSIONS:
+            if head.api_key == ApiKey.API_VERSIONS:
                 return self._promised(head, version, frame), None
             if not names_addresses(head.api_key, version):
                 return frame, None
-            if head.api_key == METADATA:
+            if head.api_key == ApiKey.METADATA:
                 self._learn(version, frame)
             return await rewritten(head.api_key, version, frame, self._locally) or frame, None
         except WireError as error:
@@ -198,20 +195,19 @@ class Link:
             raise Broken(f"no port for a broker that an answer names: {error.strerror or error}") from None
 
     def _learn(self, version: int, frame: bytes) -> None:
-        _, answer = decode_response(METADATA, version, frame)
+        _, answer = decode_response(ApiKey.METADATA, version, frame)
         for node_id, address in brokers_in(version, answer):
             self.proxy.learn(node_id, address)
 
     def _promised(self, head: Head, version: int, frame: bytes) -> bytes:
-        header, answer = decode_response(API_VERSIONS, version, frame)
+        header, answer = decode_response(ApiKey.API_VERSIONS, version, frame)
         assert isinstance(answer, ApiVersionsResponse)
         if head.correlation_id in self._asked_v0:  # as a broker answers that does not know the version (AV-6)
             self._asked_v0.discard(head.correlation_id)
-            newest = min(
-                [APIS[API_VERSIONS].max, *(e.max_version for e in answer.api_keys if e.api_key == API_VERSIONS)]
-            )
-            answer.error_code = _UNSUPPORTED_VERSION
-            answer.api_keys = [ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=newest)]
+            offered = [each.max_version for each in answer.api_keys if each.api_key == ApiKey.API_VERSIONS]
+            highest = min([newest(ApiKey.API_VERSIONS), *offered])
+            answer.error_code = ErrorCode.UNSUPPORTED_VERSION
+            answer.api_keys = [ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=0, max_version=highest)]
         elif not without_unknown_versions(answer):
             return frame
         return _SIZE.pack(header.correlation_id) + answer.encode(version)

@@ -5,7 +5,7 @@ from typing import Any
 
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.record_content import bytes_of, records_of
-from fakebroker.protocol.wire.registry import api
+from fakebroker.protocol.wire.registry import api, newest_by_name
 from fakebroker.scenarios.comparison import fields
 from fakebroker.scenarios.recording.exchanges import Exchange
 from fakebroker.scenarios.recording.membership import Members, join_arguments
@@ -16,7 +16,6 @@ Json = Any
 Step = dict[str, Json]
 
 MAX_EXPECTED_RECORDS = 10
-_NEWEST_BY_NAME = {"OffsetCommit": 9, "OffsetFetch": 9, "DeleteTopics": 5, "Metadata": 9, "Fetch": 12}
 _POSITIONS = (-1, -2)  # of ListOffsets: the end and the beginning
 
 
@@ -197,7 +196,8 @@ class StepMaker:
         """The request as it was, with names in the place of ids, and the newest version that names topics."""
         if one.api == "CreateTopics":
             self._known_topics |= dict.fromkeys(topic["Name"] for topic in one.request["Topics"])
-        version = min(one.version, _NEWEST_BY_NAME.get(one.api, one.version))
+        declared = api(one.api)
+        version = min(one.version, newest_by_name(declared.key))
         request = self._by_name(one.request)
         if one.api == "DeleteTopics" and "Topics" in request:
             names = [each.get("Name") for each in request["Topics"]]
@@ -205,8 +205,7 @@ class StepMaker:
                 version = one.version
             else:
                 request["TopicNames"] = names
-        declared = api(one.api).request
-        values = fields_of(declared, version, request, self._replaced_for(request))
+        values = fields_of(declared.request, version, request, self._replaced_for(request))
         return [{one.actor: f"request {one.api}", "version": version, **values}]
 
     def _by_name(self, value: Json) -> Json:

@@ -8,6 +8,7 @@ from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.record_content import ReadRecord, records_of
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from fakebroker.protocol.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -15,6 +16,7 @@ from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdReq
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from fakebroker.protocol.wire.registry import first_without_creation
 from fakebroker.scenarios.recording.earlier_commits import commit_before
 from fakebroker.scenarios.recording.replay import Target
 from fakebroker.scenarios.recording.survey import Survey
@@ -28,7 +30,6 @@ _LEADERLESS = (
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
 )
-_LISTING_VERSION = 4  # of Metadata, the first that can be asked to make no topics
 _CREATE_TOPICS_VERSION, _METADATA_VERSION, _PRODUCE_VERSION = 5, 1, 8
 _ASKS = "fakebroker-replay"
 
@@ -103,7 +104,7 @@ def _leftovers(survey: Survey, driver: TcpDriver, client: ClientConnection, made
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
     )
-    answer = _ask(driver, client, request, _LISTING_VERSION)
+    answer = _ask(driver, client, request, first_without_creation(ApiKey.METADATA))
     return [
         f"the topic {each.name} is there already, with what is in it: differences may come of that"
         for each in answer.topics  # type: ignore[attr-defined]

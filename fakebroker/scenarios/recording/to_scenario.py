@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from fakebroker.client.requesting import NEWEST_SPOKEN
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.record_content import bytes_of, records_of
+from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.recording.exchanges import Exchange, SessionExchanges, exchanges_of
 from fakebroker.scenarios.recording.membership import Members, members_of
 from fakebroker.scenarios.recording.scenario_text import Made
@@ -26,7 +28,6 @@ _COARSE_MS, _FINE_MS = 100, 10
 _FILLERS_AT_ONCE = 100
 MAX_FILLERS = 100_000
 OTHERS = "others"  # the actor that makes what was there, and what others produced meanwhile
-_PINNED_AT_MOST = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
 _OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
 _CREATING = frozenset({"CreateTopics", "Metadata"})
 _LISTINGS = frozenset({"Metadata", "ListGroups"})
@@ -268,7 +269,7 @@ class _Writer:
             if one.broker is not None and len(self._survey.node_ids) > 1:
                 actor.setdefault("node", self._survey.node_ids.index(one.broker) + 1)
             if one.api in _BY_VERBS and (self._members.by_verbs[one.actor] or one.api in ("Produce", "Fetch")):
-                version = min(one.version, _PINNED_AT_MOST.get(one.api, one.version))
+                version = min(one.version, NEWEST_SPOKEN.get(api(one.api).key, one.version))
                 actor.setdefault("versions", {})[one.api] = version
         return actors
 

@@ -15,14 +15,15 @@ from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.protocol.errors import FakebrokerError, Unavailable, WireError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.protocol.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
-from fakebroker.protocol.wire.registry import APIS
-from fakebroker.scenarios.recording.addresses import API_VERSIONS, METADATA, brokers_in, text_of
+from fakebroker.protocol.wire.registry import APIS, newest_for_one
+from fakebroker.scenarios.recording.addresses import brokers_in, text_of
 from fakebroker.scenarios.recording.lines import Content
 from fakebroker.testing.releases import nearest_release
 
@@ -31,7 +32,6 @@ _CLIENT_ID = "fakebroker-record"
 _TOPIC, _BROKER = 2, 4
 _DEFAULT = 5  # of ConfigSource
 _EARLIEST, _LATEST = -2, -1
-_LIST_OFFSETS, _OFFSET_FETCH, _LIST_GROUPS, _DESCRIBE_CONFIGS = 2, 9, 16, 32
 _TOPICS_AT_ONCE = 500
 _READ_BYTES = 64 << 10
 
@@ -116,19 +116,19 @@ class Upstream:
         self._versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
         return {
             "subject": "api_versions",
-            "api_key": API_VERSIONS,
+            "api_key": ApiKey.API_VERSIONS,
             "version": version,
             "release": nearest_release(self._versions),
             **self._content.message(answer, version),
         }
 
     async def _metadata(self, first: "_Asked") -> tuple[Any, dict[str, Any]]:
-        version = self._version(METADATA)
+        version = self._version(ApiKey.METADATA)
         request = MetadataRequest(topics=None if version else [], allow_auto_topic_creation=False)
         answer = await first.ask(request, version)
         self.brokers = dict(brokers_in(version, answer))
         self.also = await self._same_broker()
-        line = {"subject": "metadata", "api_key": METADATA, "version": version}
+        line = {"subject": "metadata", "api_key": ApiKey.METADATA, "version": version}
         return answer, line | self._content.message(answer, version)
 
     async def _same_broker(self) -> set[Address]:
@@ -154,18 +154,18 @@ class Upstream:
         yield await self._described(await self._asked_of(node_id), [_resource(_BROKER, str(node_id))])
 
     async def _described(self, asked: "_Asked", resources: list[DescribeConfigsResource]) -> dict[str, Any]:
-        version = self._version(_DESCRIBE_CONFIGS)
+        version = self._version(ApiKey.DESCRIBE_CONFIGS)
         answer: Any = await asked.ask(DescribeConfigsRequest(resources=resources), version)
         for result in answer.results:
             result.configs = [
                 one for one in result.configs if not one.is_default and one.config_source != _DEFAULT
             ]  # which of the two fields there is depends on the version
-        line = {"subject": "configs", "api_key": _DESCRIBE_CONFIGS, "version": version}
+        line = {"subject": "configs", "api_key": ApiKey.DESCRIBE_CONFIGS, "version": version}
         return line | self._content.message(answer, version)
 
     async def _offsets(self, node_id: int, topics: list[Any]) -> AsyncIterator[dict[str, Any]]:
         """The first and the next offset of each partition that a broker leads."""
-        version = self._version(_LIST_OFFSETS, at_least=1)
+        version = self._version(ApiKey.LIST_OFFSETS, at_least=1)
         led = {
             topic.name: [one.partition_index for one in topic.partitions if one.leader_id == node_id]
             for topic in topics
@@ -190,16 +190,16 @@ class Upstream:
     async def _groups(self, node_id: int) -> AsyncIterator[dict[str, Any]]:
         """The groups that a broker coordinates, and the offsets that they have committed."""
         asked = await self._asked_of(node_id)
-        version = self._version(_LIST_GROUPS)
+        version = self._version(ApiKey.LIST_GROUPS)
         listed: Any = await asked.ask(ListGroupsRequest(), version)
-        line = {"subject": "groups", "broker": node_id, "api_key": _LIST_GROUPS, "version": version}
+        line = {"subject": "groups", "broker": node_id, "api_key": ApiKey.LIST_GROUPS, "version": version}
         group_ids = [group.group_id for group in listed.groups]
         yield line | self._content.message(listed, version)
         for group_id in group_ids:
-            version = self._version(_OFFSET_FETCH, at_least=2, at_most=7)
+            version = self._version(ApiKey.OFFSET_FETCH, at_least=2, at_most=newest_for_one(ApiKey.OFFSET_FETCH))
             answer = await asked.ask(OffsetFetchRequest(group_id=group_id, topics=None), version)
             line = {"subject": "committed_offsets", "broker": node_id, "group_id": group_id}
-            line |= {"api_key": _OFFSET_FETCH, "version": version}
+            line |= {"api_key": ApiKey.OFFSET_FETCH, "version": version}
             yield line | self._content.message(answer, version)
 
     def _version(self, api_key: int, at_least: int = 0, at_most: int = 32767) -> int:

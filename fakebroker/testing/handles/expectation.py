@@ -79,7 +79,7 @@ class RequestPattern(NamedTuple):
 @lru_cache(maxsize=256)
 def _apis(pattern: str) -> frozenset[str]:
     """The APIs that a pattern names: of those that are served, and of those that clients ask for in vain."""
-    known = [*(api.name for api in APIS.values()), *(name for name, _ in MISSING.values())]
+    known = [*(api.name for api in APIS.values()), *MISSING.values()]
     return frozenset(api_names("api", pattern, known, UnknownThing))
 
 

@@ -7,6 +7,8 @@ from fakebroker.protocol.arguments import check_offsets, check_text
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
+from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.registry import newest_by_name
 from fakebroker.testing.handles.finding import find_coordinator
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 _NO_EPOCH = -1
 _NO_GENERATION = -1
-_VERSION = 9  # of an OffsetCommit that says the same
 
 
 def commit_as_admin(
@@ -28,7 +29,8 @@ def commit_as_admin(
     _check(offsets, metadata)
     shard = find_coordinator(cluster, group_id).coordinator.shard(group_id, now)
     group = shard.group(group_id)
-    if group is not None and (code := group.error_for_commit("", None, _NO_GENERATION, _VERSION)):
+    version = newest_by_name(ApiKey.OFFSET_COMMIT)
+    if group is not None and (code := group.error_for_commit("", None, _NO_GENERATION, version)):
         raise KafkaError(code, f"group {group_id!r} is {group.state}: only its members may commit")
     validator = shard.commit_validator(now, None)
     for (topic, partition), offset in offsets.items():

@@ -12,6 +12,7 @@ from fakebroker.broker.engine.dispatch import versions_served
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 
@@ -78,7 +79,11 @@ def test_features_that_are_on(
 def test_a_listener_without_an_api_does_not_show_its_feature(make_call: Callable[..., Call]) -> None:
     """Who serves no share groups does not promise them."""
     call = make_call(Cluster(Settings(), release()), 4)
-    call.listener.versions = {18: (0, 4), 68: (0, 1), 78: (1, 1)}
+    call.listener.versions = {
+        ApiKey.API_VERSIONS: (0, 4),
+        ApiKey.CONSUMER_GROUP_HEARTBEAT: (0, 1),
+        ApiKey.SHARE_FETCH: (1, 1),
+    }
     response = api_versions.handle(call, ApiVersionsRequest(client_software_name="a", client_software_version="1"))
     for shown in (response.supported_features, response.finalized_features):
         names = {each.name for each in shown}
@@ -102,7 +107,7 @@ def test_other_versions_and_releases_show_no_features(
 def test_bad_software_names(make_call: Callable[..., Call], name: str) -> None:
     """A client that names itself badly is refused with 42 and an empty list, in v3 and later."""
     call = make_call(Cluster(Settings(), release()), 3)
-    call.listener.versions = {18: (0, 4)}
+    call.listener.versions = {ApiKey.API_VERSIONS: (0, 4)}
     for fields in ({"client_software_name": name, "client_software_version": "1"}, software(name)):
         response: Any = api_versions.handle(call, ApiVersionsRequest(**fields))
         assert response.error_code == ErrorCode.INVALID_REQUEST

@@ -14,6 +14,7 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch import build_batch, read_records, split_batches
 from fakebroker.protocol.records.message_set import read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.fetch import FetchRequest, PartitionData
 from tests.support.fetches import MIB, At, Fetches, Pending
 from tests.support.share_state_apis import MakeCall
@@ -38,8 +39,8 @@ def position(data: PartitionData) -> tuple[int, int, int, int]:
 @pytest.mark.rules("FT-1")
 def test_old_versions_are_gone() -> None:
     """4.x serves v4 to v18; 3.9 still served v0."""
-    assert release("4.3").versions[1] == (4, 18)
-    assert release("3.9").versions[1][0] == 0
+    assert release("4.3").versions[ApiKey.FETCH] == (4, 18)
+    assert release("3.9").versions[ApiKey.FETCH][0] == 0
 
 
 @pytest.mark.rules("FT-3", "FT-9")

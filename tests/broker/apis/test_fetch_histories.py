@@ -18,6 +18,7 @@ from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response, encode_request
 from fakebroker.protocol.wire.framing import with_length
 from tests.support.engine import Client, SimEngine
@@ -27,7 +28,6 @@ from tests.support.time import T0
 
 NODES = (1, 2, 3)
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-FETCH = 1
 
 
 class Lab:
@@ -89,7 +89,7 @@ class Consumer:
                 continue
             self.idle.append(client)
             taken.append(arrived[0].hex())
-            self._go_on(decode_response(FETCH, version, arrived[0])[1], epoch)
+            self._go_on(decode_response(ApiKey.FETCH, version, arrived[0])[1], epoch)
         return taken
 
     def _go_on(self, answer: Any, epoch: int) -> None:

@@ -12,6 +12,7 @@ from fakebroker.broker.engine.lanes import MAX_MISSES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response, encode_request
 from fakebroker.protocol.wire.framing import with_length
 from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchResponse
@@ -21,7 +22,6 @@ from tests.support.frames import frames
 from tests.support.time import T0
 
 MADE_OF = 2  # the request of a row that a layout is made of
-FETCH = 1
 VERSIONS = [10, 11, 12, 13, 18]
 
 
@@ -118,7 +118,7 @@ class Twins:
     def _same(self, found: list[bytes], expected: list[bytes]) -> Any:
         assert found == expected
         assert not self.quick.sim.engine.errors
-        return decode_response(FETCH, self.version, found[0])[1] if found else None
+        return decode_response(ApiKey.FETCH, self.version, found[0])[1] if found else None
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from fakebroker.broker.apis import handlers
 from fakebroker.broker.apis.call import Call
 from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatResponse
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.produce import ProduceRequest
@@ -261,7 +262,7 @@ def test_a_real_produce_without_acks_gets_no_answer() -> None:
     client.socket.send(request("Produce", 7, 1, acks=0, timeout_ms=1000, topic_data=[]))
     client.socket.send(request("Heartbeat", 4, 2, **HEARTBEAT))
     assert correlation_ids(client.socket.take()) == [2]
-    assert ProduceRequest.api_key == 0
+    assert ProduceRequest.api_key == ApiKey.PRODUCE
 
 
 def test_a_bug_of_the_engines_own_ends_that_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.dialects import DIALECTS, Overlay
 from fakebroker.protocol.wire.frame import (
     RequestHeader,
@@ -19,8 +20,6 @@ from fakebroker.protocol.wire.registry import APIS
 from tests.protocol.wire.responses import encode_response
 from tests.protocol.wire.vectors import vectors_of
 
-HEARTBEAT, API_VERSIONS = 12, 18
-
 
 def with_api(header: bytes, api_key: int, version: int) -> bytes:
     """A recorded header, made one of that API and version."""
@@ -33,13 +32,13 @@ def test_request_headers_as_recorded() -> None:
     for vector in vectors_of("RequestHeader"):
         if vector.version in (1, 2):
             version = 4 if vector.version == 2 else 3
-            frame = with_api(vector.data, HEARTBEAT, version)
+            frame = with_api(vector.data, ApiKey.HEARTBEAT, version)
 
             header, end = decode_request_header(frame + b"body")
 
             expected = vector.json
             assert header == RequestHeader(
-                HEARTBEAT, version, expected["CorrelationId"], expected["ClientId"], unknown_tags=None
+                ApiKey.HEARTBEAT, version, expected["CorrelationId"], expected["ClientId"], unknown_tags=None
             )
             assert end == len(frame)
 
@@ -51,7 +50,7 @@ def test_response_headers_as_recorded() -> None:
         version = 4 if vector.version == 1 else 3
         response = HeartbeatResponse(error_code=27)
 
-        read = decode_response(HEARTBEAT, version, vector.data + response.encode(version))
+        read = decode_response(ApiKey.HEARTBEAT, version, vector.data + response.encode(version))
 
         assert read == (ResponseHeader(vector.json["CorrelationId"], None), response)
 
@@ -65,9 +64,9 @@ def test_requests_and_responses_there_and_back(version: int, client_id: str | No
 
     header, start = decode_request_header(encode_request(request, version, 77, client_id))
     body, end = HeartbeatRequest.decode(encode_request(request, version, 77, client_id), version, start)
-    answer = decode_response(HEARTBEAT, version, encode_response(response, version, header.correlation_id))
+    answer = decode_response(ApiKey.HEARTBEAT, version, encode_response(response, version, header.correlation_id))
 
-    assert header == RequestHeader(HEARTBEAT, version, 77, client_id, None)
+    assert header == RequestHeader(ApiKey.HEARTBEAT, version, 77, client_id, None)
     assert body == request
     assert end == len(encode_request(request, version, 77, client_id))
     assert answer == (ResponseHeader(77, None), response)
@@ -79,27 +78,30 @@ def test_unknown_tags_in_headers_are_kept() -> None:
     request = bytes.fromhex("000c0004 0000004d 0001 61 01 07 02 abcd")
     response = bytes.fromhex("0000004d 01 07 01 ff 00000000 0000 00")
 
-    assert decode_request_header(request) == (RequestHeader(12, 4, 77, "a", {7: b"\xab\xcd"}), len(request))
-    assert decode_response(12, 4, response)[0] == ResponseHeader(77, {7: b"\xff"})
+    assert decode_request_header(request) == (
+        RequestHeader(ApiKey.HEARTBEAT, 4, 77, "a", {7: b"\xab\xcd"}),
+        len(request),
+    )
+    assert decode_response(ApiKey.HEARTBEAT, 4, response)[0] == ResponseHeader(77, {7: b"\xff"})
 
 
 @pytest.mark.rules("AV-5")
 @pytest.mark.parametrize("version", range(5))
 def test_api_versions_answers_have_the_old_header(version: int) -> None:
     """The body of an ApiVersions answer begins right behind the correlation id, also in flexible versions."""
-    response = ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, min_version=0, max_version=4)])
+    response = ApiVersionsResponse(api_keys=[ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=0, max_version=4)])
 
     frame = encode_response(response, version, 5)
 
     assert frame == b"\0\0\0\5" + response.encode(version)
-    assert decode_response(API_VERSIONS, version, frame) == (ResponseHeader(5, None), response)
+    assert decode_response(ApiKey.API_VERSIONS, version, frame) == (ResponseHeader(5, None), response)
 
 
 @pytest.mark.rules("AV-6")
 @pytest.mark.parametrize("version", [5, 99, 32767, -1])
 def test_api_versions_of_unknown_versions_have_the_new_header(version: int) -> None:
     """The header of a version that we do not have is read with its tagged section, negative versions too."""
-    frame = with_api(bytes.fromhex("00000000 00000005 0001 61 00"), API_VERSIONS, version)
+    frame = with_api(bytes.fromhex("00000000 00000005 0001 61 00"), ApiKey.API_VERSIONS, version)
 
     header, end = decode_request_header(frame + b"whatever")
 
@@ -151,7 +153,7 @@ def test_a_header_that_does_not_fit_raises_wire_error() -> None:
 def test_a_short_answer_raises_wire_error(length: int) -> None:
     """An answer too short for its header raises WireError."""
     with pytest.raises(WireError, match="response header"):
-        decode_response(HEARTBEAT, 0, bytes(length))
+        decode_response(ApiKey.HEARTBEAT, 0, bytes(length))
 
 
 @pytest.mark.parametrize("overlay", [overlay for dialect in DIALECTS.values() for overlay in dialect.overlays], ids=str)

@@ -16,6 +16,7 @@ from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response, encode_request
 from fakebroker.protocol.wire.framing import with_length
 from fakebroker.protocol.wire.messages import fetch, produce, share_fetch
@@ -228,9 +229,11 @@ def test_addresses_become_those_of_the_proxy(tmp_path: Path) -> None:
 def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> None:
     """It has one port, though Metadata calls it otherwise than the one who records, and cannot be reached by that."""
     renamed = [MetadataResponseBroker(node_id=4, host="kafka.invalid", port=9092)]
-    answers = {
-        18: ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, min_version=0, max_version=9)]),
-        3: MetadataResponse(brokers=renamed),
+    answers: dict[int, Any] = {
+        ApiKey.API_VERSIONS: ApiVersionsResponse(
+            api_keys=[ApiVersion(api_key=ApiKey.METADATA, min_version=0, max_version=9)]
+        ),
+        ApiKey.METADATA: MetadataResponse(brokers=renamed),
     }
     with played(answering(answers)) as upstream, recording(upstream.address, tmp_path / "s") as run:
         (only,) = exchanged(run, MetadataRequest(topics=[]), 9).brokers
@@ -252,8 +255,13 @@ def test_a_broker_that_cannot_be_reached_is_reported_and_the_others_are_asked(tm
         pass
     host, _, port = gone.address.rpartition(":")
     answers: dict[int, Any] = {
-        18: ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, max_version=9), ApiVersion(api_key=16, max_version=3)]),
-        16: ListGroupsResponse(),
+        ApiKey.API_VERSIONS: ApiVersionsResponse(
+            api_keys=[
+                ApiVersion(api_key=ApiKey.METADATA, max_version=9),
+                ApiVersion(api_key=ApiKey.LIST_GROUPS, max_version=3),
+            ]
+        ),
+        ApiKey.LIST_GROUPS: ListGroupsResponse(),
     }
     with played(answering(answers)) as upstream:
         own = upstream.address.rpartition(":")[2]
@@ -322,7 +330,7 @@ def test_new_leaders_of_share_fetches_are_rewritten(tmp_path: Path) -> None:
     """The answers to ShareFetch may lead clients to new leaders."""
     moved = share_fetch.NodeEndpoint(node_id=8, host="far.example", port=9999)
     answer = share_fetch.ShareFetchResponse(responses=[], node_endpoints=[moved])
-    request = struct.pack(">hhih", 78, 1, 5, 1) + b"c\0"
+    request = struct.pack(">hhih", ApiKey.SHARE_FETCH, 1, 5, 1) + b"c\0"
     with (
         played(answering({78: answer})) as upstream,
         recording(upstream.address, tmp_path / "s") as run,
@@ -374,7 +382,7 @@ def test_answers_without_addresses_pass_byte_for_byte(tmp_path: Path, version: i
         recording(upstream.address, tmp_path / "s") as run,
         connected(run.address) as sock,
     ):
-        request = struct.pack(">hhih", 12, version, 5, -1) + HEARTBEAT.encode(3)
+        request = struct.pack(">hhih", ApiKey.HEARTBEAT, version, 5, -1) + HEARTBEAT.encode(3)
         assert asked(sock, request) == struct.pack(">i", 5) + body
 
     assert upstream.requests[-1] == request
@@ -383,7 +391,7 @@ def test_answers_without_addresses_pass_byte_for_byte(tmp_path: Path, version: i
 
 def test_an_answer_with_addresses_that_cannot_be_read_is_passed_on_and_said(tmp_path: Path) -> None:
     """A Metadata of a version that nobody promised: the client gets it as it is, and the session has the problem."""
-    request = struct.pack(">hhih", 3, 99, 5, -1) + b"\0"
+    request = struct.pack(">hhih", ApiKey.METADATA, 99, 5, -1) + b"\0"
     with (
         played(answering({3: b"\0 what"})) as upstream,
         recording(upstream.address, tmp_path / "s") as run,
@@ -418,10 +426,10 @@ def test_api_versions_promises_no_addresses_that_cannot_be_rewritten(tmp_path: P
 
 def test_api_versions_of_an_unknown_version_is_refused_as_brokers_refuse_it(tmp_path: Path) -> None:
     """A client of tomorrow gets the supported ApiVersions in v0, whatever the upstream knows, and asks again."""
-    answer = ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, min_version=0, max_version=9)])
+    answer = ApiVersionsResponse(api_keys=[ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=0, max_version=9)])
     with played(answering({18: answer})) as upstream, recording(upstream.address, tmp_path / "s") as run:
         with connected(run.address) as sock:
-            frame = asked(sock, struct.pack(">hhih", 18, 9, 5, 1) + b"c\0\x02a\x02b\0new")
+            frame = asked(sock, struct.pack(">hhih", ApiKey.API_VERSIONS, 9, 5, 1) + b"c\0\x02a\x02b\0new")
         refusal: Any = ApiVersionsResponse.decode(frame, 0, 4)[0]
 
     assert refusal.error_code == ErrorCode.UNSUPPORTED_VERSION
@@ -472,7 +480,7 @@ def test_bytes_may_come_one_by_one(tmp_path: Path) -> None:
     with FakeBroker() as broker, recording(broker.bootstrap, tmp_path / "s") as run, connected(run.address) as sock:
         for byte in with_length(encode_request(HEARTBEAT, 4, 7, "c")):
             sock.sendall(bytes([byte]))
-        answer: Any = decode_response(12, 4, receive(sock))[1]
+        answer: Any = decode_response(ApiKey.HEARTBEAT, 4, receive(sock))[1]
 
     assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert len(run.lines("request", "answer")) == 2
@@ -496,13 +504,18 @@ def test_sasl_passes_and_is_left_out_of_the_session(tmp_path: Path) -> None:
     def answer(frame: bytes) -> bytes | None:
         if frame == token:
             return reply
-        return answering({17: b"\0\0\0\0\0\0", 36: b"secret-server", 12: b"\0\0\0\0\0\0"})(frame)
+        answers: dict[int, Message | bytes | None] = {
+            ApiKey.SASL_HANDSHAKE: bytes(6),
+            ApiKey.SASL_AUTHENTICATE: b"secret-server",
+            ApiKey.HEARTBEAT: bytes(6),
+        }
+        return answering(answers)(frame)
 
     with played(answer) as upstream, recording(upstream.address, tmp_path / "s") as run, connected(run.address) as sock:
-        asked(sock, struct.pack(">hhih", 17, 0, 1, -1) + b"\0\x0bSCRAM-SHA-256")
+        asked(sock, struct.pack(">hhih", ApiKey.SASL_HANDSHAKE, 0, 1, -1) + b"\0\x0bSCRAM-SHA-256")
         assert asked(sock, token) == reply
         assert asked(sock, token) == reply
-        asked(sock, struct.pack(">hhih", 36, 0, 2, -1) + b"\0\0\0\x06secret")
+        asked(sock, struct.pack(">hhih", ApiKey.SASL_AUTHENTICATE, 0, 2, -1) + b"\0\0\0\x06secret")
         asked(sock, encode_request(HEARTBEAT, 3, 3, None))
 
     text = (tmp_path / "s").read_text()
@@ -553,7 +566,7 @@ def test_answers_that_come_after_the_client_has_closed_are_recorded(tmp_path: Pa
         (b"GET / HTTP/1.1\r\n\r\n", "look like HTTP"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "look like a TLS handshake"),
         (with_length(b"\0\x03"), "a request header in a frame of 2 bytes"),
-        (with_length(struct.pack(">hhih", 3, 1, 1, 500)), "a request header in a frame of 10 bytes"),
+        (with_length(struct.pack(">hhih", ApiKey.METADATA, 1, 1, 500)), "a request header in a frame of 10 bytes"),
     ],
 )
 def test_what_is_not_kafka_is_closed_with_a_reason(

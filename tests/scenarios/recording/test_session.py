@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from fakebroker.scenarios.recording.session import (
@@ -108,7 +109,7 @@ def test_messages_come_back(tmp_path: Path) -> None:
     }
 
     request = request_of(exchanged(message=heartbeat))
-    produced = request_of(exchanged(api="Produce", api_key=0, version=9, message=produce))
+    produced = request_of(exchanged(api="Produce", api_key=ApiKey.PRODUCE, version=9, message=produce))
     answer = answer_of(exchanged("answer", message={"ThrottleTimeMs": 0, "ErrorCode": 27}))
 
     assert request is not None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fakebroker
-from fakebroker.broker.apis.handlers import MODULES
+from fakebroker.protocol.wire.registry import APIS
 from fakebroker.serve.net import preload
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the descriptors in /proc")
@@ -67,7 +67,6 @@ def requests_of_all_apis() -> dict[str, list[bytes]]:
     from fakebroker.broker.engine.dispatch import versions_served
     from fakebroker.broker.release import release
     from fakebroker.protocol.wire.frame import encode_request
-    from fakebroker.protocol.wire.registry import APIS
 
     fields: dict[str, dict[str, Any]] = {
         "Produce": {"acks": 1},
@@ -94,7 +93,7 @@ def test_every_api_is_answered_without_a_descriptor_left() -> None:
         check=False,
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    assert f"{len(MODULES)} APIs answered\nloaded late:\n" in run.stdout
+    assert f"{len(APIS)} APIs answered\nloaded late:\n" in run.stdout
     assert "cannot accept a client" in run.stderr
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from fakebroker.client.scripted.scripted_client import ScriptedClient
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError, WaitTimeout
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.testing.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.testing.virtual_broker import START_WALL_MS, VirtualBroker
 
@@ -351,7 +352,7 @@ def test_a_snapshot_has_what_was_open(broker: VirtualBroker, producer: ScriptedC
 def test_faults_mean_transactions_by_their_ids(broker: VirtualBroker, producer: ScriptedClient) -> None:
     """Whatever field the request has the id in; the error stands where the API has it."""
     fault = broker.fault(transactional_id="tx-*", error="COORDINATOR_NOT_AVAILABLE")
-    producer.steps.newest["EndTxn"] = 4
+    producer.steps.newest[ApiKey.END_TXN] = 4
 
     added = producer.add_partitions_to_txn([("orders", 0), ("orders", 1)])
     [topic] = added.results_by_topic_v3_and_below

@@ -3,14 +3,13 @@
 import re
 from pathlib import Path
 
-from fakebroker.broker.apis.handlers import MODULES
-from fakebroker.protocol.wire.registry import api
+from fakebroker.protocol.wire.registry import APIS, api
 from fakebroker.testing.sweeps import plausible
 
 
 def test_the_table_is_about_what_is_served() -> None:
     """Every API of the table is served here, and every fault in it exists."""
-    assert [name for name in plausible.PLAUSIBLE if api(name).key not in MODULES] == []
+    assert [name for name in plausible.PLAUSIBLE if api(name).key not in APIS] == []
     for names in plausible.PLAUSIBLE.values():
         assert [plausible.fault(name).name for name in names] == list(names)
 

@@ -8,6 +8,8 @@ from fakebroker.analysis.history.compile.happened import Row, position_of
 from fakebroker.analysis.history.compile.settled import SETTLED_STATES
 from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.registry import newest_with_retention
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 _NEEDED = ("commits", "group_states", "members", "assignments")
 _USED = ("expiries", "events")  # if they are there
 _ADMIN_APIS = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
-_NEWEST_WITH_RETENTION = 4  # the last version of OffsetCommit that says how long its offsets are to be kept
 
 
 class Condition(NamedTuple):
@@ -103,7 +104,7 @@ class _Reader:
         if self._source is not None:
             conditions.append(Condition("run", "=", self._source))
         for row in self._load("events", conditions):
-            is_old = row["api"] != "OffsetCommit" or row["version"] <= _NEWEST_WITH_RETENTION
+            is_old = row["api"] != "OffsetCommit" or row["version"] <= newest_with_retention(ApiKey.OFFSET_COMMIT)
             if is_old and (row["api"] == "DeleteTopics" or self._group in (row["groups"] or ())):
                 yield row
 

@@ -9,9 +9,9 @@ from fakebroker.analysis.history.compile.happened import Commit, Event, Gone, Me
 from fakebroker.analysis.history.compile.retention import Retention, is_expiry, passes_of
 from fakebroker.analysis.history.compile.rounds import EARLIER, Rounds
 from fakebroker.analysis.history.compile.timeline import Timeline, time_text
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.testing.releases import served_by
 
-_OFFSET_DELETE = 47  # the number of the API
 _GROUP_GONE = "The group is deleted here; whether by somebody or by a cleanup, the log does not tell."
 _OFFSET_GONE = "The log does not tell who deleted this; it is too young to have expired."
 
@@ -23,7 +23,7 @@ class Story:
         self, window: Window, names: Names, retention: Retention, *, keeps_commits: bool, release: str = "4.3"
     ) -> None:
         self._window, self._retention, self._keeps_commits = window, retention, keeps_commits
-        self._deletes_offsets = _OFFSET_DELETE in served_by(release)
+        self._deletes_offsets = ApiKey.OFFSET_DELETE in served_by(release)
         passes = passes_of(window, retention)
         self.begins_ms = _beginning(window, passes, retention.interval_ms)
         self.line = Timeline(names, window.group_id, self.begins_ms, passes, retention.interval_ms)

@@ -7,6 +7,8 @@ from typing import Any
 from fakebroker.analysis.history.compile.anonymise import Names
 from fakebroker.analysis.history.compile.batches import Batch
 from fakebroker.analysis.history.compile.happened import Commit, TopicPartition
+from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.registry import newest_with_retention
 from fakebroker.scenarios.recording.step_fields import duration_text
 
 Json = Any
@@ -16,7 +18,6 @@ ADMIN = "admin"  # the actor that commits and deletes without being a member
 TOGETHER_MS = 1000  # a clock that goes back by no more is a log in which two writers took turns
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_ERROR = {"error": "NONE"}
-_COMMIT_VERSION = 4  # the newest one with a retention
 
 
 def time_text(wall_ms: int) -> str:
@@ -127,7 +128,7 @@ class Timeline:
         member = {"generation_id_or_member_epoch": f"${actor}.generation_id", "member_id": f"${actor}.member_id"}
         return {
             actor or self.admin(): "request OffsetCommit",
-            "version": _COMMIT_VERSION,
+            "version": newest_with_retention(ApiKey.OFFSET_COMMIT),
             "group_id": self.group,
             **(member if actor is not None else {}),
             "retention_time_ms": max((first.expires_ms or 0) - batch.at_ms, 0),

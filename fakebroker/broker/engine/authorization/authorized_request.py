@@ -11,6 +11,7 @@ from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, error_entr
 from fakebroker.broker.engine.faults.entries import Errors, merge
 from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
@@ -33,7 +34,16 @@ REFUSED_TEXTS = {  # the same in words, in answers that have a message
 }
 REPEATED_TOPIC = "Duplicate topic name."
 # The APIs that answer a refused entry once, however often the request has it (seen on 4.3.1); others as often.
-ANSWERED_ONCE = frozenset((0, 8, 21, 28, 42, 47))
+ANSWERED_ONCE = frozenset(
+    {
+        ApiKey.PRODUCE,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.DELETE_RECORDS,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.DELETE_GROUPS,
+        ApiKey.OFFSET_DELETE,
+    }
+)
 
 
 class AuthorizedRequest:

@@ -17,11 +17,13 @@ from fakebroker.broker.engine.authorization.authorized_request import (
 )
 from fakebroker.broker.engine.authorization.topic_requests import name_in
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.offset_fetch import (
     OffsetFetchResponseGroup,
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from fakebroker.protocol.wire.registry import newest_for_one
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 _NOT_ASKED = -2147483648
@@ -93,7 +95,7 @@ def find_allowed(authorized: AuthorizedRequest) -> None:
     resource_type = _KEYS.get(request.key_type)
     if resource_type is None:
         return
-    if authorized.route.version < 4:
+    if authorized.route.version <= newest_for_one(ApiKey.FIND_COORDINATOR):
         if not access.may(Operation.DESCRIBE, resource_type, request.key):
             code, text = CODES[resource_type], REFUSED_TEXTS[resource_type]
             authorized.answer_at_once(error_code=code, error_message=text, node_id=-1, port=-1)

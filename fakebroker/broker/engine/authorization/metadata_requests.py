@@ -6,11 +6,13 @@ from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, Resour
 from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, parted, with_fields
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     TopicRequest,
 )
 from fakebroker.protocol.wire.messages.metadata import MetadataResponseTopic
+from fakebroker.protocol.wire.registry import first_without_creation
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topics
@@ -85,7 +87,7 @@ def _may_be_shown(authorized: AuthorizedRequest, name: str) -> bool:
     access, call, request = authorized.access, authorized.call, authorized.request
     if not access.may(Operation.DESCRIBE, TOPIC, name):
         return False
-    creates = call.version < 4 or request.allow_auto_topic_creation
+    creates = call.version < first_without_creation(ApiKey.METADATA) or request.allow_auto_topic_creation
     if not creates or call.cluster.topics.get(name) is not None:
         return True
     if not call.node.settings.get_bool("auto.create.topics.enable"):

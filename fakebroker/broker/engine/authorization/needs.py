@@ -18,6 +18,7 @@ from fakebroker.broker.engine.authorization import (
     transaction_requests,
 )
 from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
+from fakebroker.protocol.wire.api_keys import ApiKey
 
 Check = Callable[[AuthorizedRequest], None]
 Checks = tuple[Check, ...]
@@ -89,78 +90,80 @@ _DESCRIBE_GROUP_IDS = (
 _WRITE_TRANSACTION = Whole(WRITE, TRANSACTIONAL_ID, "transactional_id")
 
 NEEDS: Final[dict[int, tuple[Check, ...]]] = {
-    0: (topic_requests.write_allowed,),  # Produce
-    1: (topic_requests.read_allowed,),  # Fetch
-    2: (Each(DESCRIBE, TOPIC, "topics"),),  # ListOffsets
-    3: (metadata_requests.show_allowed,),  # Metadata
-    8: (_GROUP_READ, Each(READ, TOPIC, "topics")),  # OffsetCommit
-    9: (group_requests.fetch_allowed_offsets,),  # OffsetFetch
-    10: (group_requests.find_allowed,),  # FindCoordinator
-    11: (_GROUP_READ,),  # JoinGroup
-    12: (_GROUP_READ,),  # Heartbeat
-    13: (_GROUP_READ,),  # LeaveGroup
-    14: (_GROUP_READ,),  # SyncGroup
-    15: _DESCRIBE_GROUPS,  # DescribeGroups
-    16: (group_requests.list_allowed,),  # ListGroups
-    19: (topic_requests.create_allowed,),  # CreateTopics
-    20: (topic_requests.delete_allowed,),  # DeleteTopics
-    21: (topic_requests.delete_records_allowed,),  # DeleteRecords
-    22: (transaction_requests.check_producer,),  # InitProducerId
-    23: (topic_requests.describe_epochs_allowed,),  # OffsetForLeaderEpoch
-    24: (transaction_requests.add_allowed,),  # AddPartitionsToTxn
-    25: (_WRITE_TRANSACTION, _GROUP_READ),  # AddOffsetsToTxn
-    26: (_WRITE_TRANSACTION,),  # EndTxn
-    27: (transaction_requests.check_markers,),  # WriteTxnMarkers
-    28: (_WRITE_TRANSACTION, _GROUP_READ, Each(READ, TOPIC, "topics")),  # TxnOffsetCommit
-    29: _cluster_needing(DESCRIBE),  # DescribeAcls
-    30: _cluster_needing(ALTER),  # CreateAcls
-    31: _cluster_needing(ALTER),  # DeleteAcls
-    32: (config_requests.ConfigResources(DESCRIBE_CONFIGS),),  # DescribeConfigs
-    33: (config_requests.ConfigResources(ALTER_CONFIGS),),  # AlterConfigs
-    34: _cluster(ALTER),  # AlterReplicaLogDirs
-    35: _cluster(DESCRIBE),  # DescribeLogDirs
-    37: (topic_requests.create_partitions_allowed,),  # CreatePartitions
-    38: (config_requests.check_token_owner,),  # CreateDelegationToken
-    41: (config_requests.show_allowed_tokens,),  # DescribeDelegationToken
-    42: (Each(DELETE, GROUP, "groups_names"),),  # DeleteGroups
-    43: _cluster_needing(ALTER),  # ElectLeaders
-    44: (config_requests.ConfigResources(ALTER_CONFIGS),),  # IncrementalAlterConfigs
-    45: _cluster_needing(ALTER),  # AlterPartitionReassignments
-    46: (config_requests.check_reassignments,),  # ListPartitionReassignments
-    47: (Whole(DELETE, GROUP, "group_id"), Each(READ, TOPIC, "topics")),  # OffsetDelete
-    48: _cluster(DESCRIBE_CONFIGS),  # DescribeClientQuotas
-    49: _cluster(ALTER_CONFIGS, _CLUSTER_REFUSED),  # AlterClientQuotas
-    50: (config_requests.check_scram_users,),  # DescribeUserScramCredentials
-    51: _cluster_needing(ALTER),  # AlterUserScramCredentials
-    55: _cluster(DESCRIBE, _CLUSTER_REFUSED),  # DescribeQuorum
-    57: _cluster_needing(ALTER),  # UpdateFeatures
-    60: (metadata_requests.show_cluster_operations,),  # DescribeCluster
-    61: (Each(READ, TOPIC, "topics", REFUSED_TEXTS[TOPIC]),),  # DescribeProducers
-    64: _cluster_needing(ALTER),  # UnregisterBroker
-    # DescribeTransactions
-    65: (Each(DESCRIBE, TRANSACTIONAL_ID, "transactional_ids"), transaction_requests.show_allowed_topics),
-    66: (transaction_requests.list_allowed,),  # ListTransactions
-    68: (_GROUP_READ, group_requests.heartbeat_allowed),  # ConsumerGroupHeartbeat
-    69: _DESCRIBE_GROUP_IDS,  # ConsumerGroupDescribe
-    74: _cluster(DESCRIBE_CONFIGS),  # ListConfigResources
-    75: (metadata_requests.describe_allowed,),  # DescribeTopicPartitions
-    76: (_GROUP_READ, group_requests.subscribe_allowed),  # ShareGroupHeartbeat
-    77: _DESCRIBE_GROUP_IDS,  # ShareGroupDescribe
-    78: (_GROUP_READ, share_requests.read_allowed),  # ShareFetch
-    79: (_GROUP_READ, share_requests.read_allowed),  # ShareAcknowledge
-    80: _cluster(ALTER, _CLUSTER_REFUSED),  # AddRaftVoter
-    81: _cluster(ALTER, _CLUSTER_REFUSED),  # RemoveRaftVoter
-    83: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # InitializeShareGroupState
-    84: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # ReadShareGroupState
-    85: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # WriteShareGroupState
-    86: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # DeleteShareGroupState
-    87: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # ReadShareGroupStateSummary
-    88: (_GROUP_READ, group_requests.run_allowed_topology),  # StreamsGroupHeartbeat
-    89: _DESCRIBE_GROUP_IDS,  # StreamsGroupDescribe
-    90: (Each(DESCRIBE, GROUP, "groups"), share_requests.describe_allowed_offsets),  # DescribeShareGroupOffsets
-    91: (_GROUP_READ_SAYING, share_requests.alter_allowed_offsets),  # AlterShareGroupOffsets
-    92: (
+    ApiKey.PRODUCE: (topic_requests.write_allowed,),
+    ApiKey.FETCH: (topic_requests.read_allowed,),
+    ApiKey.LIST_OFFSETS: (Each(DESCRIBE, TOPIC, "topics"),),
+    ApiKey.METADATA: (metadata_requests.show_allowed,),
+    ApiKey.OFFSET_COMMIT: (_GROUP_READ, Each(READ, TOPIC, "topics")),
+    ApiKey.OFFSET_FETCH: (group_requests.fetch_allowed_offsets,),
+    ApiKey.FIND_COORDINATOR: (group_requests.find_allowed,),
+    ApiKey.JOIN_GROUP: (_GROUP_READ,),
+    ApiKey.HEARTBEAT: (_GROUP_READ,),
+    ApiKey.LEAVE_GROUP: (_GROUP_READ,),
+    ApiKey.SYNC_GROUP: (_GROUP_READ,),
+    ApiKey.DESCRIBE_GROUPS: _DESCRIBE_GROUPS,
+    ApiKey.LIST_GROUPS: (group_requests.list_allowed,),
+    ApiKey.CREATE_TOPICS: (topic_requests.create_allowed,),
+    ApiKey.DELETE_TOPICS: (topic_requests.delete_allowed,),
+    ApiKey.DELETE_RECORDS: (topic_requests.delete_records_allowed,),
+    ApiKey.INIT_PRODUCER_ID: (transaction_requests.check_producer,),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (topic_requests.describe_epochs_allowed,),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (transaction_requests.add_allowed,),
+    ApiKey.ADD_OFFSETS_TO_TXN: (_WRITE_TRANSACTION, _GROUP_READ),
+    ApiKey.END_TXN: (_WRITE_TRANSACTION,),
+    ApiKey.WRITE_TXN_MARKERS: (transaction_requests.check_markers,),
+    ApiKey.TXN_OFFSET_COMMIT: (_WRITE_TRANSACTION, _GROUP_READ, Each(READ, TOPIC, "topics")),
+    ApiKey.DESCRIBE_ACLS: _cluster_needing(DESCRIBE),
+    ApiKey.CREATE_ACLS: _cluster_needing(ALTER),
+    ApiKey.DELETE_ACLS: _cluster_needing(ALTER),
+    ApiKey.DESCRIBE_CONFIGS: (config_requests.ConfigResources(DESCRIBE_CONFIGS),),
+    ApiKey.ALTER_CONFIGS: (config_requests.ConfigResources(ALTER_CONFIGS),),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _cluster(ALTER),
+    ApiKey.DESCRIBE_LOG_DIRS: _cluster(DESCRIBE),
+    ApiKey.CREATE_PARTITIONS: (topic_requests.create_partitions_allowed,),
+    ApiKey.CREATE_DELEGATION_TOKEN: (config_requests.check_token_owner,),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: (config_requests.show_allowed_tokens,),
+    ApiKey.DELETE_GROUPS: (Each(DELETE, GROUP, "groups_names"),),
+    ApiKey.ELECT_LEADERS: _cluster_needing(ALTER),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (config_requests.ConfigResources(ALTER_CONFIGS),),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _cluster_needing(ALTER),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: (config_requests.check_reassignments,),
+    ApiKey.OFFSET_DELETE: (Whole(DELETE, GROUP, "group_id"), Each(READ, TOPIC, "topics")),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: _cluster(DESCRIBE_CONFIGS),
+    ApiKey.ALTER_CLIENT_QUOTAS: _cluster(ALTER_CONFIGS, _CLUSTER_REFUSED),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (config_requests.check_scram_users,),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _cluster_needing(ALTER),
+    ApiKey.DESCRIBE_QUORUM: _cluster(DESCRIBE, _CLUSTER_REFUSED),
+    ApiKey.UPDATE_FEATURES: _cluster_needing(ALTER),
+    ApiKey.DESCRIBE_CLUSTER: (metadata_requests.show_cluster_operations,),
+    ApiKey.DESCRIBE_PRODUCERS: (Each(READ, TOPIC, "topics", REFUSED_TEXTS[TOPIC]),),
+    ApiKey.UNREGISTER_BROKER: _cluster_needing(ALTER),
+    ApiKey.DESCRIBE_TRANSACTIONS: (
+        Each(DESCRIBE, TRANSACTIONAL_ID, "transactional_ids"),
+        transaction_requests.show_allowed_topics,
+    ),
+    ApiKey.LIST_TRANSACTIONS: (transaction_requests.list_allowed,),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: (_GROUP_READ, group_requests.heartbeat_allowed),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _DESCRIBE_GROUP_IDS,
+    ApiKey.LIST_CONFIG_RESOURCES: _cluster(DESCRIBE_CONFIGS),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (metadata_requests.describe_allowed,),
+    ApiKey.SHARE_GROUP_HEARTBEAT: (_GROUP_READ, group_requests.subscribe_allowed),
+    ApiKey.SHARE_GROUP_DESCRIBE: _DESCRIBE_GROUP_IDS,
+    ApiKey.SHARE_FETCH: (_GROUP_READ, share_requests.read_allowed),
+    ApiKey.SHARE_ACKNOWLEDGE: (_GROUP_READ, share_requests.read_allowed),
+    ApiKey.ADD_RAFT_VOTER: _cluster(ALTER, _CLUSTER_REFUSED),
+    ApiKey.REMOVE_RAFT_VOTER: _cluster(ALTER, _CLUSTER_REFUSED),
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),
+    ApiKey.READ_SHARE_GROUP_STATE: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),
+    ApiKey.WRITE_SHARE_GROUP_STATE: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),
+    ApiKey.DELETE_SHARE_GROUP_STATE: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: (_GROUP_READ, group_requests.run_allowed_topology),
+    ApiKey.STREAMS_GROUP_DESCRIBE: _DESCRIBE_GROUP_IDS,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (Each(DESCRIBE, GROUP, "groups"), share_requests.describe_allowed_offsets),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: (_GROUP_READ_SAYING, share_requests.alter_allowed_offsets),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: (
         Whole(DELETE, GROUP, "group_id", REFUSED_TEXTS[GROUP]),
         share_requests.delete_allowed_offsets,
-    ),  # DeleteShareGroupOffsets
+    ),
 }

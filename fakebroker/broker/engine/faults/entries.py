@@ -18,17 +18,17 @@ from fakebroker.broker.engine.error_response import (
     error_entries,
     value_of,
 )
-from fakebroker.broker.engine.faults.naming import FETCH, NOTHING, Named, named_by, named_in, names_in
+from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.message import made
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.core.topics import Topics
 
-METADATA, OFFSET_FETCH = 3, 9
-ASKED_WHOLE = (FETCH, METADATA, OFFSET_FETCH)
+ASKED_WHOLE = (ApiKey.FETCH, ApiKey.METADATA, ApiKey.OFFSET_FETCH)
 
 Chosen = Callable[[Named], bool]
 Errors = list[tuple[Mirror, list[Any]]]
@@ -57,7 +57,7 @@ class Parts:
 
     def errors(self, response: Any, version: int, code: ErrorCode) -> Errors:
         """The entries of the answer (of class `response`) for what is chosen."""
-        if response.api_key == FETCH:
+        if response.api_key == ApiKey.FETCH:
             return [(self.mirrors[0], list(fetch.partition_errors(self.chosen, code)))]
         return [(each, error_entries(each, response, self.chosen, version, code)) for each in self.mirrors]
 
@@ -155,7 +155,7 @@ class _Places:
 
 def with_session(call: "Call", request: Any) -> Any:
     """A Fetch request that names the partitions of its session, too (FS-4); every other request as it is."""
-    if request is None or type(request).api_key != FETCH or not request.session_id or request.session_epoch <= 0:
+    if request is None or type(request).api_key != ApiKey.FETCH or not request.session_id or request.session_epoch <= 0:
         return request
     session = call.node.fetch_sessions.get(request.session_id)
     if session is None:

@@ -24,7 +24,6 @@ from fakebroker.protocol.schema.types import ArrayOf, Entity, FieldSpec
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topics
 
-FETCH = 1
 _TRANSACTION_KEY = 1  # of FindCoordinator's key types
 _GROUP: tuple[Entity, ...] = ("groupId", "configResource", "coordinatorKey")
 _TOPIC: tuple[Entity, ...] = ("topicName", "topicId", "configResource")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.quotas.client_quotas import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
 from fakebroker.broker.core.quotas.meters import Meters, Violation
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.registry import first_strict
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.exchange import Exchange
     from fakebroker.protocol.schema import Message
 
-PRODUCE, FETCH, CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 0, 1, 19, 20, 37
-STRICT_FROM = {CREATE_TOPICS: 6, DELETE_TOPICS: 5, CREATE_PARTITIONS: 3}
 _PERCENT_PER_US = 100 / 1_000_000
 _SIZE_BYTES = 4  # the length before a response, which Kafka counts with a Fetch
 
@@ -55,7 +55,7 @@ class RequestMeter:
 
     def mutated(self, partitions: int) -> None:
         """See RequestQuota."""
-        is_strict = self._exchange.call.version >= STRICT_FROM[self._exchange.route.api_key]
+        is_strict = self._exchange.call.version >= first_strict(self._exchange.route.api_key)
         user, client_id = self._client
         may, violation = self._meters.mutation(user, client_id, partitions, self._now_ms, is_strict=is_strict)
         if violation is not None:
@@ -68,7 +68,7 @@ class RequestMeter:
     def measure(self, response: "Message | None") -> Violation | None:
         """The request has its answer. Returns the quota for which the client is throttled; None: it is not."""
         if not self._is_measured:
-            if self._exchange.route.api_key == PRODUCE:
+            if self._exchange.route.api_key == ApiKey.PRODUCE:
                 size_bytes = self._exchange.request_bytes
                 self._note(self._meters.record(PRODUCER_BYTE_RATE, *self._client, size_bytes, self._now_ms))
             if response is not None:  # of a Produce with acks 0 the time is not counted

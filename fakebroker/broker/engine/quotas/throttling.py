@@ -24,17 +24,10 @@ from fakebroker.broker.core.quotas.client_quotas import (
 )
 from fakebroker.broker.core.quotas.meters import Meters, Violation
 from fakebroker.broker.core.quotas.rates import Window
-from fakebroker.broker.engine.quotas.request_meter import (
-    CREATE_PARTITIONS,
-    CREATE_TOPICS,
-    DELETE_TOPICS,
-    FETCH,
-    PRODUCE,
-    RequestMeter,
-    with_throttle_time,
-)
+from fakebroker.broker.engine.quotas.request_meter import RequestMeter, with_throttle_time
 from fakebroker.broker.engine.stages import Handle, Passage, StageKind
 from fakebroker.protocol.errors import KafkaError
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
@@ -48,14 +41,34 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 # Requests that brokers pass on to the controller: it measures them, by itself.
-FORWARDED = frozenset({19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51, 57, 64})
-EXEMPT = frozenset({27})  # between brokers
-_KEYS_OF_APIS = {
-    PRODUCE: PRODUCER_BYTE_RATE,
-    FETCH: CONSUMER_BYTE_RATE,
-    CREATE_TOPICS: CONTROLLER_MUTATION_RATE,
-    DELETE_TOPICS: CONTROLLER_MUTATION_RATE,
-    CREATE_PARTITIONS: CONTROLLER_MUTATION_RATE,
+FORWARDED = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.ALTER_CLIENT_QUOTAS,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.UNREGISTER_BROKER,
+    }
+)
+EXEMPT = frozenset({ApiKey.WRITE_TXN_MARKERS})  # between brokers
+_KEYS_OF_APIS: dict[int, str] = {
+    ApiKey.PRODUCE: PRODUCER_BYTE_RATE,
+    ApiKey.FETCH: CONSUMER_BYTE_RATE,
+    ApiKey.CREATE_TOPICS: CONTROLLER_MUTATION_RATE,
+    ApiKey.DELETE_TOPICS: CONTROLLER_MUTATION_RATE,
+    ApiKey.CREATE_PARTITIONS: CONTROLLER_MUTATION_RATE,
 }
 _CONTROLLER = -1
 MAX_CHARACTERS = 300  # of a name in the journal

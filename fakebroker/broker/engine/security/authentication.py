@@ -22,6 +22,7 @@ from fakebroker.broker.engine.security.logins import Logins, enabled_mechanisms
 from fakebroker.broker.engine.stages import Handle, Handler, Passage, StageKind
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from fakebroker.protocol.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.security.sasl_connection import SaslConnection
     from fakebroker.protocol.schema import Message
 
-SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
 DELAY = "connection.failed.authentication.delay.ms"
 SESSION = "connections.max.reauth.ms"
 MAX_CHARACTERS = 200  # of what a client says, in the journal
@@ -102,12 +102,12 @@ class Authentication:
         if self.state is DONE:
             return self._handler_in_session(api_key, exchange.call)
         if self.state in (BEFORE, ASKED):
-            if api_key == SASL_HANDSHAKE:
+            if api_key == ApiKey.SASL_HANDSHAKE:
                 return self._shake_hands
-            if api_key != API_VERSIONS or self.state is ASKED:
+            if api_key != ApiKey.API_VERSIONS or self.state is ASKED:
                 raise CloseConnection("the client has to log in first, by SaslHandshake")
             return None
-        if api_key == SASL_AUTHENTICATE and self.state is LOGGING_IN:
+        if api_key == ApiKey.SASL_AUTHENTICATE and self.state is LOGGING_IN:
             return self._authenticate
         return partial(self._refuse_other, exchange)
 
@@ -117,7 +117,7 @@ class Authentication:
         if ends_ms is None:
             return None
         may_renew = call.version > 0 and now_ms - self._began_ms >= SHORTEST_SESSION_MS
-        if api_key == SASL_HANDSHAKE and may_renew:
+        if api_key == ApiKey.SASL_HANDSHAKE and may_renew:
             return self._shake_hands
         if now_ms >= ends_ms:
             self._note("session expired", "the client has not logged in again")

@@ -11,6 +11,7 @@ from fakebroker.client.connection import ClientConnection
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, WireError
 from fakebroker.protocol.listeners import Address, Listener
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.dialects import DIALECTS, overlays_of, response_to, versions_with
 from fakebroker.protocol.wire.drafts import (
     Kip17OffsetFetchRequest,
@@ -44,7 +45,6 @@ from tests.support.logs import Pairs
 from tests.support.offsets import WEEK, OffsetsCluster
 from tests.support.time import DAY
 
-OFFSET_COMMIT, OFFSET_FETCH, DESCRIBE_GROUPS = 8, 9, 15
 NO_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
@@ -209,11 +209,11 @@ def test_what_listeners_announce(as_release: str) -> None:
 
     plain = announced(lab.of())
     lowest = {"3.9": (0, 0, 0), "4.3": (2, 1, 0)}[as_release]
-    drafts = dict(zip((OFFSET_COMMIT, OFFSET_FETCH, DESCRIBE_GROUPS), zip(lowest, (4, 2, 1), strict=True), strict=True))
-
-    assert plain[OFFSET_FETCH][1] > 2
-    assert announced(lab.of("kip-17")) == plain | {OFFSET_FETCH: drafts[OFFSET_FETCH]}
-    assert announced(lab.of("kip-88-draft")) == plain | {DESCRIBE_GROUPS: drafts[DESCRIBE_GROUPS]}
+    keys = (ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.DESCRIBE_GROUPS)
+    drafts = dict(zip(keys, zip(lowest, (4, 2, 1), strict=True), strict=True))
+    assert plain[ApiKey.OFFSET_FETCH][1] > 2
+    assert announced(lab.of("kip-17")) == plain | {ApiKey.OFFSET_FETCH: drafts[ApiKey.OFFSET_FETCH]}
+    assert announced(lab.of("kip-88-draft")) == plain | {ApiKey.DESCRIBE_GROUPS: drafts[ApiKey.DESCRIBE_GROUPS]}
     assert announced(lab.of(*DIALECTS)) == plain | drafts
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker.apis.handlers import MODULES
 from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, element_of, value_of
 from fakebroker.broker.engine.faults.entries import Parts, merge, mirrors_of
-from fakebroker.broker.engine.faults.naming import FETCH, Named, names_of
+from fakebroker.broker.engine.faults.naming import Named, names_of
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.types import UUID, ArrayOf, Primitive
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import APIS, Api
 from tests.support.cluster import make_cluster
 from tests.support.failing import failing
@@ -41,7 +41,7 @@ def filled(declaration: Any, version: int, number: int) -> Any:
 
 
 def with_entries() -> Iterator[tuple[Api, int]]:
-    for key in sorted({*MIRRORS, *ENTRIES} & MODULES.keys()):
+    for key in sorted({*MIRRORS, *ENTRIES} & APIS.keys()):
         api = APIS[key]
         for version in range(api.min, api.max + 1):
             yield api, version
@@ -88,7 +88,7 @@ def check_chosen(api: Api, version: int, is_chosen: Callable[[Named], bool]) -> 
     assert everything.rest is None
     assert any(CODE in each for each in after)
     assert not any(map(is_chosen, names_of(parts.rest, CLUSTER.topics))) or parts.rest is None
-    if api.key != FETCH:
+    if api.key != ApiKey.FETCH:
         assert api.response.decode(answer.encode(version), version)[0] == answer
 
 

@@ -15,6 +15,7 @@ from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.broker.engine.connection_state import ENDED
 from fakebroker.client.login import MECHANISMS
 from fakebroker.client.scram import HASHES, ScramClient
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_response
 from tests.support.bearer import unsecured
 from tests.support.engine import Client
@@ -125,7 +126,7 @@ class HostileLogins(RuleBasedStateMachine):
         self.client.socket.take()
         self._send(request("SaslAuthenticate", 2, auth_bytes=scram.first))
         for frame in frames(self.client.socket.take()):
-            answer: Any = decode_response(36, 2, frame)[1]
+            answer: Any = decode_response(ApiKey.SASL_AUTHENTICATE, 2, frame)[1]
             if is_proper and answer.error_code == 0 and b"s=" in answer.auth_bytes:
                 if password == "pa":
                     self.may_be.add("User:alice")
@@ -144,7 +145,7 @@ class HostileLogins(RuleBasedStateMachine):
         self._send(request("Metadata", 8, correlation_id=SERVED_ID, topics=[]))
         answered = [frame for frame in frames(self.client.socket.take()) if int.from_bytes(frame[:4]) == SERVED_ID]
         if self._connection.principal == ANONYMOUS:
-            assert all(not decode_response(3, 8, frame)[1].brokers for frame in answered)
+            assert all(not decode_response(ApiKey.METADATA, 8, frame)[1].brokers for frame in answered)
 
     @rule(count=st.integers(2, 20), mechanism=NAMES)
     def send_all_at_once(self, count: int, mechanism: str) -> None:

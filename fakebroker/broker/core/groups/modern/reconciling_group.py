@@ -13,8 +13,10 @@ from fakebroker.broker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.broker.core.groups.modern.modern_group import RETRY_MS, ModernGroup
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.registry import first_of_modern_groups
 
-_FIRST_VERSION = 9  # of OffsetCommit, in which a member of a newer protocol may commit (CGO-4)
+_FIRST_VERSION = first_of_modern_groups(ApiKey.OFFSET_COMMIT)  # in which its members may commit (CGO-4)
 LEFT_EPOCH = -1  # what the journal says is the epoch of one who is no member any more
 
 
