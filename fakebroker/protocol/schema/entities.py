@@ -18,7 +18,7 @@ Value = str | int | bytes
 # What was found, by class. The functions are not cached by `functools`: to mypy a `type[Struct]` has no hash.
 _fields: dict[tuple[type[Declaration], Entity], tuple[FieldPath, ...]] = {}
 _own: dict[tuple[type[Declaration], tuple[Entity, ...]], FieldSpec | None] = {}
-_places: dict[type[Declaration], dict[str, int]] = {}
+_indexes: dict[type[Declaration], dict[str, int]] = {}
 
 
 def fields_of(declaration: type[Declaration], entity: Entity) -> tuple[FieldPath, ...]:
@@ -71,10 +71,10 @@ def value_in(declaration: type[Declaration], entry: Entry, spec: FieldSpec) -> A
     """The value of a field of an entry, which is a struct or the tuple of a row."""
     if not isinstance(entry, tuple):
         return getattr(entry, spec.name)
-    places = _places.get(declaration)
-    if places is None:
-        places = _places[declaration] = {each.name: place for place, each in enumerate(declaration.fields)}
-    return entry[places[spec.name]]
+    indexes = _indexes.get(declaration)
+    if indexes is None:
+        indexes = _indexes[declaration] = {each.name: index for index, each in enumerate(declaration.fields)}
+    return entry[indexes[spec.name]]
 
 
 def inner_of(spec: FieldSpec) -> type[Declaration] | None:

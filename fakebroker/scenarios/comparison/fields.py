@@ -12,7 +12,7 @@ from typing import Any
 
 from fakebroker.protocol.schema.entities import inner_of
 from fakebroker.protocol.schema.message import Declaration
-from fakebroker.protocol.schema.types import Entity
+from fakebroker.protocol.schema.types import Entity, FieldSpec
 from fakebroker.protocol.wire.registry import APIS
 
 # Ids that a broker makes up, and what they name. Two runs give different ids to the same thing.
@@ -41,20 +41,29 @@ def thing_kind(name: str) -> str | None:
     return "node" if entity_of(name) == "brokerId" else id_kind(name)
 
 
+def names_of_fields(*entities: Entity) -> frozenset[str]:
+    """The names, as Python and scenarios have them, of all fields that mean one of these."""
+    return frozenset(spec.name for spec in _declared() if spec.entity in entities)
+
+
 @cache
 def _entities() -> Mapping[str, Entity]:
     said: dict[str, Counter[Entity]] = {}
-    for api in APIS.values():
-        for message in (api.request, api.response):
-            for name, entity in _fields_in(message):
-                said.setdefault(name, Counter())[entity] += 1
+    for spec in _declared():
+        if spec.entity is not None:
+            said.setdefault(spec.kafka_name, Counter())[spec.entity] += 1
     return {name: counted.most_common(1)[0][0] for name, counted in said.items()}
 
 
-def _fields_in(declaration: type[Declaration]) -> Iterator[tuple[str, Entity]]:
+def _declared() -> Iterator[FieldSpec]:
+    for api in APIS.values():
+        yield from _fields_in(api.request)
+        yield from _fields_in(api.response)
+
+
+def _fields_in(declaration: type[Declaration]) -> Iterator[FieldSpec]:
     for spec in declaration.fields:
-        if spec.entity is not None:
-            yield spec.kafka_name, spec.entity
+        yield spec
         inner = inner_of(spec)
         if inner is not None:
             yield from _fields_in(inner)

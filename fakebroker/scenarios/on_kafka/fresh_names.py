@@ -8,8 +8,11 @@ all call their group "billing". `with_fresh_names` adds a suffix to these names 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
+from fakebroker.protocol.schema.types import Entity
+from fakebroker.scenarios.comparison.fields import names_of_fields
 from fakebroker.scenarios.playing.matching import is_matcher
 from fakebroker.scenarios.script import Scenario, Step
 
@@ -17,21 +20,8 @@ Json = Any
 
 MAX_NAME_CHARS = 249  # of a topic
 INTERNAL = "__"  # how the names of Kafka's own topics begin
-# Where names stand in the arguments of steps and in requests: a text, a list of texts or of structs, keys of a mapping.
-_NAMING = frozenset(
-    {
-        "coordinator_keys",
-        "group",
-        "group_id",
-        "groups",
-        "groups_names",
-        "topic",
-        "topic_names",
-        "topics",
-        "transactional_id",
-        "transactional_ids",
-    }
-)
+_NAMES: tuple[Entity, ...] = ("groupId", "topicName", "transactionalId", "coordinatorKey")
+_STEPS = frozenset({"group", "groups", "topic", "topics"})  # what steps call them
 # Inside the entries of such a list, the field that is the name.
 _NAMES_OF_ENTRIES = ("name", "topic", "topic_name", "group_id", "transactional_id")
 # What may be spelt like a topic or a group and is neither.
@@ -135,19 +125,28 @@ class _Renamer:
         return key in _OTHER and key not in self._names and not (key == "key" and "value" not in around)
 
 
+@cache
+def _naming() -> frozenset[str]:
+    """Where names stand in steps and in requests: a text, a list of texts or of structs, keys of a mapping.
+
+    Not "name" and "key", which name other things in other places.
+    """
+    return _STEPS | {name for name in names_of_fields(*_NAMES) if name not in ("name", "key")}
+
+
 def _names_in(data: Any) -> Iterator[str]:
     """The names of topics, groups and transactions in steps and their arguments, whatever order."""
     if is_dataclass(data) and not isinstance(data, type):
         for each in fields(data):
             value = getattr(data, each.name)
             if each.name == "identity" and isinstance(value, Mapping):
-                names = ("name", *_NAMING) if getattr(data, "subject", "") not in _NOT_OF_BROKER else ()
+                names = ("name", *_naming()) if getattr(data, "subject", "") not in _NOT_OF_BROKER else ()
                 yield from (text for key, text in value.items() if key in names and isinstance(text, str))
             else:
                 yield from _names_in(value)
     elif isinstance(data, Mapping):
         for key, value in data.items():
-            yield from _named(value) if key in _NAMING else _names_in(value)
+            yield from _named(value) if key in _naming() else _names_in(value)
     elif isinstance(data, list | tuple):
         for each in data:
             yield from _names_in(each)
