@@ -3,7 +3,8 @@
 from collections.abc import Callable, Generator, Iterable
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from fakebroker.broker.apis import dialects, handlers
 from fakebroker.broker.apis.call import Call, Repeat
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 EncodeSteps = Generator[None, None, list[bytes]]
-DecodeSteps = Generator[None, None, tuple[Any, int]]
+DecodeSteps = Generator[None, None, tuple["Message", int]]
 
 
 class Route:
@@ -57,7 +58,9 @@ class Route:
         "version",
     )
 
-    def __init__(self, api: Api | Overlay, version: int, module: Any, body_version: int | None = None) -> None:
+    def __init__(
+        self, api: Api | Overlay, version: int, module: "ModuleType | _Unloadable", body_version: int | None = None
+    ) -> None:
         """`body_version`: as what the bodies are read and written, if not as the `version` in the header."""
         request, response = api.request, api.response
         body_version = version if body_version is None else body_version
@@ -66,21 +69,23 @@ class Route:
         self.name = api.name
         self.request = request
         self.response = response
-        self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(body_version)
+        self.decode: Callable[[bytes, int], tuple[Message, int]] = request.decoder(body_version)
         self.has_records = has_records(response)
         # An answer may be large that has records, or tells the leader of a group what all members sent.
-        make: Any = response.piecer if self.has_records or api.key == ApiKey.JOIN_GROUP else response.encoder
-        self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # bytes, or pieces
+        is_large = self.has_records or api.key == ApiKey.JOIN_GROUP
+        self.encode: Callable[[Message], bytes | list[bytes]] = (
+            response.piecer(body_version) if is_large else response.encoder(body_version)
+        )
         self.handle: Handler = module.handle
         self.error_response: Callable[[Message | None, int, ErrorCode], Message] = getattr(
             module, "error_response", partial(error_response, response)
         )
         # What makes the next requests like one cheap (`Lanes`); None where the API has nothing of the kind.
-        self.repeat: Callable[[Call, Any, Any], Repeat | None] | None = getattr(module, "repeat", None)
+        self.repeat: Callable[[Call, Message, Message], Repeat | None] | None = getattr(module, "repeat", None)
         self.has_varying_bytes = self.repeat is not None and has_varying_bytes(request, body_version)
         self._locate: Callable[[bytes, int], list[FieldSpan]] | None = None
         self.is_loaded = not isinstance(module, _Unloadable)
-        self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
+        self._encode_in_steps: Callable[[Message], EncodeSteps] | None = None
         self._decode_in_steps: Callable[[bytes, int], DecodeSteps] | None = None
         self._of_long_frames: Route | None = None
         self.has_tagged_header = has_tagged_request_header(api.key, version)
@@ -92,7 +97,8 @@ class Route:
             return self
         if self._of_long_frames is None:
             self._of_long_frames = route = copy(self)
-            route.decode = lambda frame, offset: (self._read(frame, offset), offset)
+            # `_handle_when_read` alone reads what this returns.
+            route.decode = lambda frame, offset: (cast("Message", self._read(frame, offset)), offset)
             route.handle, route.repeat = self._handle_when_read, None
         return self._of_long_frames
 
@@ -108,11 +114,11 @@ class Route:
             self._locate = self.request.locator(self.version)
         return self._locate(frame, offset)
 
-    def _handle_when_read(self, call: Call, steps: Any) -> None:
+    def _handle_when_read(self, call: Call, steps: "Message") -> None:
         connection = cast("Connection", call.connection)  # no stage has had the request yet
-        connection.read(call, steps, self.handle)
+        connection.read(call, cast("Generator[None, None, Message]", steps), self.handle)
 
-    def _read(self, frame: bytes, offset: int) -> Generator[None, None, Any]:
+    def _read(self, frame: bytes, offset: int) -> Generator[None, None, "Message"]:
         """The request in a frame, in steps. Raises CloseConnection saying what is wrong with the bytes."""
         from fakebroker.protocol.schema.codec_errors import decode_failure
 
@@ -124,7 +130,7 @@ class Route:
             raise CloseConnection(str(decode_failure(self.request, self.version, frame, error))) from None
         return request
 
-    def encode_in_steps(self, response: Any) -> EncodeSteps:
+    def encode_in_steps(self, response: "Message") -> EncodeSteps:
         """The pieces of a long answer. One with records is in few pieces, and made at once."""
         if self.has_records:
             return _at_once(cast("list[bytes]", self.encode(response)))
@@ -140,7 +146,7 @@ class Route:
             return str(explained)
         return f"{self}: {error!r}"
 
-    def fault_of(self, response: Any, error: Exception) -> Exception:
+    def fault_of(self, response: "Message", error: Exception) -> Exception:
         """What `error` means, which was raised when `response` was written: AnswerTooLong if that was too long."""
         from fakebroker.protocol.schema.codec_errors import has_long_string
 
@@ -235,12 +241,12 @@ class _Unloadable:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def handle(self, _call: Call, _request: Any) -> Any:
+    def handle(self, _call: Call, _request: "Message") -> "Message":
         """Raises what loading raised."""
         raise self.error
 
 
-def _loaded(load: Callable[[], Any]) -> Any:
+def _loaded(load: Callable[[], ModuleType]) -> "ModuleType | _Unloadable":
     """The module that `load` gives, or what stands in for it: no client is to blame for a file that cannot be read."""
     try:
         return load()
@@ -279,6 +285,6 @@ def _newer_api_versions(version: int, served: tuple[int, int]) -> Route:
     entry = ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=lowest, max_version=highest)
     answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry])
     route = Route(APIS[ApiKey.API_VERSIONS], version, handlers.handler(ApiKey.API_VERSIONS), body_version=0)
-    route.decode = lambda _frame, offset: (None, offset)
+    route.decode = lambda _frame, offset: (cast("Message", None), offset)
     route.handle = lambda _call, _request: answer
     return route

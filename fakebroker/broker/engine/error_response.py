@@ -7,16 +7,20 @@ mirrors which, and what is repeated of each entry. Both are found by what the fi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.engine.subjects import FORGOTTEN
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.schema.entities import field_of, fields_of, inner_of
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.entities import Entry, field_of, fields_of, inner_of
 from fakebroker.protocol.schema.message import Declaration, made
 from fakebroker.protocol.schema.types import ArrayOf, Entity, FieldSpec, Primitive
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import APIS
+
+Answered = TypeVar("Answered", bound=Message)
+Kind = type[Declaration] | Primitive  # of what is in a list
 
 ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
 # What entries are about: those of an answer repeat it.
@@ -164,39 +168,48 @@ _BESIDE_TOP = frozenset(
 BESIDE_TOP: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_BESIDE_TOP.__contains__)
 
 
-def error_response(response: Any, request: Any, version: int, code: ErrorCode) -> Any:
+def error_response(response: type[Answered], request: Message | None, version: int, code: ErrorCode) -> Answered:
     """The answer of class `response` in which everything that `request` asked for failed with `code`."""
     is_at_top = has_code(response, version)
-    answer = response(error_code=int(code)) if is_at_top else response()
+    answer: Answered = made(response, {"error_code": int(code)} if is_at_top else {})
+    if request is None:  # its body was not looked at
+        return answer
     for mirror in (BESIDE_TOP if is_at_top else MIRRORS).get(response.api_key, ()):
         getattr(answer, mirror.answered).extend(error_entries(mirror, response, request, version, code))
     return answer
 
 
-def error_entries(mirror: Mirror, response: Any, request: Any, version: int, code: ErrorCode) -> list[Any]:
+def error_entries(
+    mirror: Mirror, response: type[Message], request: Message, version: int, code: ErrorCode
+) -> list[Entry]:
     """The entries of the answer for everything in the list of the request that `mirror` names."""
     return _mirrored(mirror, response, type(request), [request], version, code)
 
 
-def has_code(declaration: Any, version: int) -> bool:
+def has_code(declaration: type[Declaration], version: int) -> bool:
     """Whether a message, or an entry of a list, has an error code in that version."""
     return _code_field(declaration, version) is not None
 
 
-def _code_field(declaration: Any, version: int) -> str | None:
+def _code_field(declaration: type[Declaration], version: int) -> str | None:
     """The name of the field with the error code."""
     there = (spec for spec in declaration.fields if spec.versions.includes(version))
     return next((spec.name for spec in there if spec.entity == "errorCode"), None)
 
 
 def _mirrored(
-    mirror: Mirror, answer: Any, request: Any, parents: Iterable[Any], version: int, code: ErrorCode
-) -> list[Any]:
+    mirror: Mirror,
+    answer: type[Declaration],
+    request: Kind,
+    parents: Iterable[object],
+    version: int,
+    code: ErrorCode,
+) -> list[Entry]:
     """The entries of `mirror.answered`, for the entries that `parents`, of the declaration `request`, hold."""
     element = element_of(answer, mirror.answered)
     for name in mirror.asked.split("."):
         parents = [entry for parent in parents for entry in value_of(request, parent, name) or ()]
-        request = element_of(request, name)
+        request = kind_in(request, name)
     entries = []
     for entry in parents:
         values = {field: value_of(request, entry, name) for field, name in mirror.repeated.items()}
@@ -209,17 +222,25 @@ def _mirrored(
     return entries
 
 
-def element_of(declaration: Any, name: str) -> Any:
-    """The declaration of the entries of the list of that name."""
+def kind_in(declaration: Kind, name: str) -> Kind:
+    """What the entries of the list of that name are."""
+    assert not isinstance(declaration, Primitive)
     kind = next(spec.type for spec in declaration.fields if spec.name == name)
     assert isinstance(kind, ArrayOf)
     return kind.element
 
 
-def value_of(declaration: Any, entry: Any, name: str) -> Any:
+def element_of(declaration: Kind, name: str) -> type[Declaration]:
+    """The declaration of the entries of the list of that name, which are structures or rows."""
+    element = kind_in(declaration, name)
+    assert not isinstance(element, Primitive)
+    return element
+
+
+def value_of(declaration: Kind, entry: object, name: str) -> Any:
     """A field of an entry: of a structure, a row (a plain tuple), or a bare value."""
     if isinstance(declaration, Primitive):
         return entry
     if declaration.is_row:
-        return entry[[spec.name for spec in declaration.fields].index(name)]
+        return cast("tuple[object, ...]", entry)[[spec.name for spec in declaration.fields].index(name)]
     return getattr(entry, name)

@@ -1,13 +1,15 @@
 """APIs that are there only while a feature of the cluster is on (CGH-1, UF-3)."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.dispatch import Route
+    from fakebroker.protocol.schema import Message
 
 _GROUP, _SHARE, _STREAMS = "group.version", "share.version", "streams.version"
 FEATURES: Final[dict[int, str]] = {
@@ -34,10 +36,10 @@ def gate(route: "Route") -> "Route":
     """
     feature, handle, repeat = FEATURES[route.api_key], route.handle, route.repeat
 
-    def gated(call: Call, request: Any) -> Any:
+    def gated(call: Call, request: Message) -> Message | None:
         return _refusal(route, request) if call.cluster.features.is_off(feature) else handle(call, request)
 
-    def gated_repeat(call: Call, request: Any, response: Any) -> Repeat | None:
+    def gated_repeat(call: Call, request: Message, response: Message) -> Repeat | None:
         assert repeat is not None
         answer = repeat(call, request, response)
         if answer is None:
@@ -50,8 +52,6 @@ def gate(route: "Route") -> "Route":
     return route
 
 
-def _refusal(route: "Route", request: Any) -> Any:
-    response: Any = route.error_response(request, route.version, ErrorCode.UNSUPPORTED_VERSION)
-    if route.api_key in _WITH_TEXT:
-        response.error_message = "the feature is off"
-    return response
+def _refusal(route: "Route", request: Message) -> Message:
+    response = route.error_response(request, route.version, ErrorCode.UNSUPPORTED_VERSION)
+    return with_fields(response, error_message="the feature is off") if route.api_key in _WITH_TEXT else response

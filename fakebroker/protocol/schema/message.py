@@ -12,8 +12,20 @@ instance's own. The codecs are generated source, made when a version is first us
 
 import struct
 from collections.abc import Callable, Generator, Mapping
+from copy import copy
 from types import GenericAlias, UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Self,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema.types import (
@@ -27,6 +39,8 @@ from fakebroker.protocol.schema.types import (
     Versions,
     parse_versions,
 )
+
+Copied = TypeVar("Copied")
 
 
 class _Facts(NamedTuple):
@@ -315,6 +329,14 @@ class Message(Struct):
     def _require(cls, version: int) -> None:
         if not cls.versions.includes(version):
             raise WireError(f"{cls.__name__} has no version {version}, only {cls.versions}")
+
+
+def with_fields(struct: Copied, **fields: object) -> Copied:
+    """A shallow copy of a struct with other values in these fields."""
+    changed = copy(struct)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
 
 
 def made(declaration: type[Declaration], values: Mapping[str, Any]) -> Any:

@@ -5,9 +5,9 @@ error into the answer to the rest. Requests that change nothing are not parted b
 where a list that is empty means everything, or that is kept in a session, what is left would be another request.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from fakebroker.broker.apis import fetch
 from fakebroker.broker.engine.error_response import (
@@ -20,9 +20,11 @@ from fakebroker.broker.engine.error_response import (
 )
 from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.schema.message import made
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.entities import Entry
+from fakebroker.protocol.schema.message import Declaration, made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
-from fakebroker.protocol.wire.messages.fetch import FetchTopic
+from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 ASKED_WHOLE = (ApiKey.FETCH, ApiKey.METADATA, ApiKey.OFFSET_FETCH)
 
 Chosen = Callable[[Named], bool]
-Errors = list[tuple[Mirror, list[Any]]]
+Asked = TypeVar("Asked", bound=Message | None)
+Part = TypeVar("Part")
+Errors = list[tuple[Mirror, list[Entry]]]
 
 
 def mirrors_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
@@ -44,10 +48,10 @@ def mirrors_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
 class Parts:
     """A request in two: `chosen` is what a fault means, `rest` what it leaves; None if that is nothing."""
 
-    def __init__(self, request: Any, mirrors: tuple[Mirror, ...], is_chosen: Chosen, topics: "Topics") -> None:
+    def __init__(self, request: Message, mirrors: tuple[Mirror, ...], is_chosen: Chosen, topics: "Topics") -> None:
         self.mirrors = mirrors
-        self.chosen: Any = None
-        self.rest: Any = request
+        self.chosen: Message | None = None
+        self.rest: Message | None = request
         declaration = type(request)
         start = named_by(declaration, request, NOTHING, topics)
         for mirror in mirrors:
@@ -55,22 +59,26 @@ class Parts:
                 self.chosen, self.rest = _split(declaration, request, mirror, is_chosen, start, topics)
                 break
 
-    def errors(self, response: Any, version: int, code: ErrorCode) -> Errors:
+    def errors(self, response: type[Message], version: int, code: ErrorCode) -> Errors:
         """The entries of the answer (of class `response`) for what is chosen."""
-        if response.api_key == ApiKey.FETCH:
+        if self.chosen is None:
+            return []
+        if isinstance(self.chosen, FetchRequest):
             return [(self.mirrors[0], list(fetch.partition_errors(self.chosen, code)))]
         return [(each, error_entries(each, response, self.chosen, version, code)) for each in self.mirrors]
 
 
-def _split(declaration: Any, entry: Any, mirror: Mirror, is_chosen: Chosen, named: Named, topics: "Topics") -> Any:
+def _split(
+    declaration: type[Declaration], entry: Part, mirror: Mirror, is_chosen: Chosen, named: Named, topics: "Topics"
+) -> tuple[Part | None, Part | None]:
     """The entry with only what is chosen, and with only what is not; None for one that has nothing left."""
     return _split_list(declaration, entry, mirror.asked.split("."), mirror.inner, is_chosen, named, topics)
 
 
 def _split_list(
-    declaration: Any, entry: Any, path: list[str], inner: Mirror | None, is_chosen: Chosen, named: Named,
+    declaration: type[Declaration], entry: Part, path: list[str], inner: Mirror | None, is_chosen: Chosen, named: Named,
     topics: "Topics",
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Part | None, Part | None]:  # fmt: skip
     name, *deeper = path
     spec = next(each for each in declaration.fields if each.name == name)
     element = element_of(declaration, name)
@@ -88,74 +96,73 @@ def _split_list(
         rest += [] if other is None else [other]
     if not chosen:
         return None, entry
-    return _with(entry, name, chosen), _with(entry, name, rest) if rest else None
+    return with_fields(entry, **{name: chosen}), with_fields(entry, **{name: rest}) if rest else None
 
 
-def _with(entry: Any, name: str, entries: list[Any]) -> Any:
-    changed = copy(entry)
-    setattr(changed, name, entries)
-    return changed
-
-
-def merge(answer: Any, errors: Errors) -> None:
+def merge(answer: Message, errors: Errors) -> None:
     """Put entries with an error into an answer, in the place of those that stand for the same."""
     for mirror, entries in errors:
         _merge(type(answer), answer, mirror, entries)
 
 
-def _merge(declaration: Any, answer: Any, mirror: Mirror, entries: list[Any]) -> None:
+def _merge(declaration: type[Declaration], answer: Entry, mirror: Mirror, entries: list[Entry]) -> None:
     element = element_of(declaration, mirror.answered)
     there = list(getattr(answer, mirror.answered) or ())
-    places = _Places(element, mirror, there)
+    positions = _Positions(element, mirror, there)
     for entry in entries:
-        place = places.of(entry)
-        if place is None:
-            places.append(entry)
+        position = positions.of(entry)
+        if position is None:
+            positions.append(entry)
         elif mirror.inner is None:
-            there[place] = entry
+            there[position] = entry
         else:
-            there[place] = copy(there[place])  # the handler may keep its own
-            _merge(element, there[place], mirror.inner, getattr(entry, mirror.inner.answered))
+            there[position] = copy(there[position])  # the handler may keep its own
+            _merge(element, there[position], mirror.inner, getattr(entry, mirror.inner.answered))
     setattr(answer, mirror.answered, there)
 
 
-class _Places:
+class _Positions:
     """Where the entries of a list stand, found by what they stand for: clients may name a million of them.
 
     A topic goes by its name or by its id, and the other field is empty: an entry is looked up by the fields it has.
     """
 
-    def __init__(self, element: Any, mirror: Mirror, there: list[Any]) -> None:
+    def __init__(self, element: type[Declaration], mirror: Mirror, there: list[Entry]) -> None:
         self._element = element
         self._repeated = tuple(mirror.repeated)
         self._there = there
-        self._by_fields: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
+        self._by_fields: dict[tuple[str, ...], dict[tuple[object, ...], int]] = {}
 
-    def of(self, entry: Any) -> int | None:
-        """The place of the first that stands for the same; None: there is none."""
+    def of(self, entry: Entry) -> int | None:
+        """The position of the first that stands for the same; None: there is none."""
         values = zip(self._repeated, self._values(entry, self._repeated), strict=True)
-        fields = tuple(field for field, value in values if isinstance(value, int) or any(value or ()))
+        fields = tuple(field for field, value in values if _says_something(value))
         fields = fields or self._repeated  # one that names nothing stands for itself, not for the first
-        places = self._by_fields.get(fields)
-        if places is None:
-            places = self._by_fields[fields] = {}
-            for place, one in enumerate(self._there):
-                places.setdefault(self._values(one, fields), place)
-        return places.get(self._values(entry, fields))
+        positions = self._by_fields.get(fields)
+        if positions is None:
+            positions = self._by_fields[fields] = {}
+            for position, one in enumerate(self._there):
+                positions.setdefault(self._values(one, fields), position)
+        return positions.get(self._values(entry, fields))
 
-    def append(self, entry: Any) -> None:
+    def append(self, entry: Entry) -> None:
         """Put an entry at the end of the list."""
-        for fields, places in self._by_fields.items():
-            places.setdefault(self._values(entry, fields), len(self._there))
+        for fields, positions in self._by_fields.items():
+            positions.setdefault(self._values(entry, fields), len(self._there))
         self._there.append(entry)
 
-    def _values(self, entry: Any, fields: tuple[str, ...]) -> tuple[Any, ...]:
+    def _values(self, entry: Entry, fields: tuple[str, ...]) -> tuple[object, ...]:
         return tuple([value_of(self._element, entry, field) for field in fields])
 
 
-def with_session(call: "Call", request: Any) -> Any:
+def _says_something(value: object) -> bool:
+    """Whether a field names something: a number, a text, or an id that is not all zeros."""
+    return isinstance(value, int) or any(cast("Sequence[object]", value or ()))
+
+
+def with_session(call: "Call", request: Asked) -> Asked:
     """A Fetch request that names the partitions of its session, too (FS-4); every other request as it is."""
-    if request is None or type(request).api_key != ApiKey.FETCH or not request.session_id or request.session_epoch <= 0:
+    if not isinstance(request, FetchRequest) or not request.session_id or request.session_epoch <= 0:
         return request
     session = call.node.fetch_sessions.get(request.session_id)
     if session is None:
@@ -168,11 +175,11 @@ def with_session(call: "Call", request: Any) -> Any:
     for topic in request.topics:
         for entry in topic.partitions:
             named[topic.topic_id if any(topic.topic_id) else topic.topic, entry[0]] = (topic.topic, topic.topic_id)
-    for topic in request.forgotten_topics_data:
-        for index in topic.partitions:
-            named.pop((topic.topic_id if any(topic.topic_id) else topic.topic, index), None)
+    for forgotten in request.forgotten_topics_data:
+        for index in forgotten.partitions:
+            named.pop((forgotten.topic_id if any(forgotten.topic_id) else forgotten.topic, index), None)
     topics = [
         FetchTopic(topic=name, topic_id=topic_id, partitions=[made(row, {"partition": index})])
         for (_, index), (name, topic_id) in named.items()
     ]
-    return _with(request, "topics", topics)
+    return with_fields(request, topics=topics)

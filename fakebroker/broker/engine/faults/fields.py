@@ -1,14 +1,12 @@
 """The values that the fields of a fault may have. Every check raises InvalidArgument: field, value, what is right."""
 
-import math
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase, translate
-from typing import Any
 
 from fakebroker.protocol.arguments import LONGEST_S
 from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest
 
-Check = Callable[[str, Any], None]
+Check = Callable[[str, object], None]
 
 
 def parts_of(field: str, value: object) -> list[str]:
@@ -38,20 +36,20 @@ def api_names(
     return tuple(found)
 
 
-def text(field: str, value: Any) -> None:
+def text(field: str, value: object) -> None:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
         raise InvalidArgument(field, value, f"{field} is a text, not {value!r}")
 
 
-def name_pattern(field: str, value: Any) -> None:
+def name_pattern(field: str, value: object) -> None:
     """A name, perhaps with wildcards, that something can have."""
     text(field, value)
-    if "(?!)" in translate(value):  # what an empty range of characters, such as [z-a], becomes
+    if "(?!)" in translate(str(value)):  # what an empty range of characters, such as [z-a], becomes
         raise InvalidArgument(field, value, f"{field}={value!r} matches no name: it has an empty range of characters")
 
 
-def function(field: str, value: Any) -> None:
+def function(field: str, value: object) -> None:
     """Something of Python's that can be called."""
     if not callable(value):
         raise InvalidArgument(field, value, f"{field} is a function, not {value!r}")
@@ -60,21 +58,20 @@ def function(field: str, value: Any) -> None:
 def whole(least: int, most: int = 2**31 - 1) -> Check:
     """A whole number in a range."""
 
-    def check(field: str, value: Any) -> None:
+    def check(field: str, value: object) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise InvalidArgument(field, value, f"{field} is a whole number from {least} to {most}, not {value!r}")
 
     return check
 
 
-def seconds(field: str, value: Any) -> None:
+def seconds(field: str, value: object) -> None:
     """A time in seconds that is not negative."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-    if not is_number or not 0 <= value <= LONGEST_S:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= LONGEST_S:  # nan is not
         raise InvalidArgument(field, value, f"{field} is a time in seconds from 0 to {LONGEST_S}, not {value!r}")
 
 
-def share(field: str, value: Any) -> None:
+def share(field: str, value: object) -> None:
     """A probability: above 0, and at most 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
         raise InvalidArgument(field, value, f"{field} is a number above 0 and up to 1, not {value!r}")
@@ -84,14 +81,14 @@ def one_of(names: Iterable[str]) -> Check:
     """One of some texts."""
     names = tuple(names)
 
-    def check(field: str, value: Any) -> None:
+    def check(field: str, value: object) -> None:
         if value not in names:
             raise InvalidArgument(field, value, f"{field} cannot be {value!r}: {nearest(value, names)}")
 
     return check
 
 
-def versions(field: str, value: Any) -> None:
+def versions(field: str, value: object) -> None:
     """A version, or a range of them as a text: "3-5", "3+"."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise InvalidArgument(field, value, f"{field} is a number or a range such as '3-5', not {value!r}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.broker.engine.subjects import FORGOTTEN, GROUP_KEY, GROUP_RESOURCE, TOPIC_RESOURCE
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.entities import (
+    Entry,
     FieldPath,
     field_of,
     fields_of,
@@ -108,7 +109,7 @@ def named_in(spec: FieldSpec, entry: Any, named: Named, topics: "Topics") -> Nam
     return named
 
 
-def named_by(declaration: type[Declaration], entry: Any, named: Named, topics: "Topics") -> Named:
+def named_by(declaration: type[Declaration], entry: Entry, named: Named, topics: "Topics") -> Named:
     """What a request, or a structure in it, is about by its own fields."""
     group, index = field_of(declaration, "groupId"), field_of(declaration, "partitionIndex")
     if group is not None:
@@ -127,7 +128,7 @@ def named_by(declaration: type[Declaration], entry: Any, named: Named, topics: "
     return named._replace(group=name) if resource_type == GROUP_RESOURCE else named
 
 
-def _topic(declaration: type[Declaration], entry: Any, topics: "Topics") -> str | None:
+def _topic(declaration: type[Declaration], entry: Entry, topics: "Topics") -> str | None:
     by_name, by_id = field_of(declaration, "topicName"), field_of(declaration, "topicId")
     name: str | None = None if by_name is None else value_in(declaration, entry, by_name)
     topic_id = None if name or by_id is None else value_in(declaration, entry, by_id)
@@ -137,7 +138,7 @@ def _topic(declaration: type[Declaration], entry: Any, topics: "Topics") -> str 
     return name
 
 
-def _walk(declaration: type[Declaration], entry: Any, named: Named, topics: "Topics") -> Iterator[Named]:
+def _walk(declaration: type[Declaration], entry: Entry, named: Named, topics: "Topics") -> Iterator[Named]:
     is_leaf = True
     for spec in _naming_lists(declaration):
         for each in value_in(declaration, entry, spec) or ():

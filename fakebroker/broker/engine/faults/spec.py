@@ -56,7 +56,7 @@ def error_code(error: str | int) -> ErrorCode:
     return ErrorCode[error.upper()] if isinstance(error, str) else ErrorCode(error)
 
 
-def error_name(name: str, value: Any) -> None:
+def error_name(name: str, value: object) -> None:
     """Kafka's name or number of an error."""
     try:
         code = error_code(value) if isinstance(value, str | int) and not isinstance(value, bool) else ErrorCode.NONE
