@@ -36,10 +36,10 @@ def gate(route: "Route") -> "Route":
     """
     feature, handle, repeat = FEATURES[route.api_key], route.handle, route.repeat
 
-    def gated(call: Call, request: Message) -> Message | None:
+    def gated(call: Call, request: "Message") -> "Message | None":
         return _refusal(route, request) if call.cluster.features.is_off(feature) else handle(call, request)
 
-    def gated_repeat(call: Call, request: Message, response: Message) -> Repeat | None:
+    def gated_repeat(call: Call, request: "Message", response: "Message") -> Repeat | None:
         assert repeat is not None
         answer = repeat(call, request, response)
         if answer is None:
@@ -52,6 +52,6 @@ def gate(route: "Route") -> "Route":
     return route
 
 
-def _refusal(route: "Route", request: Message) -> Message:
+def _refusal(route: "Route", request: "Message") -> "Message":
     response = route.error_response(request, route.version, ErrorCode.UNSUPPORTED_VERSION)
     return with_fields(response, error_message="the feature is off") if route.api_key in _WITH_TEXT else response

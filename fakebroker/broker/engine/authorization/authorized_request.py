@@ -3,22 +3,28 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from fakebroker.broker.core.security.acls import ResourceType
+from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.access import Access
 from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, error_entries
 from fakebroker.broker.engine.faults.entries import Errors, merge
 from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.schema import ZERO_UUID, Message, Struct
+from fakebroker.protocol.schema.entities import Entry
+from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.core.security.authorizer import Authorizer
+    from fakebroker.broker.core.topics import Topics
     from fakebroker.broker.engine.dispatch import Route
-    from fakebroker.protocol.schema import Message
 
+Asked = TypeVar("Asked", bound=Message)
+Answered = TypeVar("Answered", bound=Message)
+T = TypeVar("T")
 CODES = {  # what is answered for a refusal, by the type of the resource (AU-4)
     ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
@@ -32,6 +38,7 @@ REFUSED_TEXTS = {  # the same in words, in answers that have a message
     ResourceType.CLUSTER: "Cluster authorization failed.",
     ResourceType.TRANSACTIONAL_ID: "Transactional Id authorization failed.",
 }
+_NAMES = ("name", "topic", "group_id")  # what entries call the resource that they are about
 REPEATED_TOPIC = "Duplicate topic name."
 # The APIs that answer a refused entry once, however often the request has it (seen on 4.3.1); others as often.
 ANSWERED_ONCE = frozenset(
@@ -46,8 +53,8 @@ ANSWERED_ONCE = frozenset(
 )
 
 
-class AuthorizedRequest:
-    """What the checks of an API make of a request.
+class AuthorizedRequest(Generic[Asked, Answered]):
+    """What the checks of an API make of a request (`Asked`) and its answer (`Answered`).
 
     `request` is what is left of it, `answer` what it gets at once, if anything. `handle` takes up the rest. What comes
     of that goes through `finish`.
@@ -57,35 +64,40 @@ class AuthorizedRequest:
     (`take_out_repeated`) leaves the request first and is never handed on.
     """
 
-    def __init__(self, route: "Route", call: "Call", request: Any, authorizer: "Authorizer") -> None:
+    def __init__(self, route: "Route", call: "Call", request: Asked, authorizer: "Authorizer") -> None:
         self.route = route
         self.call = call
         self.request = request
         self.access = Access(call, authorizer, route.name)
-        self.answer: Any = None
+        self.answer: Answered | None = None
         self.handle: Handler = route.handle
         self._errors: Errors = []
-        self._finishers: list[Callable[[Any], None]] = []
+        self._finishers: list[Callable[[Answered], None]] = []
 
     # What checks do
 
-    def answer_at_once(self, **fields: Any) -> None:
+    def answer_at_once(self, **fields: object) -> None:
         """The request is answered with an answer of these fields, without its handler."""
-        self.answer = self.route.response(**fields)
+        self.answer = made(self.route.response, fields)
 
-    def refuse(self, resource_type: ResourceType, text: str | None = None) -> None:
-        """The whole request is refused, in its API's own error layout (AV-10), with this text where it has messages."""
-        self.answer = self.route.error_response(self.request, self.route.version, CODES[resource_type])
+    def refuse(self, resource_type: ResourceType, text: str | None = None) -> Answered:
+        """The whole request is refused, in its API's own error layout (AV-10), with this text where it has messages.
+
+        Returns the answer.
+        """
+        refusal = self.route.error_response(self.request, self.route.version, CODES[resource_type])
         if text is not None:
-            put_text(self.answer, text)
+            put_text(refusal, text)
+        self.answer = cast("Answered", refusal)
+        return self.answer
 
-    def change(self, **fields: Any) -> None:
+    def change(self, **fields: object) -> None:
         """Let the handler have other values in these fields of the request."""
         self.request = with_fields(self.request, **fields)
 
     def take_out(
-        self, field: str, resource_type: ResourceType, is_refused: Callable[[Any], bool], text: str | None = None
-    ) -> list[Any]:
+        self, field: str, resource_type: ResourceType, is_refused: Callable[[T], bool], text: str | None = None
+    ) -> list[Entry]:
         """Refuse some entries of a list of the request; the answer gets errors in their place. Returns what it gets.
 
         Every entry is judged by `is_refused`. If none is left, the request is answered without its handler.
@@ -95,7 +107,19 @@ class AuthorizedRequest:
         self._keep(field, rest)
         return errors
 
-    def take_out_repeated(self, field: str, key: Callable[[Any], Hashable], text: str, *, once: bool) -> None:
+    def take_out_denied(
+        self, field: str, operation: Operation, resource_type: ResourceType, text: str | None = None
+    ) -> list[Entry]:
+        """The same of entries with whose resource the client may not do it. Ids of unknown topics need nothing."""
+        topics = self.call.cluster.topics
+
+        def is_denied(entry: object) -> bool:
+            name = name_in(entry, topics)
+            return name is not None and not self.access.may(operation, resource_type, name)
+
+        return self.take_out(field, resource_type, is_denied, text)
+
+    def take_out_repeated(self, field: str, key: Callable[[T], Hashable], text: str, *, once: bool) -> None:
         """Refuse entries that the request has more than once, before their rights are looked at, as Kafka does.
 
         `once`: each is answered once, else as often as the request has it.
@@ -106,14 +130,14 @@ class AuthorizedRequest:
         self._refuse_entries(field, [*answered], ErrorCode.INVALID_REQUEST, text)
         self._keep(field, rest)
 
-    def take_out_invalid(self, field: str, is_invalid: Callable[[Any], bool], text: str) -> list[Any]:
+    def take_out_invalid(self, field: str, is_invalid: Callable[[T], bool], text: str) -> list[Entry]:
         """Refuse entries that Kafka finds invalid before it looks at their rights."""
         invalid, rest = parted(getattr(self.request, field), is_invalid)
         errors = self._refuse_entries(field, invalid, ErrorCode.INVALID_REQUEST, text)
         self._keep(field, rest)
         return errors
 
-    def _refuse_entries(self, field: str, refused: list[Any], code: ErrorCode, text: str | None) -> list[Any]:
+    def _refuse_entries(self, field: str, refused: list[T], code: ErrorCode, text: str | None) -> list[Entry]:
         if not refused:
             return []
         api_key, version = self.route.api_key, self.route.version
@@ -126,19 +150,19 @@ class AuthorizedRequest:
         self._errors.append((mirror, errors))
         return errors
 
-    def _keep(self, field: str, rest: list[Any]) -> None:
+    def _keep(self, field: str, rest: list[T]) -> None:
         if len(rest) < len(getattr(self.request, field) or ()):
             self.change(**{field: rest})
             if not rest:
                 self.answer_at_once()
 
-    def finish_with(self, finisher: Callable[[Any], None]) -> None:
+    def finish_with(self, finisher: Callable[[Answered], None]) -> None:
         """Let `finisher` change the answer to what was handled; it is a shallow copy of the handler's."""
         self._finishers.append(finisher)
 
     # What the stage does
 
-    def finish(self, response: "Message | None") -> "Message | None":
+    def finish(self, response: Answered | None) -> Answered | None:
         """The answer, of what the handler answered; None: nothing. Raises CloseConnection if that says of errors."""
         if response is None:
             if self._errors:  # as Kafka tells a producer that wants no answers of an error (PD-5)
@@ -151,37 +175,49 @@ class AuthorizedRequest:
             merge(response, self._errors)
         else:
             for mirror, entries in self._errors:
-                setattr(response, mirror.answered, [*getattr(response, mirror.answered), *entries])
+                add_entries(response, mirror.answered, entries)
         for finisher in self._finishers:
             finisher(response)
         return response
 
 
-def parted(entries: Iterable[Any], is_refused: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
+def name_in(entry: object, topics: "Topics") -> str | None:
+    """The resource that an entry of a request names: itself, a field, or the topic of an id; None for an unknown id."""
+    if isinstance(entry, str):
+        return entry
+    for field in _NAMES:
+        name = getattr(entry, field, None)
+        if name:
+            return str(name)
+    topic_id = getattr(entry, "topic_id", ZERO_UUID)
+    if topic_id == ZERO_UUID:
+        return ""
+    topic = topics.by_id(topic_id)
+    return None if topic is None else topic.name
+
+
+def add_entries(response: Message, field: str, entries: list[Entry]) -> None:
+    """Put entries behind those of a list of an answer; the list itself may be the handler's."""
+    setattr(response, field, [*getattr(response, field), *entries])
+
+
+def parted(entries: Iterable[T], is_refused: Callable[[T], bool]) -> tuple[list[T], list[T]]:
     """The entries that are refused, and the rest, each in their order."""
-    refused, rest = list[Any](), list[Any]()
+    refused, rest = list[T](), list[T]()
     for entry in entries:
         (refused if is_refused(entry) else rest).append(entry)
     return refused, rest
 
 
-def put_text(answer: Any, text: str) -> None:
+def put_text(answer: object, text: str) -> None:
     """Set the message of every part of an answer that has an error code and a message."""
     if isinstance(answer, list):
         for each in answer:
             put_text(each, text)
         return
-    for spec in getattr(answer, "fields", ()):
+    for spec in answer.fields if isinstance(answer, Struct) else ():
         value = getattr(answer, spec.name)
         if spec.name == "error_message":
-            answer.error_message = text
+            setattr(answer, spec.name, text)
         elif isinstance(value, list):
             put_text(value, text)
-
-
-def with_fields(message: Any, **fields: Any) -> Any:
-    """A shallow copy with other values in these fields."""
-    changed = copy(message)
-    for name, value in fields.items():
-        setattr(changed, name, value)
-    return changed

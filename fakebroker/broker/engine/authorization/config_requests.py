@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from fakebroker.broker.apis import create_delegation_token, describe_delegation_token
 from fakebroker.broker.core.security.acls import Operation, ResourceType
@@ -15,6 +16,41 @@ from fakebroker.protocol.wire.messages.list_partition_reassignments import (
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.security.delegation_tokens import Token
+    from fakebroker.protocol.wire.messages.alter_configs import (
+        AlterConfigsRequest,
+        AlterConfigsResourceResponse,
+        AlterConfigsResponse,
+    )
+    from fakebroker.protocol.wire.messages.create_delegation_token import (
+        CreateDelegationTokenRequest,
+        CreateDelegationTokenResponse,
+    )
+    from fakebroker.protocol.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+    from fakebroker.protocol.wire.messages.describe_delegation_token import (
+        DescribeDelegationTokenRequest,
+        DescribeDelegationTokenResponse,
+    )
+    from fakebroker.protocol.wire.messages.describe_user_scram_credentials import (
+        DescribeUserScramCredentialsRequest,
+        DescribeUserScramCredentialsResponse,
+    )
+    from fakebroker.protocol.wire.messages.incremental_alter_configs import (
+        IncrementalAlterConfigsRequest,
+        IncrementalAlterConfigsResponse,
+    )
+    from fakebroker.protocol.wire.messages.list_partition_reassignments import (
+        ListPartitionReassignmentsRequest,
+        ListPartitionReassignmentsResponse,
+    )
+
+    CreateDelegationToken = AuthorizedRequest[CreateDelegationTokenRequest, CreateDelegationTokenResponse]
+    DescribeDelegationToken = AuthorizedRequest[DescribeDelegationTokenRequest, DescribeDelegationTokenResponse]
+    DescribeUserScramCredentials = AuthorizedRequest[
+        DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse
+    ]
+    ListPartitionReassignments = AuthorizedRequest[
+        ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
+    ]
 
 REPEATED_RESOURCE = "Each resource must appear at most once."
 _TOPIC, _BROKER, _LOGGER, _CLIENT_METRICS, _GROUP = 2, 4, 8, 16, 32
@@ -27,20 +63,38 @@ _TYPES: Final = {  # what a resource with configs is for the authorizer
 }
 
 
+if TYPE_CHECKING:
+    AboutConfigs = AuthorizedRequest[
+        DescribeConfigsRequest | AlterConfigsRequest | IncrementalAlterConfigsRequest,
+        DescribeConfigsResponse | AlterConfigsResponse | IncrementalAlterConfigsResponse,
+    ]
+
+
+class Resource(Protocol):
+    """A resource in a request about configs."""
+
+    resource_type: int
+    resource_name: str
+
+
+def _is_unknown(resource: Resource) -> bool:
+    return resource.resource_type not in _TYPES
+
+
 @dataclass(frozen=True)
 class ConfigResources:
     """Each resource of a request about configs needs the operation on itself, or on the cluster."""
 
     operation: Operation
 
-    def __call__(self, authorized: AuthorizedRequest) -> None:
+    def __call__(self, authorized: "AboutConfigs") -> None:
         """Take out the resources that are refused. One of an unknown type is invalid whatever the client's rights are.
 
         DescribeConfigs refuses all resources if the type of one is unknown (DC-5), so its handler shows none of them.
         """
         if self.operation is Operation.ALTER_CONFIGS:
             self._take_out_invalid(authorized)
-        elif any(each.resource_type not in _TYPES for each in authorized.request.resources):
+        elif any(map(_is_unknown, authorized.request.resources)):
             return
         if authorized.answer is not None:
             return
@@ -50,17 +104,15 @@ class ConfigResources:
             if authorized.answer is not None:
                 return
 
-    def _take_out_invalid(self, authorized: AuthorizedRequest) -> None:
-        def named(resource: Any) -> tuple[int, str]:
-            return resource.resource_type, resource.resource_name
-
+    def _take_out_invalid(self, authorized: "AboutConfigs") -> None:
+        named = attrgetter("resource_type", "resource_name")
         authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
         if authorized.answer is None:
-            errors = authorized.take_out_invalid("resources", lambda each: each.resource_type not in _TYPES, "")
-            for error in errors:
+            errors = authorized.take_out_invalid("resources", _is_unknown, "")
+            for error in cast("list[AlterConfigsResourceResponse]", errors):
                 error.error_message = f"Unknown resource type {error.resource_type}"
 
-    def _is_refused(self, authorized: AuthorizedRequest, resource_type: ResourceType, resource: Any) -> bool:
+    def _is_refused(self, authorized: "AboutConfigs", resource_type: ResourceType, resource: Resource) -> bool:
         if _TYPES[resource.resource_type] is not resource_type:
             return False
         if resource_type is ResourceType.CLUSTER:
@@ -71,7 +123,9 @@ class ConfigResources:
         return f"{self.operation.name} TOPIC, GROUP or CLUSTER"
 
 
-def check_token_owner(authorized: AuthorizedRequest) -> None:
+def check_token_owner(
+    authorized: "CreateDelegationToken",
+) -> None:
     """CreateDelegationToken: CREATE_TOKENS on the owner, if that is another than the client (KIP-373)."""
     request, requester = authorized.request, authorized.call.principal
     if authorized.route.version < 3 or not request.owner_principal_name:
@@ -83,7 +137,7 @@ def check_token_owner(authorized: AuthorizedRequest) -> None:
     authorized.handle = partial(create_delegation_token.handle, may_own=False)
 
 
-def show_allowed_tokens(authorized: AuthorizedRequest) -> None:
+def show_allowed_tokens(authorized: "DescribeDelegationToken") -> None:
     """DescribeDelegationToken shows the client's own tokens; others with DESCRIBE on them or DESCRIBE_TOKENS on the
     owner (TK-4).
     """
@@ -97,12 +151,14 @@ def show_allowed_tokens(authorized: AuthorizedRequest) -> None:
     authorized.handle = partial(describe_delegation_token.handle, may_see=may_see)
 
 
-def check_reassignments(authorized: AuthorizedRequest) -> None:
+def check_reassignments(
+    authorized: "ListPartitionReassignments",
+) -> None:
     """ListPartitionReassignments: DESCRIBE on the cluster; a refusal repeats the partitions of the request."""
     if authorized.access.may_cluster(Operation.DESCRIBE):
         return
-    authorized.refuse(ResourceType.CLUSTER, "Request needs DESCRIBE permission.")
-    authorized.answer.topics = [
+    answer = authorized.refuse(ResourceType.CLUSTER, "Request needs DESCRIBE permission.")
+    answer.topics = [
         OngoingTopicReassignment(
             name=topic.name,
             partitions=[OngoingPartitionReassignment(partition_index=index) for index in topic.partition_indexes],
@@ -111,11 +167,13 @@ def check_reassignments(authorized: AuthorizedRequest) -> None:
     ]
 
 
-def check_scram_users(authorized: AuthorizedRequest) -> None:
+def check_scram_users(
+    authorized: "DescribeUserScramCredentials",
+) -> None:
     """DescribeUserScramCredentials: DESCRIBE on the cluster; a refusal has an entry for each user, without its name."""
     if authorized.access.may_cluster(Operation.DESCRIBE):
         return
-    authorized.refuse(ResourceType.CLUSTER)
-    authorized.answer.error_message = None
-    for result in authorized.answer.results:
+    answer = authorized.refuse(ResourceType.CLUSTER)
+    answer.error_message = None
+    for result in answer.results:
         result.user, result.error_message = "", None

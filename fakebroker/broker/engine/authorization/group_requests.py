@@ -1,8 +1,8 @@
 """Checks of requests about groups: their members, their offsets, what is shown of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from fakebroker.broker.apis import consumer_group_heartbeat, streams_group_heartbeat
 from fakebroker.broker.apis.find_coordinator import GROUP as GROUP_KEY
@@ -13,18 +13,69 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     CODES,
     REFUSED_TEXTS,
     AuthorizedRequest,
-    with_fields,
+    name_in,
 )
-from fakebroker.broker.engine.authorization.topic_requests import name_in
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
 from fakebroker.protocol.wire.registry import newest_for_one
 
+if TYPE_CHECKING:
+    from fakebroker.broker.engine.authorization.access import Access
+    from fakebroker.protocol.wire.messages import consumer_group_describe as consumer
+    from fakebroker.protocol.wire.messages import share_group_describe as share
+    from fakebroker.protocol.wire.messages import streams_group_describe as streams
+    from fakebroker.protocol.wire.messages.consumer_group_heartbeat import (
+        ConsumerGroupHeartbeatRequest,
+        ConsumerGroupHeartbeatResponse,
+    )
+    from fakebroker.protocol.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+    from fakebroker.protocol.wire.messages.find_coordinator import (
+        Coordinator,
+        FindCoordinatorRequest,
+        FindCoordinatorResponse,
+    )
+    from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+    from fakebroker.protocol.wire.messages.share_group_heartbeat import (
+        ShareGroupHeartbeatRequest,
+        ShareGroupHeartbeatResponse,
+    )
+    from fakebroker.protocol.wire.messages.streams_group_heartbeat import (
+        StreamsGroupHeartbeatRequest,
+        StreamsGroupHeartbeatResponse,
+        Topology,
+    )
+
+    ModernRequest = (
+        consumer.ConsumerGroupDescribeRequest | share.ShareGroupDescribeRequest | streams.StreamsGroupDescribeRequest
+    )
+    ModernResponse = (
+        consumer.ConsumerGroupDescribeResponse | share.ShareGroupDescribeResponse | streams.StreamsGroupDescribeResponse
+    )
+    ModernGroup = consumer.DescribedGroup | share.DescribedGroup | streams.DescribedGroup
+    DescribeModern = AuthorizedRequest[ModernRequest, ModernResponse]
+    Describe = AuthorizedRequest[DescribeGroupsRequest | ModernRequest, DescribeGroupsResponse | ModernResponse]
+
+    ConsumerGroupHeartbeat = AuthorizedRequest[ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse]
+    FindCoordinator = AuthorizedRequest[FindCoordinatorRequest, FindCoordinatorResponse]
+    ListGroups = AuthorizedRequest[ListGroupsRequest, ListGroupsResponse]
+    OffsetFetch = AuthorizedRequest[OffsetFetchRequest, OffsetFetchResponse]
+    ShareGroupHeartbeat = AuthorizedRequest[ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse]
+    StreamsGroupHeartbeat = AuthorizedRequest[StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse]
+
+Topic = TypeVar("Topic", "OffsetFetchRequestTopic", "OffsetFetchRequestTopics")
+Part = TypeVar("Part")
+AnsweredTopic = TypeVar("AnsweredTopic", "OffsetFetchResponseTopic", "OffsetFetchResponseTopics")
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 _NOT_ASKED = -2147483648
 _REFUSED_TOPIC = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -32,11 +83,11 @@ _KEYS = {GROUP_KEY: GROUP, TRANSACTION_KEY: ResourceType.TRANSACTIONAL_ID}
 _FIRST_WITH_CODE, _FIRST_WITH_GROUPS = 2, 8  # of OffsetFetch
 
 
-def show_operations(authorized: AuthorizedRequest) -> None:
+def show_operations(authorized: "Describe") -> None:
     """Describes of groups show what the client may do with them, if they are asked (AU-14)."""
     access, among = authorized.access, authorized.call.cluster.behaviours.group_authorized_operations
 
-    def finish(response: Any) -> None:
+    def finish(response: "DescribeGroupsResponse | ModernResponse") -> None:
         for group in response.groups:
             if group.authorized_operations != _NOT_ASKED:
                 group.authorized_operations = access.operations(GROUP, group.group_id) & among
@@ -45,23 +96,22 @@ def show_operations(authorized: AuthorizedRequest) -> None:
         authorized.finish_with(finish)
 
 
-def hide_groups_with_topics(authorized: AuthorizedRequest) -> None:
+def hide_groups_with_topics(authorized: "DescribeModern") -> None:
     """A group one of whose topics the client may not describe is shown with TOPIC_AUTHORIZATION_FAILED alone."""
     access = authorized.access
 
-    def finish(response: Any) -> None:
-        for place, group in enumerate(response.groups):
-            names = dict.fromkeys(_topics_of(group))
-            if not all(access.may(Operation.DESCRIBE, TOPIC, name) for name in names):
+    def finish(response: "ModernResponse") -> None:
+        groups = cast("list[ModernGroup]", response.groups)
+        for index, group in enumerate(groups):
+            if not _may_describe_all(access, _topics_of(group)):
                 text = "The group has described topic(s) that the client is not authorized to describe."
-                response.groups[place] = type(group)(
-                    group_id=group.group_id, error_code=_REFUSED_TOPIC, error_message=text
-                )
+                refusal = {"group_id": group.group_id, "error_code": _REFUSED_TOPIC, "error_message": text}
+                groups[index] = made(type(group), refusal)
 
     authorized.finish_with(finish)
 
 
-def _topics_of(group: Any) -> list[str]:
+def _topics_of(group: "ModernGroup") -> list[str]:
     """The topics that a described group has: assigned to its members, or of its topology; not what is subscribed to."""
     names = []
     for member in group.members:
@@ -71,11 +121,11 @@ def _topics_of(group: Any) -> list[str]:
     return names
 
 
-def list_allowed(authorized: AuthorizedRequest) -> None:
+def list_allowed(authorized: "ListGroups") -> None:
     """ListGroups: DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows it."""
     access = authorized.access
 
-    def finish(response: Any) -> None:
+    def finish(response: "ListGroupsResponse") -> None:
         response.groups = [
             group for group in response.groups if access.may(Operation.DESCRIBE, GROUP, group.group_id, noted=False)
         ]
@@ -84,13 +134,13 @@ def list_allowed(authorized: AuthorizedRequest) -> None:
         authorized.finish_with(finish)
 
 
-def find_allowed(authorized: AuthorizedRequest) -> None:
+def find_allowed(authorized: "FindCoordinator") -> None:
     """FindCoordinator: DESCRIBE on the group or transactional id; CLUSTER_ACTION for share partitions."""
     request, access = authorized.request, authorized.access
     if request.key_type == SHARE_KEY:
         if authorized.route.version >= 6 and not access.may_cluster(Operation.CLUSTER_ACTION):
-            authorized.refuse(ResourceType.CLUSTER, REFUSED_TEXTS[ResourceType.CLUSTER])
-            _without_address(authorized.answer.coordinators)
+            refusal = authorized.refuse(ResourceType.CLUSTER, REFUSED_TEXTS[ResourceType.CLUSTER])
+            _without_address(refusal.coordinators)
         return
     resource_type = _KEYS.get(request.key_type)
     if resource_type is None:
@@ -100,23 +150,23 @@ def find_allowed(authorized: AuthorizedRequest) -> None:
             code, text = CODES[resource_type], REFUSED_TEXTS[resource_type]
             authorized.answer_at_once(error_code=code, error_message=text, node_id=-1, port=-1)
         return
-    refused = authorized.take_out(
-        "coordinator_keys", resource_type, lambda key: not access.may(Operation.DESCRIBE, resource_type, key)
-    )
-    _without_address(refused)
+    refused = authorized.take_out_denied("coordinator_keys", Operation.DESCRIBE, resource_type)
+    _without_address(cast("list[Coordinator]", refused))
 
 
-def _without_address(coordinators: list[Any]) -> None:
+def _without_address(coordinators: "list[Coordinator]") -> None:
     for each in coordinators:
         each.node_id = each.port = -1
 
 
-def fetch_allowed_offsets(authorized: AuthorizedRequest) -> None:
+def fetch_allowed_offsets(authorized: "OffsetFetch") -> None:
     """OffsetFetch: DESCRIBE on each group and on each topic; topics that were not named are left out."""
     if authorized.route.version < _FIRST_WITH_GROUPS:
         _fetch_of_one_group(authorized)
         return
-    access, groups, refused = authorized.access, list[Any](), list[Any]()
+    access = authorized.access
+    groups: list[OffsetFetchRequestGroup] = []
+    refused: list[OffsetFetchResponseGroup] = []
     topics_refused: list[list[OffsetFetchResponseTopics]] = []  # of each of the groups: one may be there twice
     for group in authorized.request.groups:
         if not access.may(Operation.DESCRIBE, GROUP, group.group_id):
@@ -130,12 +180,12 @@ def fetch_allowed_offsets(authorized: AuthorizedRequest) -> None:
         return
     authorized.change(groups=groups)
 
-    def finish(response: Any) -> None:
+    def finish(response: "OffsetFetchResponse") -> None:
         for asked, group, errors in zip(groups, response.groups, topics_refused, strict=True):
             if group.error_code:
                 continue
             if asked.topics is None:
-                _keep_describable(authorized, group)
+                group.topics = _describable(authorized, group.topics)
             else:
                 group.topics = [*group.topics, *errors]
         response.groups = [*response.groups, *refused]
@@ -145,89 +195,92 @@ def fetch_allowed_offsets(authorized: AuthorizedRequest) -> None:
         authorized.answer_at_once()
 
 
-def _fetch_of_one_group(authorized: AuthorizedRequest) -> None:
+def _fetch_of_one_group(authorized: "OffsetFetch") -> None:
     """Before v8 a request names one group."""
     request = authorized.request
     if not authorized.access.may(Operation.DESCRIBE, GROUP, request.group_id):
         _refuse_group(authorized)
         return
-    if request.topics is None:
-        authorized.finish_with(partial(_keep_describable, authorized))
-        return
     rest, errors = _parted(authorized, request.topics, OffsetFetchResponseTopic)
 
-    def finish(response: Any) -> None:
-        if not response.error_code:
+    def finish(response: "OffsetFetchResponse") -> None:
+        if request.topics is None:
+            response.topics = _describable(authorized, response.topics)
+        elif not response.error_code:
             response.topics = [*response.topics, *errors]
 
     if errors:
         authorized.change(topics=rest)
+    if errors or request.topics is None:
         authorized.finish_with(finish)
 
 
-def _refuse_group(authorized: AuthorizedRequest) -> None:
+def _refuse_group(authorized: "OffsetFetch") -> None:
     """Before v2 there is no error code at the top: each partition has it, with no offset."""
-    authorized.refuse(GROUP)
+    refusal = authorized.refuse(GROUP)
     if authorized.route.version < _FIRST_WITH_CODE:
         code = int(CODES[GROUP])
-        authorized.answer.topics = [
+        refusal.topics = [
             OffsetFetchResponseTopic(
                 name=topic.name, partitions=[(index, -1, -1, "", code) for index in topic.partition_indexes]
             )
-            for topic in authorized.request.topics
+            for topic in authorized.request.topics or ()
         ]
 
 
-def _parted(authorized: AuthorizedRequest, topics: Any, answered: Any) -> tuple[Any, list[Any]]:
+def _parted(
+    authorized: "OffsetFetch", topics: "Sequence[Topic] | None", answered: type[AnsweredTopic]
+) -> "tuple[list[Topic] | None, list[AnsweredTopic]]":
     """The topics that the client may describe, and entries with errors for the others."""
     if topics is None:
         return None, []
-    rest, errors = [], []
+    rest: list[Topic] = []
+    errors: list[AnsweredTopic] = []
     for topic in topics:
         if _may_describe(authorized, topic):
             rest.append(topic)
             continue
         rows = [(index, -1, -1, "", _REFUSED_TOPIC) for index in topic.partition_indexes]
-        entry = answered(name=topic.name, partitions=rows)
-        if hasattr(topic, "topic_id"):
-            entry.topic_id = topic.topic_id
-        errors.append(entry)
+        topic_id = {"topic_id": topic.topic_id} if isinstance(topic, OffsetFetchRequestTopics) else {}
+        errors.append(made(answered, {"name": topic.name, "partitions": rows, **topic_id}))
     return rest, errors
 
 
-def _keep_describable(authorized: AuthorizedRequest, answered: Any) -> None:
-    answered.topics = [each for each in answered.topics if _may_describe(authorized, each)]
+def _describable(authorized: "OffsetFetch", topics: Iterable[Part]) -> list[Part]:
+    return [each for each in topics if _may_describe(authorized, each)]
 
 
-def _may_describe(authorized: AuthorizedRequest, topic: Any) -> bool:
+def _may_describe(authorized: "OffsetFetch", topic: object) -> bool:
     name = name_in(topic, authorized.call.cluster.topics)
     return name is None or authorized.access.may(Operation.DESCRIBE, TOPIC, name)
 
 
-def heartbeat_allowed(authorized: AuthorizedRequest) -> None:
-    """ConsumerGroupHeartbeat: as `subscribe_allowed`; patterns match topics that the client may describe."""
-    subscribe_allowed(authorized)
+def heartbeat_allowed(authorized: "ConsumerGroupHeartbeat") -> None:
+    """ConsumerGroupHeartbeat: DESCRIBE on each topic that the member subscribes to by name.
+
+    Patterns match topics that the client may describe.
+    """
     access = authorized.access
+    if not _may_describe_all(access, authorized.request.subscribed_topic_names or ()):
+        authorized.refuse(TOPIC)
     authorized.handle = partial(
         consumer_group_heartbeat.handle,
         may_describe=lambda name: access.may(Operation.DESCRIBE, TOPIC, name, noted=False),
     )
 
 
-def subscribe_allowed(authorized: AuthorizedRequest) -> None:
-    """Heartbeats of consumer and share groups: DESCRIBE on each topic that the member subscribes to by name."""
-    names = dict.fromkeys(authorized.request.subscribed_topic_names or ())
-    if not all(authorized.access.may(Operation.DESCRIBE, TOPIC, name) for name in names):
+def subscribe_allowed(authorized: "ShareGroupHeartbeat") -> None:
+    """ShareGroupHeartbeat: DESCRIBE on each topic that the member subscribes to by name."""
+    if not _may_describe_all(authorized.access, authorized.request.subscribed_topic_names or ()):
         authorized.refuse(TOPIC)
 
 
-def run_allowed_topology(authorized: AuthorizedRequest) -> None:
+def run_allowed_topology(authorized: "StreamsGroupHeartbeat") -> None:
     """Heartbeats of streams groups: DESCRIBE on each topic of the topology; internal topics are made with CREATE."""
-    names = dict.fromkeys(_topics_in(authorized.request.topology))
-    if not all(authorized.access.may(Operation.DESCRIBE, TOPIC, name) for name in names):
+    access = authorized.access
+    if not _may_describe_all(access, _topics_in(authorized.request.topology)):
         authorized.refuse(TOPIC)
         return
-    access = authorized.access
 
     def refused(missing: Sequence[str]) -> list[str]:
         if access.may_cluster(Operation.CREATE, noted=False):
@@ -237,10 +290,14 @@ def run_allowed_topology(authorized: AuthorizedRequest) -> None:
     authorized.handle = partial(streams_group_heartbeat.handle, refused=refused)
 
 
-def _topics_in(topology: Any) -> list[str]:
+def _may_describe_all(access: "Access", names: Iterable[str]) -> bool:
+    return all(access.may(Operation.DESCRIBE, TOPIC, name) for name in dict.fromkeys(names))
+
+
+def _topics_in(topology: "Topology | streams.Topology | None") -> list[str]:
     """All topics that a topology names; None is no topology."""
     names = list[str]()
-    for subtopology in topology.subtopologies if topology is not None else ():
+    for subtopology in (topology.subtopologies if topology is not None else None) or ():
         names += [*subtopology.source_topics, *subtopology.repartition_sink_topics]
         names += [each.name for each in subtopology.repartition_source_topics]
         names += [each.name for each in subtopology.state_changelog_topics]

@@ -1,11 +1,12 @@
 """Checks of requests that show topics and the cluster: who may not describe a topic does not learn that it exists."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
-from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, parted, with_fields
+from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, parted
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
@@ -15,14 +16,27 @@ from fakebroker.protocol.wire.messages.metadata import MetadataResponseTopic
 from fakebroker.protocol.wire.registry import first_without_creation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakebroker.broker.core.topics import Topics
+    from fakebroker.broker.engine.authorization.access import Access
+    from fakebroker.protocol.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+    from fakebroker.protocol.wire.messages.describe_topic_partitions import (
+        DescribeTopicPartitionsRequest,
+        DescribeTopicPartitionsResponse,
+    )
+    from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+    DescribeCluster = AuthorizedRequest[DescribeClusterRequest, DescribeClusterResponse]
+    DescribeTopicPartitions = AuthorizedRequest[DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse]
+    Metadata = AuthorizedRequest[MetadataRequest, MetadataResponse]
 
 TOPIC, CLUSTER = ResourceType.TOPIC, ResourceType.CLUSTER
 _NOT_ASKED = -2147483648
 _REFUSED = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
-def show_allowed(authorized: AuthorizedRequest) -> None:
+def show_allowed(authorized: "Metadata") -> None:
     """Metadata: DESCRIBE on each topic, and CREATE on it or the cluster if it would be made (MD-2, AU-4)."""
     request, version, access = authorized.request, authorized.route.version, authorized.access
     asked = request.topics
@@ -30,7 +44,7 @@ def show_allowed(authorized: AuthorizedRequest) -> None:
     if wants_all:
         authorized.finish_with(
             lambda response: _keep(
-                response, lambda topic: access.may(Operation.DESCRIBE, TOPIC, topic.name, noted=False)
+                response, lambda topic: access.may(Operation.DESCRIBE, TOPIC, topic.name or "", noted=False)
             )
         )
     else:
@@ -38,20 +52,20 @@ def show_allowed(authorized: AuthorizedRequest) -> None:
     authorized.finish_with(lambda response: _show_operations(authorized, response))
 
 
-def _keep(response: Any, is_shown: Any) -> None:
+def _keep(response: "MetadataResponse", is_shown: "Callable[[MetadataResponseTopic], bool]") -> None:
     response.topics = [topic for topic in response.topics if is_shown(topic)]
 
 
-def _refuse_named(authorized: AuthorizedRequest) -> None:
+def _refuse_named(authorized: "Metadata") -> None:
     """Take out of the request what its client may not see or make."""
-    request, topics = authorized.request, authorized.call.cluster.topics
-    if any(entry.name is None and entry.topic_id == ZERO_UUID for entry in request.topics):
+    wanted, topics = authorized.request.topics or [], authorized.call.cluster.topics
+    if any(entry.name is None and entry.topic_id == ZERO_UUID for entry in wanted):
         return  # refused as a whole by the handler
-    by_id = any(entry.topic_id != ZERO_UUID for entry in request.topics)
+    by_id = any(entry.topic_id != ZERO_UUID for entry in wanted)
     if by_id and authorized.route.version < 12:
         return
     # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
-    asked = [entry for entry in request.topics if entry.topic_id != ZERO_UUID] if by_id else request.topics
+    asked = [entry for entry in wanted if entry.topic_id != ZERO_UUID] if by_id else wanted
     unseen, rest = parted(asked, lambda entry: not _may_be_asked(authorized, _name(entry, topics, by_id=by_id)))
     authorized.change(topics=rest)
     if not unseen:
@@ -67,7 +81,7 @@ def _refuse_named(authorized: AuthorizedRequest) -> None:
     authorized.finish_with(lambda response: _add(response, list(distinct.values())))
 
 
-def _name(entry: Any, topics: "Topics", *, by_id: bool) -> str | None:
+def _name(entry: "MetadataRequestTopic", topics: "Topics", *, by_id: bool) -> str | None:
     """The topic that an entry means; None for an unknown id, which is answered without looking at any topic."""
     if not by_id:
         return str(entry.name)
@@ -75,15 +89,15 @@ def _name(entry: Any, topics: "Topics", *, by_id: bool) -> str | None:
     return None if topic is None else topic.name
 
 
-def _may_be_asked(authorized: AuthorizedRequest, name: str | None) -> bool:
+def _may_be_asked(authorized: "Metadata", name: str | None) -> bool:
     return name is None or _may_be_shown(authorized, name)
 
 
-def _add(response: Any, topics: list[MetadataResponseTopic]) -> None:
+def _add(response: "MetadataResponse", topics: list[MetadataResponseTopic]) -> None:
     response.topics = [*response.topics, *topics]
 
 
-def _may_be_shown(authorized: AuthorizedRequest, name: str) -> bool:
+def _may_be_shown(authorized: "Metadata", name: str) -> bool:
     access, call, request = authorized.access, authorized.call, authorized.request
     if not access.may(Operation.DESCRIBE, TOPIC, name):
         return False
@@ -95,37 +109,38 @@ def _may_be_shown(authorized: AuthorizedRequest, name: str) -> bool:
     return access.may_cluster(Operation.CREATE, noted=False) or access.may(Operation.CREATE, TOPIC, name)
 
 
-def _show_operations(authorized: AuthorizedRequest, response: Any) -> None:
+def _show_operations(authorized: "Metadata", response: "MetadataResponse") -> None:
     """Put what the client may do in the place of all that there is (AU-14)."""
     request, access = authorized.request, authorized.access
     if response.error_code:  # the whole request was invalid
         return
     if request.include_topic_authorized_operations:
         for topic in response.topics:
-            is_known = topic.error_code != _REFUSED and topic.name is not None
-            topic.topic_authorized_operations = access.operations(TOPIC, topic.name) if is_known else _NOT_ASKED
+            name = None if topic.error_code == _REFUSED else topic.name
+            topic.topic_authorized_operations = _NOT_ASKED if name is None else access.operations(TOPIC, name)
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = cluster_operations(authorized)
+        response.cluster_authorized_operations = cluster_operations(authorized.access)
 
 
-def cluster_operations(authorized: AuthorizedRequest) -> int:
+def cluster_operations(access: "Access") -> int:
     """What the client may do with the cluster, 0 if it may not describe it."""
-    access = authorized.access
     return access.operations(CLUSTER, CLUSTER_NAME) if access.may_cluster(Operation.DESCRIBE) else 0
 
 
-def show_cluster_operations(authorized: AuthorizedRequest) -> None:
+def show_cluster_operations(authorized: "DescribeCluster") -> None:
     """DescribeCluster needs nothing; it shows what the client may do if it is asked."""
 
-    def finish(response: Any) -> None:
+    def finish(response: "DescribeClusterResponse") -> None:
         if not response.error_code:
-            response.cluster_authorized_operations = cluster_operations(authorized)
+            response.cluster_authorized_operations = cluster_operations(authorized.access)
 
     if authorized.request.include_cluster_authorized_operations:
         authorized.finish_with(finish)
 
 
-def describe_allowed(authorized: AuthorizedRequest) -> None:
+def describe_allowed(
+    authorized: "DescribeTopicPartitions",
+) -> None:
     """DescribeTopicPartitions: DESCRIBE on each topic; in a list of all, others are left out (TP)."""
     request, access, topics = authorized.request, authorized.access, authorized.call.cluster.topics
     cursor = request.cursor
@@ -141,9 +156,9 @@ def describe_allowed(authorized: AuthorizedRequest) -> None:
         request = with_fields(request, cursor=None)
     authorized.request = with_fields(request, topics=[TopicRequest(name=name) for name in shown])
 
-    def finish(response: Any) -> None:
+    def finish(response: "DescribeTopicPartitionsResponse") -> None:
         for topic in response.topics:
-            topic.topic_authorized_operations = access.operations(TOPIC, topic.name)
+            topic.topic_authorized_operations = access.operations(TOPIC, topic.name or "")
         response.topics = [
             *response.topics,
             *[DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name) for name in refused],

@@ -6,7 +6,7 @@ Those of an API are made in their order. APIs that are not in the table need no 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization import (
@@ -18,9 +18,11 @@ from fakebroker.broker.engine.authorization import (
     transaction_requests,
 )
 from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
+from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.api_keys import ApiKey
 
-Check = Callable[[AuthorizedRequest], None]
+Check = Callable[[AuthorizedRequest[Any, Any]], None]  # of the request and the answer of the API
+
 Checks = tuple[Check, ...]
 
 ALTER, ALTER_CONFIGS, CLUSTER_ACTION = Operation.ALTER, Operation.ALTER_CONFIGS, Operation.CLUSTER_ACTION
@@ -38,7 +40,7 @@ class Whole:
     field: str | None = None  # None: the cluster
     text: str | None = None  # of the answers' messages
 
-    def __call__(self, authorized: AuthorizedRequest, /) -> None:
+    def __call__(self, authorized: "AuthorizedRequest[Message, Message]", /) -> None:
         """Refuse the request if its client may not do it."""
         name = CLUSTER_NAME if self.field is None else getattr(authorized.request, self.field)
         if not authorized.access.may(self.operation, self.resource_type, name or ""):
@@ -57,15 +59,9 @@ class Each:
     field: str
     text: str | None = None  # of the answers' messages
 
-    def __call__(self, authorized: AuthorizedRequest, /) -> None:
+    def __call__(self, authorized: "AuthorizedRequest[Message, Message]", /) -> None:
         """Take out the entries with which the client may not do it. Ids of topics that are unknown need nothing."""
-        topics = authorized.call.cluster.topics
-
-        def is_refused(entry: object) -> bool:
-            name = topic_requests.name_in(entry, topics)
-            return name is not None and not authorized.access.may(self.operation, self.resource_type, name)
-
-        authorized.take_out(self.field, self.resource_type, is_refused, self.text)
+        authorized.take_out_denied(self.field, self.operation, self.resource_type, self.text)
 
     def __str__(self) -> str:
         return f"{self.operation.name} {self.resource_type.name}"

@@ -1,32 +1,59 @@
 """Checks of requests of and about share groups, beside the right on the group."""
 
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, cast
 
 from fakebroker.broker.apis import handlers
 from fakebroker.broker.core.security.acls import Operation, ResourceType
-from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, parted, with_fields
-from fakebroker.broker.engine.error_response import ENTRIES, Mirror, error_entries
+from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, add_entries, parted
+from fakebroker.broker.engine.error_response import ENTRIES, error_entries, mirrors_between
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.schema.message import with_fields
+
+if TYPE_CHECKING:
+    from fakebroker.protocol.schema import Message
+    from fakebroker.protocol.wire.messages.alter_share_group_offsets import (
+        AlterShareGroupOffsetsRequest,
+        AlterShareGroupOffsetsResponse,
+    )
+    from fakebroker.protocol.wire.messages.delete_share_group_offsets import (
+        DeleteShareGroupOffsetsRequest,
+        DeleteShareGroupOffsetsResponse,
+    )
+    from fakebroker.protocol.wire.messages.describe_share_group_offsets import (
+        DescribeShareGroupOffsetsRequest,
+        DescribeShareGroupOffsetsRequestGroup,
+        DescribeShareGroupOffsetsResponse,
+        DescribeShareGroupOffsetsResponseGroup,
+        DescribeShareGroupOffsetsResponseTopic,
+    )
+
+    AlterShareGroupOffsets = AuthorizedRequest[AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse]
+    DeleteShareGroupOffsets = AuthorizedRequest[DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse]
+    DescribeShareGroupOffsets = AuthorizedRequest[DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse]
 
 TOPIC = ResourceType.TOPIC
 _REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def read_allowed(authorized: AuthorizedRequest) -> None:
+def read_allowed(authorized: "AuthorizedRequest[Message, Message]") -> None:
     """ShareFetch and ShareAcknowledge: READ on each topic, those of the session too."""
-    handler: Any = handlers.handler(authorized.route.api_key)  # the route's may also ask for the feature, as was done
+    handler = handlers.handler(authorized.route.api_key)  # the route's may also ask for the feature, as was done
     authorized.handle = partial(
         handler.handle, may_read=lambda name: authorized.access.may(Operation.READ, TOPIC, name)
     )
 
 
-def describe_allowed_offsets(authorized: AuthorizedRequest) -> None:
+def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> None:
     """DescribeShareGroupOffsets: DESCRIBE on each topic; topics that were not named are left out."""
     access = authorized.access
     mirror = ENTRIES[authorized.route.api_key][0]
     assert mirror.inner is not None
-    groups, refused = [], list[list[Any]]()  # topics of each of the groups: one may be there twice
+    groups: list[DescribeShareGroupOffsetsRequestGroup] = []
+    refused: list[
+        list[DescribeShareGroupOffsetsResponseTopic]
+    ] = []  # topics of each of the groups: one may be there twice
     for group in authorized.request.groups:
         denied, rest = parted(
             group.topics or (), lambda each: not access.may(Operation.DESCRIBE, TOPIC, each.topic_name)
@@ -35,12 +62,12 @@ def describe_allowed_offsets(authorized: AuthorizedRequest) -> None:
         if denied:
             chosen = with_fields(authorized.request, groups=[with_fields(group, topics=denied)])
             entries = error_entries(mirror, authorized.route.response, chosen, authorized.route.version, _REFUSED)
-            refused[-1] = entries[0].topics
+            refused[-1] = cast("list[DescribeShareGroupOffsetsResponseGroup]", entries)[0].topics
             group = with_fields(group, topics=rest)
         groups.append(group)
     authorized.change(groups=groups)
 
-    def finish(response: Any) -> None:
+    def finish(response: "DescribeShareGroupOffsetsResponse") -> None:
         # Groups that are refused themselves stand behind these.
         for asked, group, topics in zip(groups, response.groups, refused, strict=False):
             if group.error_code:
@@ -53,34 +80,32 @@ def describe_allowed_offsets(authorized: AuthorizedRequest) -> None:
         authorized.finish_with(finish)
 
 
-_ALTERED = Mirror(
-    "responses", "topics", {"topic_name": "topic_name"},
-    Mirror("partitions", "partitions", {"partition_index": "partition_index"}),
-)  # fmt: skip
-_DELETED = Mirror("responses", "topics", {"topic_name": "topic_name"})
-
-
-def alter_allowed_offsets(authorized: AuthorizedRequest) -> None:
+def alter_allowed_offsets(authorized: "AlterShareGroupOffsets") -> None:
     """AlterShareGroupOffsets: READ on each topic."""
-    _take_out(authorized, _ALTERED)
+    _take_out(authorized)
 
 
-def delete_allowed_offsets(authorized: AuthorizedRequest) -> None:
+def delete_allowed_offsets(authorized: "DeleteShareGroupOffsets") -> None:
     """DeleteShareGroupOffsets: READ on each topic."""
-    _take_out(authorized, _DELETED)
+    _take_out(authorized)
 
 
-def _take_out(authorized: AuthorizedRequest, mirror: Mirror) -> None:
+def _take_out(authorized: "AlterShareGroupOffsets | DeleteShareGroupOffsets") -> None:
     request, route, access = authorized.request, authorized.route, authorized.access
-    denied, rest = parted(request.topics, lambda each: not access.may(Operation.READ, TOPIC, each.topic_name))
+    topics: Iterable[_Topic] = request.topics
+    denied, rest = parted(topics, lambda each: not access.may(Operation.READ, TOPIC, each.topic_name))
     if not denied:
         return
-    chosen = with_fields(request, topics=denied)
-    entries = error_entries(mirror, route.response, chosen, route.version, _REFUSED)
+    mirror = next(mirrors_between(route.response, route.request, outermost=False))
+    entries = error_entries(mirror, route.response, with_fields(request, topics=denied), route.version, _REFUSED)
+
+    def finish(response: "AlterShareGroupOffsetsResponse | DeleteShareGroupOffsetsResponse") -> None:
+        if not response.error_code:
+            add_entries(response, mirror.answered, entries)
+
     authorized.change(topics=rest)
-    authorized.finish_with(lambda response: _add(response, entries))  # also of nothing: the group may not exist
+    authorized.finish_with(finish)  # also if none is left: the group may not exist
 
 
-def _add(response: Any, entries: list[Any]) -> None:
-    if not response.error_code:
-        response.responses = [*response.responses, *entries]
+class _Topic(Protocol):
+    topic_name: str

@@ -32,7 +32,7 @@ class AuthorizationStage:
         feature = FEATURES.get(route.api_key)
         if feature is not None and call.cluster.features.is_off(feature):
             return (yield Handle(request))
-        authorized = AuthorizedRequest(route, call, request, self._authorizer)
+        authorized: AuthorizedRequest[Message, Message] = AuthorizedRequest(route, call, request, self._authorizer)
         for check in NEEDS[route.api_key]:
             check(authorized)
             if authorized.answer is not None:

@@ -1,61 +1,71 @@
 """Checks of requests about topics: records, and making and deleting topics."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast
 
 from fakebroker.broker.apis import delete_topics, fetch
 from fakebroker.broker.apis.produce_transactions import is_transactional
 from fakebroker.broker.core.security.acls import Operation, ResourceType
-from fakebroker.broker.engine.authorization.authorized_request import REPEATED_TOPIC, AuthorizedRequest
+from fakebroker.broker.engine.authorization.authorized_request import REPEATED_TOPIC, AuthorizedRequest, name_in
 from fakebroker.broker.engine.faults.entries import with_session
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
-from fakebroker.protocol.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicState
+from fakebroker.protocol.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
 
 if TYPE_CHECKING:
-    from fakebroker.broker.core.topics import Topics
+    from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+    from fakebroker.protocol.wire.messages.create_topics import (
+        CreatableTopic,
+        CreatableTopicResult,
+        CreateTopicsRequest,
+        CreateTopicsResponse,
+    )
+    from fakebroker.protocol.wire.messages.delete_records import (
+        DeleteRecordsRequest,
+        DeleteRecordsResponse,
+        DeleteRecordsTopicResult,
+    )
+    from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchResponse
+    from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
+        OffsetForLeaderEpochRequest,
+        OffsetForLeaderEpochResponse,
+    )
+    from fakebroker.protocol.wire.messages.produce import ProduceRequest, ProduceResponse, TopicProduceResponse
+
+    CreatePartitions = AuthorizedRequest[CreatePartitionsRequest, CreatePartitionsResponse]
+    CreateTopics = AuthorizedRequest[CreateTopicsRequest, CreateTopicsResponse]
+    DeleteRecords = AuthorizedRequest[DeleteRecordsRequest, DeleteRecordsResponse]
+    DeleteTopics = AuthorizedRequest[DeleteTopicsRequest, DeleteTopicsResponse]
+    Fetch = AuthorizedRequest[FetchRequest, FetchResponse]
+    OffsetForLeaderEpoch = AuthorizedRequest[OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse]
+    Produce = AuthorizedRequest[ProduceRequest, ProduceResponse]
 
 TOPIC = ResourceType.TOPIC
 _REFUSED_TEXT = "Topic authorization failed."
 _METADATA_LOG = "__cluster_metadata"
 _NO_METADATA_LOG = "Creation of internal topic __cluster_metadata is prohibited."
 _FIRST_WITH_IDS = 6  # of DeleteTopics
-_NAMES = ("name", "topic", "group_id")
 
 
-def name_in(entry: Any, topics: "Topics") -> str | None:
-    """The resource that an entry of a request names: itself, a field, or the topic of an id; None for an unknown id."""
-    if isinstance(entry, str):
-        return entry
-    for field in _NAMES:
-        name = getattr(entry, field, None)
-        if name:
-            return str(name)
-    topic_id = getattr(entry, "topic_id", ZERO_UUID)
-    if topic_id == ZERO_UUID:
-        return ""
-    topic = topics.by_id(topic_id)
-    return None if topic is None else topic.name
-
-
-def write_allowed(authorized: AuthorizedRequest) -> None:
+def write_allowed(authorized: "Produce") -> None:
     """Produce: WRITE on each topic; transactional records also need it on the transactional id (PD-25)."""
-    request, access, topics = authorized.request, authorized.access, authorized.call.cluster.topics
+    request, access = authorized.request, authorized.access
     if any(is_transactional(each.records) for topic in request.topic_data for each in topic.partition_data):
         name = request.transactional_id
         if name is None or not access.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, name):
-            authorized.refuse(ResourceType.TRANSACTIONAL_ID)
-            _without_offsets(authorized.answer.responses)
+            _without_offsets(authorized.refuse(ResourceType.TRANSACTIONAL_ID).responses)
             return
-
-    def is_refused(topic: Any) -> bool:
-        name = name_in(topic, topics)
-        return name is not None and not access.may(Operation.WRITE, TOPIC, name)
-
-    _without_offsets(authorized.take_out("topic_data", TOPIC, is_refused))
+    denied = authorized.take_out_denied("topic_data", Operation.WRITE, TOPIC)
+    _without_offsets(cast("list[TopicProduceResponse]", denied))
 
 
-def _without_offsets(responses: list[Any]) -> None:
+def _without_offsets(responses: "list[TopicProduceResponse]") -> None:
     """Partitions of a Produce that were refused have no offset, and are answered once."""
     for topic in responses:
         topic.partition_responses = [*{each.index: each for each in topic.partition_responses}.values()]
@@ -63,7 +73,7 @@ def _without_offsets(responses: list[Any]) -> None:
             each.base_offset = -1
 
 
-def read_allowed(authorized: AuthorizedRequest) -> None:
+def read_allowed(authorized: "Fetch") -> None:
     """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION."""
     call, request, access = authorized.call, authorized.request, authorized.access
     topics = with_session(call, request).topics
@@ -78,64 +88,67 @@ def read_allowed(authorized: AuthorizedRequest) -> None:
         authorized.handle = partial(fetch.handle, denied=frozenset(name for name in denied if name))
 
 
-def describe_epochs_allowed(authorized: AuthorizedRequest) -> None:
+def describe_epochs_allowed(
+    authorized: "OffsetForLeaderEpoch",
+) -> None:
     """OffsetForLeaderEpoch: CLUSTER_ACTION, or else DESCRIBE on each topic."""
     access = authorized.access
     if not access.may_cluster(Operation.CLUSTER_ACTION, noted=False):
-        authorized.take_out("topics", TOPIC, lambda topic: not access.may(Operation.DESCRIBE, TOPIC, topic.topic))
+        authorized.take_out_denied("topics", Operation.DESCRIBE, TOPIC)
 
 
-def create_allowed(authorized: AuthorizedRequest) -> None:
+def create_allowed(authorized: "CreateTopics") -> None:
     """CreateTopics: CREATE on the cluster or on each topic; what it became is shown with DESCRIBE_CONFIGS."""
     access = authorized.access
     if not access.may_cluster(Operation.CREATE, noted=False):
         _refuse_creations(authorized)
 
-    def hide_configs(response: Any) -> None:
-        for place, topic in enumerate(response.topics):
+    def hide_configs(response: "CreateTopicsResponse") -> None:
+        for index, topic in enumerate(response.topics):
             if topic.error_code or access.may(Operation.DESCRIBE_CONFIGS, TOPIC, topic.name, noted=False):
                 continue
             hidden = type(topic)(name=topic.name, topic_id=topic.topic_id)
             hidden.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            response.topics[place] = hidden
+            response.topics[index] = hidden
 
     if authorized.route.version >= 5:
         authorized.finish_with(hide_configs)
 
 
-def _refuse_creations(authorized: AuthorizedRequest) -> None:
+def _refuse_creations(authorized: "CreateTopics") -> None:
     """Repeated names and the metadata log are refused first, as Kafka does, then names that the client may not make."""
-    authorized.take_out_repeated("topics", lambda topic: topic.name, REPEATED_TOPIC, once=True)
+    authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
     if authorized.answer is None:
-        authorized.take_out_invalid("topics", lambda topic: topic.name == _METADATA_LOG, _NO_METADATA_LOG)
+        authorized.take_out_invalid("topics", _is_metadata_log, _NO_METADATA_LOG)
     errors = []
     if authorized.answer is None:
-        access = authorized.access
-        errors = authorized.take_out(
-            "topics", TOPIC, lambda topic: not access.may(Operation.CREATE, TOPIC, topic.name), "Authorization failed."
-        )
-    for error in errors:
+        errors = authorized.take_out_denied("topics", Operation.CREATE, TOPIC, "Authorization failed.")
+    for error in cast("list[CreatableTopicResult]", errors):
         error.configs = None if authorized.route.version < 5 else []
 
 
-def create_partitions_allowed(authorized: AuthorizedRequest) -> None:
+def _is_metadata_log(topic: "CreatableTopic") -> bool:
+    return topic.name == _METADATA_LOG
+
+
+def create_partitions_allowed(
+    authorized: "CreatePartitions",
+) -> None:
     """CreatePartitions: ALTER on each topic; repeated names are refused first, as Kafka does."""
-    access = authorized.access
-    authorized.take_out_repeated("topics", lambda topic: topic.name, REPEATED_TOPIC, once=True)
+    authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
     if authorized.answer is None:
-        authorized.take_out("topics", TOPIC, lambda topic: not access.may(Operation.ALTER, TOPIC, topic.name))
+        authorized.take_out_denied("topics", Operation.ALTER, TOPIC)
 
 
-def delete_records_allowed(authorized: AuthorizedRequest) -> None:
+def delete_records_allowed(authorized: "DeleteRecords") -> None:
     """DeleteRecords: DELETE on each topic."""
-    access = authorized.access
-    errors = authorized.take_out("topics", TOPIC, lambda topic: not access.may(Operation.DELETE, TOPIC, topic.name))
-    for topic in errors:
+    errors = authorized.take_out_denied("topics", Operation.DELETE, TOPIC)
+    for topic in cast("list[DeleteRecordsTopicResult]", errors):
         for each in topic.partitions:
             each.low_watermark = -1
 
 
-def delete_allowed(authorized: AuthorizedRequest) -> None:
+def delete_allowed(authorized: "DeleteTopics") -> None:
     """DeleteTopics: DELETE on the cluster or on each topic; whether a name exists is told with DESCRIBE alone."""
     access, request, call = authorized.access, authorized.request, authorized.call
     if not call.node.settings.get_bool("delete.topic.enable") or access.may_cluster(Operation.DELETE, noted=False):
@@ -157,7 +170,11 @@ def delete_allowed(authorized: AuthorizedRequest) -> None:
             authorized.answer_at_once()
 
 
-def _refusal(authorized: AuthorizedRequest, entry: DeleteTopicState, name: str | None) -> DeletableTopicResult | None:
+def _refusal(
+    authorized: "DeleteTopics",
+    entry: DeleteTopicState,
+    name: str | None,
+) -> DeletableTopicResult | None:
     """What is answered for an entry that the client may not delete; None: it may, or may be told that it is not there.
 
     A name needs DESCRIBE, too, which a denial can take away; an id that the client may not describe stays nameless.

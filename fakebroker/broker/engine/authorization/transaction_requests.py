@@ -1,17 +1,36 @@
 """Checks of requests about producers and transactions."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis import add_partitions_to_txn
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.topics import INTERNAL_TOPICS
 from fakebroker.broker.engine.authorization.authorized_request import CODES, AuthorizedRequest
 
+if TYPE_CHECKING:
+    from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
+        AddPartitionsToTxnRequest,
+        AddPartitionsToTxnResponse,
+    )
+    from fakebroker.protocol.wire.messages.describe_transactions import (
+        DescribeTransactionsRequest,
+        DescribeTransactionsResponse,
+    )
+    from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+    from fakebroker.protocol.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+    from fakebroker.protocol.wire.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+    AddPartitionsToTxn = AuthorizedRequest[AddPartitionsToTxnRequest, AddPartitionsToTxnResponse]
+    DescribeTransactions = AuthorizedRequest[DescribeTransactionsRequest, DescribeTransactionsResponse]
+    InitProducerId = AuthorizedRequest[InitProducerIdRequest, InitProducerIdResponse]
+    ListTransactions = AuthorizedRequest[ListTransactionsRequest, ListTransactionsResponse]
+    WriteTxnMarkers = AuthorizedRequest[WriteTxnMarkersRequest, WriteTxnMarkersResponse]
+
 TOPIC, TRANSACTIONAL_ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 _FIRST_OF_BROKERS = 4
 
 
-def check_producer(authorized: AuthorizedRequest) -> None:
+def check_producer(authorized: "InitProducerId") -> None:
     """InitProducerId: WRITE on the transactional id; without one IDEMPOTENT_WRITE, or WRITE on some topic."""
     request, access = authorized.request, authorized.access
     if request.transactional_id is not None:
@@ -27,7 +46,7 @@ def check_producer(authorized: AuthorizedRequest) -> None:
         authorized.refuse(ResourceType.CLUSTER)
 
 
-def add_allowed(authorized: AuthorizedRequest) -> None:
+def add_allowed(authorized: "AddPartitionsToTxn") -> None:
     """AddPartitionsToTxn: WRITE on the transactional id and on each topic; of brokers (v4) CLUSTER_ACTION."""
     request, access = authorized.request, authorized.access
     if authorized.route.version >= _FIRST_OF_BROKERS:
@@ -43,7 +62,7 @@ def add_allowed(authorized: AuthorizedRequest) -> None:
         authorized.answer = add_partitions_to_txn.refused_response(authorized.call, request, denied)
 
 
-def check_markers(authorized: AuthorizedRequest) -> None:
+def check_markers(authorized: "WriteTxnMarkers") -> None:
     """WriteTxnMarkers: ALTER or CLUSTER_ACTION on the cluster."""
     access = authorized.access
     is_alter = access.may_cluster(Operation.ALTER, noted=False)
@@ -51,11 +70,13 @@ def check_markers(authorized: AuthorizedRequest) -> None:
         authorized.refuse(ResourceType.CLUSTER)
 
 
-def show_allowed_topics(authorized: AuthorizedRequest) -> None:
+def show_allowed_topics(
+    authorized: "DescribeTransactions",
+) -> None:
     """DescribeTransactions: topics that the client may not describe are left out."""
     access = authorized.access
 
-    def finish(response: Any) -> None:
+    def finish(response: "DescribeTransactionsResponse") -> None:
         for state in response.transaction_states:
             if state.error_code == CODES[TRANSACTIONAL_ID]:
                 continue
@@ -64,11 +85,11 @@ def show_allowed_topics(authorized: AuthorizedRequest) -> None:
     authorized.finish_with(finish)
 
 
-def list_allowed(authorized: AuthorizedRequest) -> None:
+def list_allowed(authorized: "ListTransactions") -> None:
     """ListTransactions: transactional ids that the client may not describe are left out."""
     access = authorized.access
 
-    def finish(response: Any) -> None:
+    def finish(response: "ListTransactionsResponse") -> None:
         response.transaction_states = [
             each
             for each in response.transaction_states

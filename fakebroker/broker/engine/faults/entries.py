@@ -81,14 +81,13 @@ def _split_list(
 ) -> tuple[Part | None, Part | None]:  # fmt: skip
     name, *deeper = path
     spec = next(each for each in declaration.fields if each.name == name)
-    element = element_of(declaration, name)
     chosen, rest = [], []
     for each in value_of(declaration, entry, name) or ():
         here = named_in(spec, each, named, topics)
         if deeper:
-            part, other = _split_list(element, each, deeper, inner, is_chosen, here, topics)
+            part, other = _split_list(element_of(declaration, name), each, deeper, inner, is_chosen, here, topics)
         elif inner:
-            part, other = _split(element, each, inner, is_chosen, here, topics)
+            part, other = _split(element_of(declaration, name), each, inner, is_chosen, here, topics)
         else:
             is_meant = any(map(is_chosen, names_in(spec, each, named, topics)))
             part, other = (each, None) if is_meant else (None, each)
