@@ -89,7 +89,7 @@ class Engine:
         return connection
 
     def add_listener(self, listener: Listener) -> None:
-        """Clients may come in at one more place, which the driver adds to `listeners`."""
+        """Clients may connect to one more listener, which the driver adds to `listeners`."""
         dispatcher = Dispatcher(listener, self.cluster.release)
         self.dispatchers.append(dispatcher)
         for kind, stage in self._stages.items():
@@ -275,9 +275,9 @@ class Engine:
         if listener.node_id == node_id:
             return listener
         alike = [x for x in self.listeners if x.dialects == listener.dialects and x.name == listener.name]
-        place = [x for x in alike if x.node_id == listener.node_id].index(listener)
+        index = [x for x in alike if x.node_id == listener.node_id].index(listener)
         candidates = [x for x in alike if x.node_id == node_id]
-        return candidates[min(place, len(candidates) - 1)] if candidates else None
+        return candidates[min(index, len(candidates) - 1)] if candidates else None
 
 
 def _authorization(authorizer: "Authorizer") -> Stage:

@@ -18,7 +18,7 @@ class Link(Protocol):
     def has_lost(self) -> bool:
         """Whether bytes vanish, so that nothing more can come of this connection."""
 
-    def withhold(self, *, loses: bool = False) -> None:
+    def block(self, *, loses: bool = False) -> None:
         """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
 
     def release(self) -> None:
@@ -74,7 +74,7 @@ class NodeLinks:
             server.stop_accepting(node_id)
         if fault != REFUSES_CONNECTS:
             for client in server.clients_of(node_id):
-                client.withhold(loses=fault == HALF_OPEN)
+                client.block(loses=fault == HALF_OPEN)
 
     def end(self, node_id: int, fault: str, *, has_process: bool = True) -> None:
         """Let a fault end; nothing happens if it is not there.

@@ -64,7 +64,7 @@ class EngineServer(Protocol):
         """The same for several: all of them, or none."""
 
     def extend_ports(self, more: Any) -> None:
-        """Listen at more places, which the engine knows; `Endpoints.more` has made them."""
+        """Listen on more ports, which the engine knows; `Endpoints.more` has made them."""
 
     def drop_listeners(self, node_ids: Sequence[int]) -> None:
         """Links are as new, and there are only the listeners of these brokers, which are the first."""

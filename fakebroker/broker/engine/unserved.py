@@ -60,10 +60,10 @@ class Unserved:
         self.lines: list[str] = []
         self._engine = engine
         self._warned: set[tuple[str | None, int]] = set()
-        self._lookups: dict[str | None, int] = {}  # by client id, how often it was told a coordinator
+        self._lookups: dict[str | None, int] = {}  # by client id, how often it asked for a coordinator
 
     def warn(self, client_id: str | None, peer: Peer, api_key: int, what: str) -> None:
-        """`what` is a clause that begins with the API's name; told once for each client id and API."""
+        """`what` is a clause that begins with the API's name; warned of once for each client id and API."""
         line = f"{who(client_id, peer)} asked for {what}"
         if self._is_news(client_id, api_key):
             log.warning("%s", line)
@@ -86,7 +86,7 @@ class Unserved:
             self.lines.append(f"{who(client_id, peer)}: {reason}")
 
     def looked_up(self, client_id: str | None, peer: Peer, group_id: str) -> None:
-        """A client was told the coordinator of a group; one that then stays silent is warned of in `SILENCE_MS`.
+        """A client got the coordinator of a group; one that then stays silent is warned of in `SILENCE_MS`.
 
         Each client id is judged once, and the first `MAX_JUDGED` only: it takes a look at the whole journal.
         """

@@ -13,9 +13,9 @@ from itertools import islice
 from struct import pack
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fakebroker.broker.engine.blocked_link import BlockableLink
 from fakebroker.broker.engine.connection import Connection
 from fakebroker.broker.engine.connection_state import READING
-from fakebroker.broker.engine.withheld import WithheldLink
 from fakebroker.protocol.listeners import Address, Listener
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class StreamSocket(Protocol):
         """See socket."""
 
 
-class ClientConnection(WithheldLink):
+class ClientConnection(BlockableLink):
     """One client's socket: the driver of one connection of the engine.
 
     `_state` is where the socket is on its way (`TRANSITIONS`). It is watched for data in OPEN only. Two things go their
@@ -108,7 +108,7 @@ class ClientConnection(WithheldLink):
         self._state = OPEN
         self._unsent: deque[bytes | memoryview] | None = None  # made when it is needed: it is large
         self._is_turn_scheduled = False
-        self._withheld = None  # while nothing gets through (node_links.py)
+        self._blocked = None  # while nothing gets through (node_links.py)
         self._connection: Connection = server.engine.connect(
             listener, "/" + _as_java(_plain(peer_host)), Address(_plain(host), port), server.clock.now(), peer_port
         )
@@ -140,8 +140,8 @@ class ClientConnection(WithheldLink):
             return
         if not data:
             self._read_end()
-        elif self._withheld is not None:
-            self._withheld.receive(data)
+        elif self._blocked is not None:
+            self._blocked.receive(data)
             self._update_flow_control()
         else:
             server = self._server
@@ -160,7 +160,7 @@ class ClientConnection(WithheldLink):
     def write(self) -> None:
         """There is room for what the socket did not take."""
         self._server.sockets.remove_writer(self._socket.fileno())
-        if self._withheld is None:
+        if self._blocked is None:
             self._send_unsent()
             self._update_flow_control()
 
@@ -169,8 +169,8 @@ class ClientConnection(WithheldLink):
     def flush(self) -> None:
         """See ConnectionDriver."""
         connection = self._connection
-        if self._withheld is not None:
-            if self._withheld.loses:
+        if self._blocked is not None:
+            if self._blocked.loses:
                 connection.data_to_send()
             return
         is_much = connection.out_bytes > JOINED_BYTES
@@ -190,10 +190,10 @@ class ClientConnection(WithheldLink):
 
     def release(self) -> None:
         """What has waited arrives."""
-        withheld, self._withheld = self._withheld, None
-        if withheld is None or self._state in ENDED:
+        blocked, self._blocked = self._blocked, None
+        if blocked is None or self._state in ENDED:
             return
-        for data in withheld.take():
+        for data in blocked.take():
             self._connection.receive(data, self._server.clock.now())
         self._send_unsent()
         self.flush()
@@ -285,15 +285,15 @@ class ClientConnection(WithheldLink):
         """Whether there is nothing more to read, to do and to send."""
         connection = self._connection
         is_ending = connection.close_reason is not None or (self._state is HALF_CLOSED and not connection.wants_turn)
-        return is_ending and not self._unsent and self._withheld is None
+        return is_ending and not self._unsent and self._blocked is None
 
     def _update_flow_control(self) -> None:
         """After anything that is not an ordinary request: close, schedule a turn, stop reading or go on with it."""
         connection = self._connection
         if self._state in ENDED:
             return
-        if self._withheld is not None:
-            self._pause(self._withheld.size_bytes >= MAX_WAITING_BYTES)
+        if self._blocked is not None:
+            self._pause(self._blocked.size_bytes >= MAX_WAITING_BYTES)
             return
         if self._is_done():
             if connection.is_to_reset:  # what is sent arrives, then the client's reads fail
@@ -316,7 +316,7 @@ class ClientConnection(WithheldLink):
 
     def _take_turn(self) -> None:
         self._is_turn_scheduled = False
-        if not self._unsent and self._state not in ENDED and self._withheld is None:
+        if not self._unsent and self._state not in ENDED and self._blocked is None:
             self._connection.resume(self._server.clock.now())
             self._server.flush()
 

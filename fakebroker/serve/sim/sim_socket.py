@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.engine.blocked_link import BlockableLink, BlockedBytes
 from fakebroker.broker.engine.connection import Connection
-from fakebroker.broker.engine.withheld import Withheld, WithheldLink
 from fakebroker.protocol.listeners import Address, Listener
 
 if TYPE_CHECKING:
     from fakebroker.serve.sim.network import SimNetwork
 
 
-class SimSocket(WithheldLink):
+class SimSocket(BlockableLink):
     """One connection of a client. The broker's end is there once the network has accepted it (`accept`).
 
     What the client sends while the broker does not read (it is frozen or not reached, or a fault stalls it) waits here,
@@ -24,7 +24,7 @@ class SimSocket(WithheldLink):
         self._connection: Connection | None = None
         self._inbox: list[bytes] = []
         self._unread: list[bytes] = []  # while a fault stalls the connection
-        self._withheld = Withheld()  # while nothing gets through, at first until it is accepted
+        self._blocked = BlockedBytes()  # while nothing gets through, at first until it is accepted
         self._has_left = False
         self._refusal: str | None = None  # why it ended before it was accepted
 
@@ -32,8 +32,8 @@ class SimSocket(WithheldLink):
 
     def send(self, data: bytes) -> None:
         """Send bytes; whatever the broker answers at once is here when this returns."""
-        if self._withheld is not None:
-            self._withheld.receive(data)
+        if self._blocked is not None:
+            self._blocked.receive(data)
         elif self.connection.is_stalled or self._unread:
             self._unread.append(data)
         else:
@@ -85,9 +85,9 @@ class SimSocket(WithheldLink):
 
     def release(self) -> None:
         """What has waited arrives."""
-        withheld, self._withheld = self._withheld, None
-        if withheld is not None and not self.is_closed:
-            self._unread += withheld.take()
+        blocked, self._blocked = self._blocked, None
+        if blocked is not None and not self.is_closed:
+            self._unread += blocked.take()
             self._network.engine.to_flush[self.connection] = None
 
     def abort(self, reason: str) -> None:
@@ -96,9 +96,9 @@ class SimSocket(WithheldLink):
 
     def flush(self) -> None:
         """See ConnectionDriver. What waits is read in later rounds: other clients go first."""
-        connection, withheld = self.connection, self._withheld
-        if withheld is not None:
-            if withheld.loses:
+        connection, blocked = self.connection, self._blocked
+        if blocked is not None:
+            if blocked.loses:
                 connection.data_to_send()
             return
         self._inbox += connection.data_to_send()

@@ -432,7 +432,7 @@ def test_an_abort_while_an_end_is_under_way(desk: Desk) -> None:
 def test_what_waits_is_bounded_and_arrives_in_order(desk: Desk) -> None:
     """While nothing gets through, what comes is kept, up to a bound; then it is served in order."""
     client, wire = desk.client()
-    client.withhold()
+    client.block()
     data = heartbeats(MAX_WAITING_BYTES // len(heartbeats(1)) + 1)
     desk.arrive(wire, data, heartbeats(1, 900_000))
     assert not desk.is_read(wire)
@@ -451,7 +451,7 @@ def test_what_waits_is_bounded_and_arrives_in_order(desk: Desk) -> None:
 def test_an_end_that_nobody_hears_yet(desk: Desk, requests: int) -> None:
     """While nothing gets through, an end does not either; then what was sent before it is answered, and we close."""
     client, wire = desk.client()
-    client.withhold()
+    client.block()
     desk.arrive(wire, *([heartbeats(requests)] if requests else []), b"")
     assert not wire.is_closed
     client.release()
@@ -464,7 +464,7 @@ def test_what_was_unsent_does_not_get_through_either(desk: Desk) -> None:
     client, wire = desk.client()
     wire.room_bytes = 10
     desk.arrive(wire, heartbeats(3))
-    client.withhold()
+    client.block()
     desk.make_room(wire)
     assert len(b"".join(wire.writes)) == 10
     client.release()

@@ -149,7 +149,7 @@ def delete_records_allowed(authorized: "DeleteRecords") -> None:
 
 
 def delete_allowed(authorized: "DeleteTopics") -> None:
-    """DeleteTopics: DELETE on the cluster or on each topic; whether a name exists is told with DESCRIBE alone."""
+    """DeleteTopics: DELETE on the cluster or on each topic; DESCRIBE alone shows whether a name exists."""
     access, request, call = authorized.access, authorized.request, authorized.call
     if not call.node.settings.get_bool("delete.topic.enable") or access.may_cluster(Operation.DELETE, noted=False):
         return
@@ -175,7 +175,7 @@ def _refusal(
     entry: DeleteTopicState,
     name: str | None,
 ) -> DeletableTopicResult | None:
-    """What is answered for an entry that the client may not delete; None: it may, or may be told that it is not there.
+    """What is answered for an entry that the client may not delete; None: it may do that, or see that it is not there.
 
     A name needs DESCRIBE, too, which a denial can take away; an id that the client may not describe stays nameless.
     """

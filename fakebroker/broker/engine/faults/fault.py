@@ -100,7 +100,7 @@ class Fault:
         return round(delay_s * 1000)
 
     def byte_of(self, first: int, end: int) -> int:
-        """A place from `first` to before `end`, by chance."""
+        """A position from `first` to before `end`, by chance."""
         return self._random.randrange(first, end)
 
     def __str__(self) -> str:

@@ -46,11 +46,11 @@ def _truncated(exchange: "Exchange", fault: "Fault", data: bytes) -> Sending:
 
 
 def _corrupted(exchange: "Exchange", fault: "Fault", data: bytes) -> Sending:
-    altered, place = bytearray(data), fault.spec.offset
-    if place is None:  # not in the length, nor in the correlation id, if there is anything else
+    altered, position = bytearray(data), fault.spec.offset
+    if position is None:  # not in the length, nor in the correlation id, if there is anything else
         first = min(PREFIX_BYTES + _CORRELATION_ID_BYTES, len(data) - 1)
-        place = fault.byte_of(first, len(data))
-    altered[min(place, len(data) - 1)] ^= 0xFF
+        position = fault.byte_of(first, len(data))
+    altered[min(position, len(data) - 1)] ^= 0xFF
     exchange.put(bytes(altered))
     exchange.settle(bytes(altered[PREFIX_BYTES:]))
     yield from ()

@@ -1,4 +1,7 @@
-"""What a fault may say: its fields, their types, and which go together. Every door declares faults by this class."""
+"""The declaration of a fault: its fields, their types, and which go together.
+
+Python, HTTP, ctl and scenarios declare faults by this class.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields

@@ -203,7 +203,7 @@ class Authentication:
     def _finish(self, login: Login, now: Instant) -> int:
         """The client has logged in. Returns how long that is valid, in milliseconds; 0: for ever.
 
-        Only `connections.max.reauth.ms` makes sessions end; without it a token's end is told, and no more.
+        Only `connections.max.reauth.ms` makes sessions end; without it the answer names the end of a token.
         """
         lifetimes = [] if login.ends_ms is None else [max(0, login.ends_ms - now.wall_ms)]
         longest = self._logins.setting(SESSION, self._mechanism_name)

@@ -1,7 +1,7 @@
 """What waits on the way to a broker that is frozen or cannot be reached, or is lost there."""
 
 
-class Withheld:
+class BlockedBytes:
     """The bytes of one client, kept in order until they are let through; with `loses` they vanish instead."""
 
     __slots__ = ("_kept", "loses", "size_bytes")
@@ -23,18 +23,18 @@ class Withheld:
         return kept
 
 
-class WithheldLink:
-    """What links share (`Link` in node_links.py): nothing gets through while there is `_withheld`."""
+class BlockableLink:
+    """What links share (`Link` in node_links.py): nothing gets through while there is `_blocked`."""
 
-    __slots__ = ("_withheld",)
-    _withheld: Withheld | None
+    __slots__ = ("_blocked",)
+    _blocked: BlockedBytes | None
 
-    def withhold(self, *, loses: bool = False) -> None:
+    def block(self, *, loses: bool = False) -> None:
         """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
-        if self._withheld is None or loses:
-            self._withheld = Withheld(loses=loses)
+        if self._blocked is None or loses:
+            self._blocked = BlockedBytes(loses=loses)
 
     @property
     def has_lost(self) -> bool:
         """Whether bytes vanish, so that nothing more can come of this connection."""
-        return self._withheld is not None and self._withheld.loses
+        return self._blocked is not None and self._blocked.loses
