@@ -1,11 +1,9 @@
-"""What the expiry of offsets depends on beside the groups: the release and the settings of a broker.
-
-Written from docs/rules (EX, CGO-10) and docs/expiry.md, not from the broker's code, which is audited by it.
-"""
+"""What the expiry of offsets depends on in a journal: the release and the settings of a broker, and its groups."""
 
 import json
 from typing import Any, Final, NamedTuple
 
+from fakebroker.analysis.pipeline.expiry_cases import NEWER_RULE, Due, aging_of
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, is_newer
 
 DEFAULT_INTERVAL_MS: Final = 600_000
@@ -17,9 +15,6 @@ TRANSACTION: Final = "offset of a transaction"
 BROKER_UNKNOWN: Final = "broker not in the journal"
 TOPICS_UNKNOWN: Final = "subscriptions not in the journal"
 TYPE_UNKNOWN: Final = "type of the group not in the journal"
-
-NEWER_RULE: Final = "CGO-10"
-"""The rule by which offsets of newer groups age, under any policy: each from its commit, unless its topic is read."""
 
 
 class BrokerFacts(NamedTuple):
@@ -63,50 +58,13 @@ class GroupFacts(NamedTuple):
     group_type: str = CLASSIC
 
 
-class Due(NamedTuple):
-    """When an offset is due, and by which rule."""
-
-    rule: str
-    due_ms: int
-
-
 def due_of(broker: BrokerFacts, group: GroupFacts, topic: str, committed_ms: int, expire_ms: int | None) -> Due | None:
     """When an offset is due as long as its group stays as it is; None: never."""
     if expire_ms is None and broker.always_has_expire_ms:
         expire_ms = committed_ms + broker.retention_ms
-    plain_ms = committed_ms + broker.retention_ms
-    if is_newer(group.group_type):
-        return Due(NEWER_RULE, plain_ms if expire_ms is None else expire_ms) if group.state == "Empty" else None
-    if broker.policy == "2.0":
-        return Due("EX-17", plain_ms if expire_ms is None else expire_ms)
-    rule = "EX-14" if broker.policy == "kip-211" else "EX-3"
-    if group.state == "Empty":
-        return _due_without_members(broker, group, rule, committed_ms, expire_ms)
-    if not _ages(broker.policy, group, topic):
-        return None
-    if expire_ms is not None:
-        return Due("EX-2" if rule == "EX-3" else rule, expire_ms)
-    return Due(rule, plain_ms)
-
-
-def _due_without_members(
-    broker: BrokerFacts, group: GroupFacts, rule: str, committed_ms: int, expire_ms: int | None
-) -> Due:
-    counts_from_empty = bool(group.protocol_type) and group.empty_ms >= 0
-    goes_as_a_whole = rule == "EX-14" and counts_from_empty
-    if expire_ms is not None and not goes_as_a_whole:
-        return Due("EX-2" if rule == "EX-3" else rule, expire_ms)
-    if not counts_from_empty:
-        return Due(rule, committed_ms + broker.retention_ms)
-    is_late = rule == "EX-3" and committed_ms > group.empty_ms
-    return Due("EX-5" if is_late else rule, group.empty_ms + broker.retention_ms)
-
-
-def _ages(policy: str, group: GroupFacts, topic: str) -> bool:
-    """Whether an offset of a group with members ages at all."""
-    if policy == "2.1" or group.topics is None or topic in group.topics:
-        return False
-    return policy == "kip-211" or (group.state == "Stable" and group.protocol_type == "consumer")
+    empty_ms = None if group.empty_ms < 0 else group.empty_ms
+    aging = aging_of(broker.policy, group.state, group.protocol_type, group.topics, empty_ms, group.group_type)
+    return aging.due(topic, committed_ms, expire_ms, broker.retention_ms)
 
 
 def needs_topics(broker: BrokerFacts, group: GroupFacts) -> bool:

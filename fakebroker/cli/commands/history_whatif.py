@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from fakebroker.analysis.pipeline.tables.retention_losses import POLICIES, WhatifOptions
+from fakebroker.analysis.pipeline.expiry_cases import POLICIES
+from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 from fakebroker.broker.engine.printable import printable
 from fakebroker.cli.choice import Choice
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options

@@ -6,10 +6,12 @@ from math import gcd
 from typing import NamedTuple
 
 from fakebroker.analysis.history.compile.happened import Commit, Gone, Settled, TopicPartition, Window
+from fakebroker.analysis.pipeline.expiry_cases import aging_of, simple_aging
 
 DEFAULT_RETENTION_MS = 7 * 86_400_000
 DEFAULT_INTERVAL_MS = 600_000
 _MINUTE_MS = 60_000
+_POLICY = "4.3"
 _DRIFT_MS = 2_000  # by which passes of a real broker come late
 RETENTION, INTERVAL = "offsets.retention.minutes", "offsets.retention.check.interval.ms"
 
@@ -50,24 +52,22 @@ def longer(retention: Retention, window: Window, begins_ms: int) -> Retention:
     return retention._replace(retention_ms=max(retention_ms, retention.retention_ms), why=why)
 
 
-def counts_from_ms(settled: Settled | None, commit: Commit) -> int | None:
-    """From when the retention of an offset counts (EX-3): None while it does not age."""
+def expires_ms(settled: Settled | None, commit: Commit, retention_ms: int) -> int | None:
+    """When an offset is due by the policy of today; None while it does not age."""
     if settled is None or settled.state == "Dead" or settled.protocol_type is None:
-        return commit.at_ms
-    if settled.state == "Empty":
-        return settled.since_ms
-    is_read = settled.read_topics is None or commit.topic in settled.read_topics
-    return None if settled.protocol_type != "consumer" or is_read else commit.at_ms
+        aging = simple_aging(_POLICY)
+    else:
+        aging = aging_of(_POLICY, settled.state, settled.protocol_type, settled.read_topics, settled.since_ms)
+    due = aging.due(commit.topic, commit.at_ms, commit.expires_ms, retention_ms)
+    return None if due is None else due.due_ms
 
 
 def is_expiry(gone: Gone, commit: Commit | None, settled: Settled | None, retention: Retention) -> bool:
     """Whether an offset is gone because of its age, as far as one can tell."""
     if gone.how or commit is None:
         return gone.how == "expired"
-    if commit.expires_ms is not None:
-        return commit.expires_ms <= gone.at_ms
-    base_ms = counts_from_ms(settled, commit)
-    return base_ms is not None and gone.at_ms - base_ms >= retention.retention_ms
+    due_ms = expires_ms(settled, commit, retention.retention_ms)
+    return due_ms is not None and due_ms <= gone.at_ms
 
 
 def _oldest_ms(window: Window) -> int:
@@ -83,7 +83,7 @@ def _oldest_ms(window: Window) -> int:
             settled = event
             if event.state == "Dead":
                 offsets.clear()
-    bases = [counts_from_ms(settled, each) for each in offsets.values() if each.expires_ms is None]
+    bases = [expires_ms(settled, each, 0) for each in offsets.values() if each.expires_ms is None]
     return max((window.end_ms - base for base in bases if base is not None), default=0)
 
 

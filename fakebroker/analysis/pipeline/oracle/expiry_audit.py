@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.expiry_cases import Due
 from fakebroker.analysis.pipeline.expiry_facts import (
     BROKER_UNKNOWN,
     COMMIT_UNKNOWN,
@@ -13,7 +14,6 @@ from fakebroker.analysis.pipeline.expiry_facts import (
     TRANSACTION,
     TYPE_UNKNOWN,
     BrokerFacts,
-    Due,
     GroupFacts,
     broker_facts,
     due_of,

@@ -6,16 +6,16 @@ docs/whatif.md says what is played. This is the definition; the engine Spark mus
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from fakebroker.analysis.pipeline.expiry_facts import NEWER_RULE
-from fakebroker.analysis.pipeline.group_transitions import UNLOADED, is_newer
+from fakebroker.analysis.pipeline.expiry_cases import EMPTY, Aging, Due, aging_of, simple_aging
+from fakebroker.analysis.pipeline.group_transitions import UNLOADED
 from fakebroker.analysis.pipeline.oracle.retention_events import Event, Grid, grids_of, group_events
 from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 
 Row = dict[str, Any]
 Key = tuple[str, int]  # topic and partition
-NEVER = 1 << 62
+LATER = 1 << 62
 
 
 def with_comebacks(losses: list[Row], log_ends: Iterable[Row]) -> list[Row]:
@@ -44,26 +44,6 @@ def _records(loss: Row, ends: list[tuple[int, int, int | None]]) -> Row:
     }
 
 
-class Aging(NamedTuple):
-    """How the offsets of a group age in one state.
-
-    Attributes:
-        mode: "keep": none does; "commit": each from its commit; "empty": all from `base_ms`.
-        kept_topics: Topics whose offsets do not age.
-        ignores_own: Whether an offset's own expire timestamp does not matter.
-        rule: The rule that decides.
-    """
-
-    mode: str
-    base_ms: int = 0
-    kept_topics: frozenset[str] = frozenset()
-    ignores_own: bool = False
-    rule: str = "EX-3"
-
-
-SIMPLE = Aging("commit")
-
-
 def retention_losses(
     commits: list[Row],
     coordinator_records: list[Row],
@@ -85,37 +65,19 @@ def retention_losses(
     return with_comebacks(losses, log_ends)
 
 
-def simple_aging(policy: str) -> Aging:
-    """How the offsets of a group without members and protocol type age: from their commits."""
-    return Aging("commit", rule={"2.0": "EX-17", "kip-211": "EX-14"}.get(policy, "EX-3"))
-
-
-def aging_of(span: Row | None, policy: str) -> Aging:
-    """How offsets age in a state (`fakebroker/broker/core/offsets/expiry_policies.py` says the same of a live group).
-
-    `span` is a row of group_states, None for a group that is not known to have had members.
-    """
-    simple = simple_aging(policy)
+def state_aging(span: Row | None, policy: str) -> Aging:
+    """How offsets age in a state: a row of group_states, None for a group that is not known to have had members."""
     if span is None or span["state"] == "Dead":
-        return simple
+        return simple_aging(policy)
     topics = span["subscribed_topics"]
-    if is_newer(span["group_type"]):
-        if span["state"] == "Empty":
-            return Aging("commit", rule=NEWER_RULE)
-        return Aging("keep") if topics is None else Aging("commit", 0, frozenset(topics), rule=NEWER_RULE)
-    if policy == "2.0":
-        return simple
-    if span["state"] == "Empty":
-        if span["protocol_type"] == "":
-            return simple
-        if span["state_at"] is None:
-            return simple
-        return Aging("empty", span["state_at"], ignores_own=policy == "kip-211", rule=simple.rule)
-    if policy == "2.1" or topics is None or span["protocol_type"] not in ("consumer", None):
-        return Aging("keep")
-    if span["state"] != "Stable" and policy != "kip-211":
-        return Aging("keep")
-    return Aging("commit", 0, frozenset(topics), rule=simple.rule)
+    return aging_of(
+        policy,
+        span["state"],
+        span["protocol_type"],
+        None if topics is None else frozenset(topics),
+        span["state_at"],
+        span["group_type"],
+    )
 
 
 def committed_ms(commit: Row) -> int:
@@ -124,16 +86,9 @@ def committed_ms(commit: Row) -> int:
     return known
 
 
-def due_ms(aging: Aging, commit: Row, topic: str, retention_ms: int) -> tuple[int, str]:
-    """When an offset is due and by which rule; NEVER while it does not age."""
-    if aging.mode == "keep" or topic in aging.kept_topics:
-        return NEVER, aging.rule
-    if commit["expires_at"] is not None and not aging.ignores_own:
-        return commit["expires_at"], "EX-2" if aging.rule == "EX-3" else aging.rule
-    if aging.mode == "commit":
-        return committed_ms(commit) + retention_ms, aging.rule
-    is_late = committed_ms(commit) > aging.base_ms and aging.rule == "EX-3"
-    return aging.base_ms + retention_ms, "EX-5" if is_late else aging.rule
+def due_of(aging: Aging, commit: Row, topic: str, retention_ms: int) -> Due:
+    """When an offset is due and by which rule; LATER while it does not age."""
+    return aging.due(topic, committed_ms(commit), commit["expires_at"], retention_ms) or Due(aging.case.rule, LATER)
 
 
 class _Recorded:
@@ -169,8 +124,8 @@ class _Recorded:
         row = self._values.pop(event.key, None)
         is_held = bool(self._pending[event.key])
         if row is not None and not is_held and event.row["log_offset"] is not None:
-            aging = aging_of(self._span, self._options.policy)
-            if due_ms(aging, row, event.key[0], self._options.recorded_retention_ms)[0] <= event.at_ms:
+            aging = state_aging(self._span, self._options.policy)
+            if due_of(aging, row, event.key[0], self._options.recorded_retention_ms).due_ms <= event.at_ms:
                 return True
         self._deleted_at.add(event.raw_ms)
         self._newest[event.key] = event.row["own"]
@@ -236,7 +191,7 @@ class _Play:
         if event.row["state"] == "Dead":
             self._values.clear()
             self._pending.clear()
-        self._aging = aging_of(event.row, self._policy)
+        self._aging = state_aging(event.row, self._policy)
         if event.row["state"] in ("Stable", "Assigning", "Reconciling"):
             topics = event.row["subscribed_topics"]
             self._came_back(lambda loss: topics is None or loss["topic"] in topics, event.at_ms)
@@ -252,8 +207,8 @@ class _Play:
     def _run_passes(self, up_to: int) -> None:
         while self._passes < up_to:
             self._remove_group_without_offsets()
-            due = [self._due(key)[0] for key in self._values if not self._pending[key]]
-            number = max(self._grid.first_pass(min(due, default=NEVER)), self._passes + 1)
+            due = [self._due(key).due_ms for key in self._values if not self._pending[key]]
+            number = max(self._grid.first_pass(min(due, default=LATER)), self._passes + 1)
             if number > up_to:
                 break
             self._passes = number
@@ -261,14 +216,14 @@ class _Play:
             self._remove_group_without_offsets()
         self._passes = max(self._passes, up_to)
 
-    def _due(self, key: Key) -> tuple[int, str]:
-        return due_ms(self._aging, self._values[key], key[0], self._retention_ms)
+    def _due(self, key: Key) -> Due:
+        return due_of(self._aging, self._values[key], key[0], self._retention_ms)
 
     def _expire(self) -> None:
         now_ms = self._grid.time_of(self._passes)
         for key in [each for each in self._values if not self._pending[each]]:
-            due, rule = self._due(key)
-            if due <= now_ms:
+            rule, due_ms = self._due(key)
+            if due_ms <= now_ms:
                 row = self._values.pop(key)
                 loss = {
                     **{name: row[name] for name in ("source", "group_id", "topic", "partition")},
@@ -276,7 +231,7 @@ class _Play:
                     "committed_offset": row["committed_offset"],
                     "committed_at": committed_ms(row),
                     **{name: row[name] for name in ("log_partition", "log_offset", "seq", "part")},
-                    "due_at": due,
+                    "due_at": due_ms,
                     "lost_at": now_ms,
                     "rule": rule,
                     "came_back_at": None,
@@ -286,5 +241,5 @@ class _Play:
 
     def _remove_group_without_offsets(self) -> None:
         """A cleanup removes an Empty group without offsets (EX-9); who commits to it then makes a simple group."""
-        if self._aging.mode == "empty" and not self._values and not any(self._pending.values()):
+        if self._aging.case.counts_from == EMPTY and not self._values and not any(self._pending.values()):
             self._aging = self._simple

@@ -6,10 +6,10 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.analysis.pipeline.contract import SPARK_TYPES
+from fakebroker.analysis.pipeline.expiry_cases import NEWER_RULE
 from fakebroker.analysis.pipeline.expiry_facts import (
     BROKER_UNKNOWN,
     COMMIT_UNKNOWN,
-    NEWER_RULE,
     TOPICS_UNKNOWN,
     TRANSACTION,
     TYPE_UNKNOWN,

@@ -1,11 +1,25 @@
-"""When offsets are due, as Spark's expressions: `expiry_facts.due_of` in SQL."""
+"""When offsets are due, as Spark's expressions: the table of `expiry_cases.py` in SQL."""
 
+from functools import reduce
 from itertools import chain
+from operator import and_
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.analysis.pipeline.expiry_facts import NEWER_RULE, broker_facts
+from fakebroker.analysis.pipeline.expiry_cases import (
+    CASES,
+    EMPTY,
+    LATE_RULE,
+    NEVER,
+    OWN_RULE,
+    PLAIN_RULE,
+    POLICIES,
+    Case,
+    GroupFacts,
+    case_of,
+)
+from fakebroker.analysis.pipeline.expiry_facts import broker_facts
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC
 from fakebroker.testing.releases import RELEASES
 
@@ -47,29 +61,78 @@ def due(committed_ms: str, expire_ms: str) -> "Column":
     """A struct of `rule` and `due_ms`, null for never. Its columns are those of BROKER and of the group's facts:
     state, group_type, protocol_type, topics (an array or null), empty_ms; and `topic`.
     """
-    is_proposal = F.col("policy") == "kip-211"
     plain_ms = F.col(committed_ms) + F.col("retention_ms")
     own_ms = F.coalesce(F.col(expire_ms), F.when(F.col("always_has_expire_ms"), plain_ms))
-    rule = F.when(is_proposal, F.lit("EX-14")).otherwise(F.lit("EX-3"))
-    own = _due(F.when(is_proposal, F.lit("EX-14")).otherwise(F.lit("EX-2")), own_ms)
-    counts_from_empty = (F.col("protocol_type") != "") & (F.col("empty_ms") >= 0)
-    late = F.when(~is_proposal & (F.col(committed_ms) > F.col("empty_ms")), F.lit("EX-5")).otherwise(rule)
-    empty = (
-        F.when(own_ms.isNotNull() & ~(is_proposal & counts_from_empty), own)
-        .when(~counts_from_empty, _due(rule, plain_ms))
-        .otherwise(_due(late, F.col("empty_ms") + F.col("retention_ms")))
+    empty_ms = F.when(F.col("empty_ms") >= 0, F.col("empty_ms"))
+    aging = aging_of(F.col("policy"), F.col("state"), F.col("protocol_type"), F.col("topics"), empty_ms)
+    due = due_ms(aging, F.col(committed_ms), own_ms, F.col("retention_ms"))
+    rule = rule_of(aging, F.col(committed_ms), own_ms)
+    return F.when(due.isNotNull(), F.struct(rule.alias("rule"), due.alias("due_ms")))
+
+
+def aging_of(
+    policy: "Column | str", state: "Column", protocol_type: "Column", topics: "Column", empty_ms: "Column"
+) -> "Column":
+    """How the offsets of a group age, by the first of `CASES` that holds; its type is in the column `group_type`.
+
+    A struct: `counts_from`, `empty_ms`, `topics` that are kept, `ignores_own` (expire timestamps), `rule`. The same as
+    `expiry_cases.aging_of`, whose arguments these are, as columns; `policy` may be the same for all rows.
+    """
+    is_newer = F.coalesce(F.col("group_type") != CLASSIC, F.lit(False))
+    is_consumer = F.coalesce(protocol_type == "consumer", F.lit(True))
+    facts = {
+        "is_newer": is_newer,
+        "is_empty": state == "Empty",
+        "is_stable": state == "Stable",
+        "is_simple": F.coalesce(protocol_type == "", F.lit(False)) | empty_ms.isNull(),
+        "knows_topics": topics.isNotNull() & (is_newer | is_consumer),
+    }
+    chosen: Column | None = None
+    for case in CASES:
+        holds = [facts[name] if value else ~facts[name] for name, value in case.facts.items()]
+        if isinstance(policy, str):
+            if policy not in case.policies:
+                continue
+        elif case.policies != POLICIES:
+            holds.append(policy.isin(*case.policies))
+        is_case = reduce(and_, holds, F.lit(True))
+        aging = _aging(case, empty_ms, topics)
+        chosen = F.when(is_case, aging) if chosen is None else chosen.when(is_case, aging)
+    assert chosen is not None
+    return chosen
+
+
+def simple_aging(policy: str) -> "Column":
+    """How offsets of a group age that never had members."""
+    return _aging(case_of(policy, GroupFacts()), F.lit(None), F.lit(None))
+
+
+def _aging(case: Case, empty_ms: "Column", topics: "Column") -> "Column":
+    return F.struct(
+        F.lit(case.counts_from).alias("counts_from"),
+        (empty_ms if case.counts_from == EMPTY else F.lit(None)).cast("long").alias("empty_ms"),
+        (F.sort_array(topics) if case.keeps_topics else F.lit(None)).cast("array<string>").alias("topics"),
+        F.lit(case.ignores_own).alias("ignores_own"),
+        F.lit(case.rule).alias("rule"),
     )
-    is_kept = (F.col("policy") == "2.1") | F.col("topics").isNull() | F.array_contains("topics", F.col("topic"))
-    ages = is_proposal | ((F.col("state") == "Stable") & (F.col("protocol_type") == "consumer"))
-    with_members = F.when(own_ms.isNotNull(), own).otherwise(_due(rule, plain_ms))
-    newer = F.when(F.col("state") == "Empty", _due(F.lit(NEWER_RULE), F.coalesce(own_ms, plain_ms)))
+
+
+def due_ms(aging: "Column", committed_ms: "Column", own_ms: "Column", retention_ms: "Column") -> "Column":
+    """When an offset of the topic in the column `topic` is due; null while it does not age."""
+    own = F.when(own_ms.isNotNull() & ~F.coalesce(aging["ignores_own"], F.lit(False)), own_ms)
+    base_ms = F.when(aging["counts_from"] == EMPTY, aging["empty_ms"]).otherwise(committed_ms)
+    is_read = F.coalesce(F.array_contains(aging["topics"], F.col("topic")), F.lit(False))
+    is_kept = F.coalesce(aging["counts_from"] == NEVER, F.lit(False)) | is_read
+    return F.when(~is_kept, F.coalesce(own, base_ms + retention_ms))
+
+
+def rule_of(aging: "Column", committed_ms: "Column", own_ms: "Column") -> "Column":
+    """The rule that decides when an offset is due."""
+    has_own = own_ms.isNotNull() & ~aging["ignores_own"]
+    is_late = (aging["counts_from"] == EMPTY) & (committed_ms > aging["empty_ms"])
+    is_plain = aging["rule"] == PLAIN_RULE
     return (
-        F.when(F.col("group_type") != CLASSIC, newer)
-        .when(F.col("policy") == "2.0", _due(F.lit("EX-17"), F.coalesce(own_ms, plain_ms)))
-        .when(F.col("state") == "Empty", empty)
-        .when(~is_kept & ages, with_members)
+        F.when(has_own & is_plain, F.lit(OWN_RULE))
+        .when(~has_own & is_late & is_plain, F.lit(LATE_RULE))
+        .otherwise(aging["rule"])
     )
-
-
-def _due(rule: "Column", due_ms: "Column") -> "Column":
-    return F.struct(rule.alias("rule"), due_ms.alias("due_ms"))

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.analysis.pipeline.spark.retention_states import due_ms
+from fakebroker.analysis.pipeline.spark.expiry_due import due_ms
 from fakebroker.analysis.pipeline.spark.retention_time import GROUP, KEY, LOG, PARTS, Clock, places
 from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 
@@ -117,7 +117,8 @@ def asked_tombstones(
         )
         .select("t.*", "s.aging")
     )
-    due = due_ms(F.col("aging"), F.lit(options.recorded_retention_ms).cast("long"))
+    retention_ms = F.lit(options.recorded_retention_ms).cast("long")
+    due = due_ms(F.col("aging"), F.col("committed_ms"), F.col("expires_ms"), retention_ms)
     is_effect = F.col("value_own").isNotNull() & F.col("is_held").isNull() & (F.col("log_part") >= 0)
     return aged.where(~(is_effect & F.coalesce(due <= F.col("ms"), F.lit(False)))).select(*GONE)
 

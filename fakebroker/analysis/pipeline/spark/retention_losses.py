@@ -8,6 +8,7 @@ What is left of each is the stretch of cleanups that see it. docs/whatif.md says
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from fakebroker.analysis.pipeline.spark.expiry_due import due_ms, rule_of, simple_aging
 from fakebroker.analysis.pipeline.spark.retention_comebacks import with_comebacks
 from fakebroker.analysis.pipeline.spark.retention_inputs import (
     GONE,
@@ -23,11 +24,8 @@ from fakebroker.analysis.pipeline.spark.retention_inputs import (
 from fakebroker.analysis.pipeline.spark.retention_runs import long_runs, runs, values_before
 from fakebroker.analysis.pipeline.spark.retention_states import (
     asked_states,
-    due_ms,
     group_timelines,
     recorded_states,
-    rule_of,
-    simple_aging,
     state_rows,
 )
 from fakebroker.analysis.pipeline.spark.retention_time import (
@@ -229,7 +227,7 @@ def _losses(exposed: DataFrame, options: WhatifOptions) -> DataFrame:
         tried = _with_removals(_with_passes(tried, options))
     lost = _with_passes(tried, options).where(~F.col("is_held") & (F.col("pass") <= F.col("last")))
     return (
-        lost.withColumn("rule", rule_of(_aging(options)))
+        lost.withColumn("rule", rule_of(_aging(options), F.col("committed_ms"), F.col("expires_ms")))
         .groupBy(*_PIECE, "retention_ms")
         .agg(F.min(F.struct("pass", "due_ms", "rule")).alias("lost"))
     )
@@ -242,7 +240,8 @@ def _aging(options: WhatifOptions) -> Column:
 def _with_passes(rows: DataFrame, options: WhatifOptions) -> DataFrame:
     """The rows with `due_ms`, and `pass`, the first of their cleanups that would drop the offset; null if none does."""
     number = first_pass(F.col("due_ms"), F.col("since_ms"), options.check_interval_ms)
-    return rows.withColumn("due_ms", due_ms(_aging(options), F.col("retention_ms"))).withColumn(
+    due = due_ms(_aging(options), F.col("committed_ms"), F.col("expires_ms"), F.col("retention_ms"))
+    return rows.withColumn("due_ms", due).withColumn(
         "pass", F.when(F.col("due_ms").isNotNull(), F.greatest("first", number))
     )
 

@@ -6,7 +6,6 @@ from fakebroker.analysis.pipeline.contract import Check, Column, Table
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
-POLICIES: Final = ("2.0", "2.1", "3.9", "4.3", "kip-211")
 
 
 class WhatifOptions(NamedTuple):

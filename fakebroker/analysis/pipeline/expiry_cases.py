@@ -1,0 +1,160 @@
+"""When committed offsets expire (KIP-211): one table of cases, which the oracle, Spark and the compiler read.
+
+Written from the proposal, docs/rules (EX, CGO-10) and docs/expiry.md, not from the broker's code, which is audited by
+it; `tests/analysis/pipeline/test_expiry_cases.py` compares the two. Of the cases for a policy the first whose facts
+hold decides.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, Literal, NamedTuple
+
+from fakebroker.analysis.pipeline.group_transitions import is_newer
+
+COMMIT: Final = "commit"
+EMPTY: Final = "empty"
+NEVER: Final = "never"
+NEWER_RULE: Final = "CGO-10"
+PLAIN_RULE, OWN_RULE, LATE_RULE = "EX-3", "EX-2", "EX-5"
+
+POLICIES: Final = ("2.0", "2.1", "3.9", "4.3", "kip-211")
+"""Those of docs/expiry.md."""
+
+
+class GroupFacts(NamedTuple):
+    """What a case may ask of a group. `is_simple`: without a protocol type, or Empty since an unknown time."""
+
+    is_newer: bool = False
+    is_empty: bool = True
+    is_stable: bool = False
+    is_simple: bool = True
+    knows_topics: bool = False
+
+
+class Case(NamedTuple):
+    """One case.
+
+    Attributes:
+        rule: The rule that says so.
+        policies: The policies that it is part of.
+        facts: What holds of the group, by the fields of GroupFacts.
+        counts_from: From when the retention counts: the commit, when the group became Empty, or never.
+        says: The same in words.
+        ignores_own: Whether an expire timestamp of the offset's own does not matter.
+    """
+
+    rule: str
+    policies: tuple[str, ...]
+    facts: Mapping[str, bool]
+    counts_from: Literal["commit", "empty", "never"]
+    says: str
+    ignores_own: bool = False
+
+    @property
+    def keeps_topics(self) -> bool:
+        """Whether offsets of the topics that members subscribe to are kept."""
+        return self.facts.get("knows_topics", False)
+
+
+_RELEASED = ("2.1", "3.9", "4.3")
+CASES: Final = (
+    Case("CGO-10", POLICIES, {"is_newer": True, "is_empty": True}, COMMIT,
+         "a group of a newer type without members: each offset counts from its commit"),
+    Case("CGO-10", POLICIES, {"is_newer": True, "knows_topics": True}, COMMIT,
+         "a group of a newer type: topics that a member reads are kept, others count from their commits"),
+    Case("CGO-10", POLICIES, {"is_newer": True}, NEVER,
+         "what its members read is unknown"),
+    Case("EX-17", ("2.0",), {}, COMMIT,
+         "each offset has a timer of its own, whatever its group does"),
+    Case("EX-3", _RELEASED, {"is_empty": True, "is_simple": True}, COMMIT,
+         "a simple group: each offset counts from its commit"),
+    Case("EX-3", _RELEASED, {"is_empty": True}, EMPTY,
+         "Empty: all its offsets count from then"),
+    Case("EX-3", ("3.9", "4.3"), {"is_stable": True, "knows_topics": True}, COMMIT,
+         "Stable: topics that a member reads are kept, others count from their commits"),
+    Case("EX-3", _RELEASED, {}, NEVER,
+         "a group with members loses nothing"),
+    Case("EX-14", ("kip-211",), {"is_empty": True, "is_simple": True}, COMMIT,
+         "a simple group: each offset counts from its commit"),
+    Case("EX-14", ("kip-211",), {"is_empty": True}, EMPTY,
+         "an Empty group expires as a whole", ignores_own=True),
+    Case("EX-14", ("kip-211",), {"knows_topics": True}, COMMIT,
+         "topics that a member reads are kept, others count from their commits"),
+    Case("EX-14", ("kip-211",), {}, NEVER,
+         "what its members read is unknown"),
+)  # fmt: skip
+
+
+@cache
+def case_of(policy: str, facts: GroupFacts) -> Case:
+    """The case of a group in a state. Raises StopIteration for a policy that there is not."""
+    known = facts._asdict()
+    return next(
+        case
+        for case in CASES
+        if policy in case.policies and all(known[name] == value for name, value in case.facts.items())
+    )
+
+
+class Due(NamedTuple):
+    """When an offset is due, and by which rule."""
+
+    rule: str
+    due_ms: int
+
+
+class Aging(NamedTuple):
+    """How the offsets of a group age while it stays as it is.
+
+    Attributes:
+        case: The case that it is.
+        empty_ms: When the group became Empty, where that counts.
+        topics: Those that its members subscribe to, where offsets of these are kept.
+    """
+
+    case: Case
+    empty_ms: int = 0
+    topics: frozenset[str] = frozenset()
+
+    def due(self, topic: str, committed_ms: int, own_ms: int | None, retention_ms: int) -> Due | None:
+        """When an offset is due; None: never. `own_ms` is its own expire timestamp, None if it has none."""
+        rule = self.case.rule
+        if self.case.counts_from == NEVER or topic in self.topics:
+            return None
+        if own_ms is not None and not self.case.ignores_own:
+            return Due(OWN_RULE if rule == PLAIN_RULE else rule, own_ms)
+        if self.case.counts_from == COMMIT:
+            return Due(rule, committed_ms + retention_ms)
+        is_late = rule == PLAIN_RULE and committed_ms > self.empty_ms
+        return Due(LATE_RULE if is_late else rule, self.empty_ms + retention_ms)
+
+
+def aging_of(
+    policy: str,
+    state: str,
+    protocol_type: str | None,
+    topics: frozenset[str] | None,
+    empty_ms: int | None,
+    group_type: str | None = None,
+) -> Aging:
+    """How the offsets of a group age.
+
+    Args:
+        policy: One of POLICIES.
+        state: The state of the group.
+        protocol_type: Empty for a simple group, None if it is not known.
+        topics: Those that its members subscribe to, None if that is not known.
+        empty_ms: When it became Empty, None if that is not known.
+        group_type: As in journals; None is "classic".
+    """
+    knows_topics = topics is not None and (is_newer(group_type) or protocol_type in ("consumer", None))
+    facts = GroupFacts(
+        is_newer(group_type), state == "Empty", state == "Stable", protocol_type == "" or empty_ms is None, knows_topics
+    )
+    case = case_of(policy, facts)
+    return Aging(case, empty_ms or 0, topics if topics is not None and case.keeps_topics else frozenset())
+
+
+def simple_aging(policy: str) -> Aging:
+    """How offsets of a group age that never had members."""
+    return Aging(case_of(policy, GroupFacts()))

@@ -1,0 +1,119 @@
+"""The table of expiry: as the broker, which is written from other lines, and the same in Python and on Spark."""
+
+from itertools import product
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakebroker.analysis.pipeline.expiry_cases import CASES, NEVER, POLICIES, Aging, aging_of
+from fakebroker.broker.core.groups.classic.states import State
+from fakebroker.broker.core.groups.kinds import GroupKind
+from fakebroker.broker.core.offsets import expiry, expiry_policies, group_offsets
+from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
+from fakebroker.protocol.records.offsets_topic import stored_offset
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RETENTION_MS = 1000
+TIMES = st.integers(0, 5000)
+LIVE = [state for state in State if state not in (State.EMPTY, State.DEAD)]
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> Any:
+    """A group as expiry looks at it: topics are known of consumers alone, as in the broker."""
+    kind = draw(st.sampled_from([GroupKind.CLASSIC, GroupKind.CONSUMER, GroupKind.STREAMS]))
+    is_empty = draw(st.booleans())
+    protocol_type = draw(st.sampled_from(["consumer", "connect", "", None])) if is_empty else "consumer"
+    if not is_empty and kind is GroupKind.CLASSIC:
+        protocol_type = draw(st.sampled_from(["consumer", "connect"]))
+    knows = not is_empty and protocol_type == "consumer" and (kind is not GroupKind.CLASSIC or draw(st.booleans()))
+    topics = draw(st.frozensets(st.sampled_from(["read", "also"]))) if knows else None
+    return SimpleNamespace(
+        kind=kind,
+        state=State.EMPTY if is_empty else draw(st.sampled_from(LIVE)),
+        protocol_type=protocol_type,
+        subscribed_topics=topics,
+        state_ms=draw(st.one_of(st.just(-1), TIMES)),
+    )
+
+
+def our_aging(group: Any, policy: str) -> Aging:
+    """The table's, with the facts that a journal would have."""
+    kind = None if group.kind is GroupKind.CLASSIC else str(group.kind)
+    empty_ms = None if group.state_ms < 0 else group.state_ms
+    return aging_of(policy, group.state, group.protocol_type or "", group.subscribed_topics, empty_ms, kind)
+
+
+@pytest.mark.rules("EX-2", "EX-3", "EX-5", "EX-14", "EX-17", "EX-18", "CGO-10")
+@settings(max_examples=400)
+@given(group=groups(), policy=st.sampled_from(POLICIES), topic=st.sampled_from(["read", "unread"]), committed=TIMES,
+       own=st.one_of(st.none(), TIMES))  # fmt: skip
+def test_the_table_and_the_broker_agree(group: Any, policy: str, topic: str, committed: int, own: int | None) -> None:
+    """When an offset of any group is due under any policy, and by which rule."""
+    offset = stored_offset(topic, 0, 1, commit_ms=committed, expire_ms=NO_TIMESTAMP if own is None else own)
+    theirs = expiry.evaluate(
+        expiry_policies.aging_of(group, expiry_policies.EXPIRY_POLICIES[policy], RETENTION_MS), offset
+    )
+
+    ours = our_aging(group, policy).due(topic, committed, own, RETENTION_MS)
+
+    if ours is None:
+        assert theirs.due_ms == group_offsets.NEVER
+    else:
+        assert (ours.rule, ours.due_ms) == (theirs.rule, theirs.due_ms)
+
+
+def test_every_policy_has_a_case_for_everything() -> None:
+    """The last case of each policy asks for nothing of classic groups; none stands behind one that always holds."""
+    for policy in POLICIES:
+        classic = [case for case in CASES if policy in case.policies and "is_newer" not in case.facts]
+        assert [bool(case.facts) for case in classic] == [True] * (len(classic) - 1) + [False]
+
+
+STATES = ("Empty", "Stable", "PreparingRebalance")
+TYPES = ("classic", "consumer")
+PROTOCOLS = ("", "consumer", "connect", None)
+SUBSCRIBED = (None, ["read"])
+EMPTY_MS = (None, 300)
+OFFSETS = (("read", 200, None), ("unread", 200, None), ("unread", 400, None), ("unread", 200, 700))
+
+
+@pytest.mark.spark
+@pytest.mark.rules("EX-2", "EX-3", "EX-5", "EX-14", "EX-17", "EX-18", "CGO-10")
+def test_spark_reads_the_same_table(spark: "SparkSession") -> None:
+    """Every combination of facts under every policy, as a column and as a text, has the due time and rule of Python."""
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    from fakebroker.analysis.pipeline.spark import expiry_due
+
+    facts = list(product(POLICIES, STATES, TYPES, PROTOCOLS, SUBSCRIBED, EMPTY_MS, OFFSETS))
+    rows = [(number, *facts[number][:-1], *facts[number][-1]) for number in range(len(facts))]
+    names = "number INT, policy STRING, state STRING, group_type STRING, protocol_type STRING, topics ARRAY<STRING>,"
+    frame = spark.createDataFrame(rows, f"{names} empty_ms LONG, topic STRING, committed LONG, own LONG")
+    of_group = (F.col("state"), F.col("protocol_type"), F.col("topics"), F.col("empty_ms"))
+    aging = expiry_due.aging_of(F.col("policy"), *of_group)
+    by_name = F.coalesce(*(F.when(F.col("policy") == each, expiry_due.aging_of(each, *of_group)) for each in POLICIES))
+    offset = (F.col("committed"), F.col("own"))
+    found = frame.select(
+        "number",
+        expiry_due.due_ms(aging, *offset, F.lit(RETENTION_MS)),
+        expiry_due.rule_of(aging, *offset),
+        expiry_due.due_ms(by_name, *offset, F.lit(RETENTION_MS)),
+        expiry_due.rule_of(by_name, *offset),
+    ).collect()
+
+    assert len(found) == len(facts)
+    for number, due_ms, rule, due_by_name, rule_by_name in found:
+        policy, state, group_type, protocol_type, topics, empty_ms, (topic, committed, own) = facts[number]
+        known = None if topics is None else frozenset(topics)
+        ours = aging_of(policy, state, protocol_type, known, empty_ms, group_type)
+        due = ours.due(topic, committed, own, RETENTION_MS)
+        assert (due_ms, due_by_name) == (due and due.due_ms,) * 2, facts[number]
+        if due is not None:
+            assert (rule, rule_by_name) == (due.rule,) * 2, facts[number]
+    assert any(case.counts_from == NEVER for case in CASES)
