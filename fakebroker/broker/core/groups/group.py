@@ -150,6 +150,15 @@ class Group(ABC):
     # -- the end -------------------------------------------------------------------------------------------------------
 
     @abstractmethod
+    def end_timers(self) -> None:
+        """Disarm every timer of the group for good."""
+
+    def release(self) -> None:
+        """The group is Dead: end its timers and what its offsets hold. Every kind calls it at its end."""
+        self.end_timers()
+        self.offsets.end()
+
+    @abstractmethod
     def tombstones(self) -> "list[GroupRecord]":
         """The records that remove the group itself from the log (CGB-5, SGB-1, STB-1), without those of offsets."""
 

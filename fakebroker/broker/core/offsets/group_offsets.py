@@ -90,8 +90,12 @@ class GroupOffsets:
         """The latest repetition that has this template, unless it has become rows."""
         return self._repeated.get(template)
 
-    def forget_repeated(self) -> None:
-        """Keep everything as rows: the group ends, and what it holds should not wait for the cycle collector."""
+    def end(self) -> None:
+        """The group has ended. What its offsets hold does not wait for the cycle collector."""
+        self._forget_repeated()
+
+    def _forget_repeated(self) -> None:
+        """Keep everything as rows."""
         if self._has_unread:
             self._read_repeated()
         self._repeated.clear()
@@ -118,7 +122,7 @@ class GroupOffsets:
 
         Each entry is a tuple that begins with topic and partition: a TopicPartition, or the deleted offset itself.
         """
-        self.forget_repeated()  # whoever commits next may be the first: that is the order of `topics`
+        self._forget_repeated()  # whoever commits next may be the first: that is the order of `topics`
         topics = self._topics
         for entry in deleted:
             topic, partition = entry[TOPIC], entry[PARTITION]

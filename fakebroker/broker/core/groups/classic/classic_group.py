@@ -356,8 +356,7 @@ class ClassicGroup(GroupMetadata):
         """Become Dead: all timers are disarmed, all parked requests answered with `code`."""
         members = list(self.members.values())
         self.transition(Trigger.REMOVED, now, reason)
-        self.end_timers()
-        self.offsets.forget_repeated()
+        self.release()
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))

@@ -201,7 +201,6 @@ class ModernGroup(Group):
         if self.is_dead:
             return
         self._is_dead = True
-        self.end_timers()
-        self.offsets.forget_repeated()
+        self.release()
         self.state_ms, self.state_reason = now.wall_ms, reason
         self.host.emit(Transition(self.group_id, self.kind, self.state, DEAD, self.group_epoch, reason))

@@ -5,8 +5,12 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.core.events import Transition
+from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.records.offsets_codec import Format
+from fakebroker.protocol.records.offsets_topic import stored_offset
 from tests.support.consumer_groups import OneConsumerGroup
+from tests.support.groups import OneGroup
 from tests.support.share_groups import OneShareGroup
 from tests.support.streams_groups import OneStreamsGroup
 
@@ -82,3 +86,22 @@ def test_a_group_that_is_loaded_tells_its_state(kind: type[Any]) -> None:
     transitions = [each for each in lab.cluster.outbox if isinstance(each, Transition)]
     assert transitions[-1].reason == "loaded from the log"
     assert transitions[-1].after == group.state == group.present_state()
+
+
+@pytest.mark.parametrize("kind", [OneGroup, OneConsumerGroup, OneShareGroup, OneStreamsGroup])
+@pytest.mark.parametrize("end", ["die", "unload"])
+def test_every_kind_of_group_ends_its_offsets_and_timers(kind: type[Any], end: str) -> None:
+    """Repeated commits become rows, whichever kind it is and however it ends, and no timer of it is armed."""
+    lab = kind()
+    lab.join("m1")
+    group, rows = lab.group, [stored_offset("t", 0, 5, commit_ms=0)]
+    template = CommitTemplate("g", rows, None, Format(), group.offsets)
+    group.offsets.replay_repeated(RepeatedCommit(template, [7], 1), 0)
+
+    getattr(group, end)(lab.now)
+
+    assert group.offsets.latest_of(template) is None
+    assert [(*stored[:3],) for stored in group.offsets] == [("t", 0, 7)]
+    timers = lab.timers if kind is OneGroup else lab.cluster.timers
+    owners = [id(owner) for owner in group.timer_owners()]
+    assert [each for each in timers.mono.armed() if id(each.owner) in owners] == []
