@@ -40,7 +40,7 @@ _Write = Callable[[Any, _ShowRecords], Json]
 class _FieldWriter(NamedTuple):
     """How a field is written: from where, under which name, by what (None: as it is), unless it has its default."""
 
-    place: int
+    position: int
     name: str
     kafka_name: str
     write: _Write | None
@@ -52,13 +52,13 @@ def _writers(kind: Any, version: int) -> tuple[_FieldWriter, ...]:
     """The fields that a version of a class of declarations has; found out once, since journals write every request."""
     return tuple(
         _FieldWriter(
-            place,
+            position,
             spec.name,
             spec.kafka_name,
             _list_writer(spec.type.element, version) if isinstance(spec.type, ArrayOf) else _writer(spec.type, version),
             None if spec.is_plain(version) else spec,
         )
-        for place, spec in enumerate(kind.fields)
+        for position, spec in enumerate(kind.fields)
         if spec.is_plain(version) or spec.is_tagged(version)
     )
 
@@ -97,8 +97,8 @@ def _struct_to_json(message: Struct, writers: tuple[_FieldWriter, ...], show: _S
 
 def _row_to_json(row: Sequence[Any], writers: tuple[_FieldWriter, ...], show: _ShowRecords) -> dict[str, Json]:
     data: dict[str, Json] = {}
-    for place, _, kafka_name, write, tagged in writers:
-        value = row[place]
+    for position, _, kafka_name, write, tagged in writers:
+        value = row[position]
         if tagged is None or value != tagged.fresh_default():
             data[kafka_name] = value if write is None or value is None else write(value, show)
     return data

@@ -26,7 +26,7 @@ from fakebroker.protocol.schema.types import COMPACT_LENGTH, FieldSpan
 _Unpack = Callable[[bytes], tuple[Any, ...]]
 _CORRELATION_ID = FieldSpan(4, "i")
 _FIXED_LENGTH_BYTES = 4
-_OWN_BYTES, _PLACE_BYTES = 600, 150  # about what a layout takes on 64 bits, beside the bytes of the frame
+_OWN_BYTES, _SPAN_BYTES = 600, 150  # about what a layout takes on 64 bits, beside the bytes of the frame
 _SHORT_LENGTHS = len(LENGTHS) - 1
 
 
@@ -35,10 +35,10 @@ class Layout:
 
     __slots__ = ("_pick", "_same", "_same_of", "_size_bytes", "memory_bytes")
 
-    def __init__(self, frame: bytes, places: Sequence[FieldSpan]) -> None:
-        """`frame` was decoded without an error; `places` are those of its varying fields, in wire order."""
+    def __init__(self, frame: bytes, spans: Sequence[FieldSpan]) -> None:
+        """`frame` was decoded without an error; `spans` are those of its varying fields, in wire order."""
         self._size_bytes = len(frame)
-        self._compile([_CORRELATION_ID, *places], frame, len(frame))
+        self._compile([_CORRELATION_ID, *spans], frame, len(frame))
 
     def values(self, frame: bytes) -> tuple[Any, ...] | None:
         """The varying values of a frame, in wire order and without its correlation id; None if it is not alike."""
@@ -46,21 +46,21 @@ class Layout:
             return None
         return self._pick(frame)
 
-    def _compile(self, places: Sequence[FieldSpan], frame: bytes, end: int) -> None:
-        """Make the structs for a frame up to `end`: `_same_of` gives what is between the places, `_pick` what is in
+    def _compile(self, spans: Sequence[FieldSpan], frame: bytes, end: int) -> None:
+        """Make the structs for a frame up to `end`: `_same_of` gives what is between the spans, `_pick` what is in
         them but for the first, the correlation id.
         """
         same, values, position = [], [], 0
-        for place in places:
-            size, gap = calcsize(">" + place.char), place.position - position
+        for span in spans:
+            size, gap = calcsize(">" + span.char), span.position - position
             same.append(f"{gap}s{size}x" if gap else f"{size}x")
-            values.append(f"{gap}x{place.char}" if place is not _CORRELATION_ID else f"{gap + size}x")
-            position = place.position + size
+            values.append(f"{gap}x{span.char}" if span is not _CORRELATION_ID else f"{gap + size}x")
+            position = span.position + size
         same.append(f"{end - position}s")
         self._same_of: _Unpack = Struct(">" + "".join(same)).unpack_from
         self._pick: _Unpack = Struct(">" + "".join(values)).unpack_from
         self._same = self._same_of(frame)
-        self.memory_bytes = _OWN_BYTES + len(places) * _PLACE_BYTES + end
+        self.memory_bytes = _OWN_BYTES + len(spans) * _SPAN_BYTES + end
 
 
 class ChangingLayout(Layout):
@@ -68,9 +68,9 @@ class ChangingLayout(Layout):
 
     __slots__ = ("_head_bytes", "_is_compact", "_least_bytes", "_tail")
 
-    def __init__(self, frame: bytes, places: Sequence[FieldSpan]) -> None:
-        """As of `Layout`; the last place is that of bytes. Raises WireError if their length is written oddly."""
-        *others, last = places
+    def __init__(self, frame: bytes, spans: Sequence[FieldSpan]) -> None:
+        """As of `Layout`; the last span is that of bytes. Raises WireError if their length is written oddly."""
+        *others, last = spans
         size = calcsize(last.char)
         self._is_compact = last.length == COMPACT_LENGTH
         self._head_bytes = last.position - (len(_compact_length(size)) if self._is_compact else _FIXED_LENGTH_BYTES)
@@ -102,9 +102,9 @@ class ChangingLayout(Layout):
         return *values, frame[start : start + size]
 
 
-def layout_of(frame: bytes, places: Sequence[FieldSpan]) -> Layout:
+def layout_of(frame: bytes, spans: Sequence[FieldSpan]) -> Layout:
     """The layout of a frame that was decoded. Raises WireError if it can have none."""
-    return ChangingLayout(frame, places) if places and places[-1].length else Layout(frame, places)
+    return ChangingLayout(frame, spans) if spans and spans[-1].length else Layout(frame, spans)
 
 
 class AnswerTemplate:
@@ -112,28 +112,28 @@ class AnswerTemplate:
 
     __slots__ = ("_constant_rest", "_rest", "_segments")
 
-    def __init__(self, body: bytes, places: Sequence[FieldSpan]) -> None:
-        """`body` was encoded; `places` are those of its varying fields, in wire order."""
+    def __init__(self, body: bytes, spans: Sequence[FieldSpan]) -> None:
+        """`body` was encoded; `spans` are those of its varying fields, in wire order."""
         # Each segment ends where bytes begin that are a piece of their own; what is behind the last is `_rest`.
         self._segments: list[_Filling] = []
         numbers: list[FieldSpan] = []
         position = 0
-        for place in places:
-            if not place.length:
-                numbers.append(place)
+        for span in spans:
+            if not span.length:
+                numbers.append(span)
                 continue
-            size, end = calcsize(place.char), place.position
-            if place.length == COMPACT_LENGTH:
+            size, end = calcsize(span.char), span.position
+            if span.length == COMPACT_LENGTH:
                 end -= len(_compact_length(size))
             else:
                 numbers.append(FieldSpan(end - _FIXED_LENGTH_BYTES, "i"))
-            self._segments.append(_Filling(body, position, end, numbers, place.length == COMPACT_LENGTH))
-            numbers, position = [], place.position + size
+            self._segments.append(_Filling(body, position, end, numbers, span.length == COMPACT_LENGTH))
+            numbers, position = [], span.position + size
         self._rest = _Filling(body, position, len(body), numbers)
         self._constant_rest = b"" if numbers else body[position:]
 
     def fill(self, *values: Any) -> bytes | list[bytes]:
-        """The answer with these values, one for each place in wire order: in pieces if there are bytes among them."""
+        """The answer with these values, one for each span in wire order: in pieces if there are bytes among them."""
         if not self._segments:
             return self._rest.fill(values)
         pieces: list[bytes] = []
@@ -143,7 +143,7 @@ class AnswerTemplate:
                 end = at + segment.count
                 data = values[end]
                 pieces.append(segment.fill(values[at:end]) + _compact_length(len(data)))
-            else:  # the length is the segment's last number, in the place of the bytes
+            else:  # the length is the segment's last number, in the span of the bytes
                 end = at + segment.count - 1
                 data = values[end]
                 pieces.append(segment.fill((*values[at:end], len(data))))
@@ -161,19 +161,17 @@ class _Filling:
 
     __slots__ = ("_pack", "_parts", "count", "is_compact", "size_bytes")
 
-    def __init__(
-        self, body: bytes, start: int, end: int, places: Sequence[FieldSpan], is_compact: bool = False
-    ) -> None:
+    def __init__(self, body: bytes, start: int, end: int, spans: Sequence[FieldSpan], is_compact: bool = False) -> None:
         chars: list[str] = []
         self._parts: list[Any] = []  # what is between the numbers, and room for them
         position = start
-        for place in places:
-            chars.append(f"{place.position - position}s{place.char}")
-            self._parts += (body[position : place.position], 0)
-            position = place.position + calcsize(">" + place.char)
+        for span in spans:
+            chars.append(f"{span.position - position}s{span.char}")
+            self._parts += (body[position : span.position], 0)
+            position = span.position + calcsize(">" + span.char)
         self._parts.append(body[position:end])
         self._pack: Callable[..., bytes] = Struct(f">{''.join(chars)}{end - position}s").pack
-        self.count, self.size_bytes, self.is_compact = len(places), end - start, is_compact
+        self.count, self.size_bytes, self.is_compact = len(spans), end - start, is_compact
 
     def fill(self, values: Sequence[Any]) -> bytes:
         """The part with these numbers. ValueError unless there are `count`."""

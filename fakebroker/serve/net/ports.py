@@ -24,7 +24,7 @@ class Ports:
     def __init__(self, listeners: "Sequence[Listener]") -> None:
         self.listeners = list(listeners)
         self.sockets: list[socket.socket] = []  # empty while the ports are not ours
-        self._refusing: set[int] = set()  # places in the list
+        self._refusing: set[int] = set()  # positions in the list
 
     def bind(self) -> None:
         """Bind and listen, unless done already; a listener on port 0 gets the number of the port that was free.
@@ -34,11 +34,11 @@ class Ports:
         if self.sockets:
             return
         try:
-            for place, listener in enumerate(self.listeners):
+            for index, listener in enumerate(self.listeners):
                 bound = _bound_socket(listener.host, listener.port)
                 self.sockets.append(bound)
                 listener.port = bound.getsockname()[1]
-                if place not in self._refusing:
+                if index not in self._refusing:
                     _listen(bound, listener)
         except OSError:
             self.close()
@@ -61,29 +61,29 @@ class Ports:
         for bound in self.sockets[count:]:
             bound.close()
         del self.sockets[count:], self.listeners[count:]
-        self._refusing = {place for place in self._refusing if place < count}
+        self._refusing = {index for index in self._refusing if index < count}
 
-    def is_refusing(self, place: int) -> bool:
-        """Whether the listener at `place` refuses clients."""
-        return place in self._refusing
+    def is_refusing(self, index: int) -> bool:
+        """Whether the listener at `index` refuses clients."""
+        return index in self._refusing
 
-    def refuse(self, place: int) -> None:
-        """Keep the port of the listener at `place` but refuse clients, from now on or from `bind` on."""
-        self._refusing.add(place)
+    def refuse(self, index: int) -> None:
+        """Keep the port of the listener at `index` but refuse clients, from now on or from `bind` on."""
+        self._refusing.add(index)
         if self.sockets:
-            listener = self.listeners[place]
-            self.sockets[place].close()
+            listener = self.listeners[index]
+            self.sockets[index].close()
             with suppress(OSError):  # another process was faster; `accept` will say so if it still has the port
-                self.sockets[place] = _bound_socket(listener.host, listener.port)
+                self.sockets[index] = _bound_socket(listener.host, listener.port)
 
-    def accept(self, place: int) -> None:
+    def accept(self, index: int) -> None:
         """Take clients there again. Raises OSError if another process has the port; then it goes on refusing."""
-        if self.sockets and place in self._refusing:
-            listener = self.listeners[place]
-            if self.sockets[place].fileno() < 0:
-                self.sockets[place] = _bound_socket(listener.host, listener.port)
-            _listen(self.sockets[place], listener)
-        self._refusing.discard(place)
+        if self.sockets and index in self._refusing:
+            listener = self.listeners[index]
+            if self.sockets[index].fileno() < 0:
+                self.sockets[index] = _bound_socket(listener.host, listener.port)
+            _listen(self.sockets[index], listener)
+        self._refusing.discard(index)
 
     def close(self) -> None:
         """Close the sockets; the listeners keep their port numbers, so that `bind` takes the same ones again."""

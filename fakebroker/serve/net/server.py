@@ -59,8 +59,8 @@ class Server:
         self._is_open = True
         try:
             self.use(engine)
-            for place in range(len(engine.listeners)):
-                self._accept_at(place)
+            for index in range(len(engine.listeners)):
+                self._accept_index(index)
         except BaseException:
             self._stop_watching_ports()  # the loop goes on, and may get sockets of the same numbers
             self.abandon()
@@ -124,42 +124,42 @@ class Server:
     def refuse_clients(self, node_id: int) -> None:
         """Refuse new clients at a node's ports, which stay ours; its connections go on."""
         self.stop_accepting(node_id)
-        for place in self._places_of(node_id):
-            if not self.ports.is_refusing(place):
-                self.ports.refuse(place)
+        for index in self._indexes_of(node_id):
+            if not self.ports.is_refusing(index):
+                self.ports.refuse(index)
 
     def stop_accepting(self, node_id: int) -> None:
         """Take up no new clients of a node: they wait, connected to nobody."""
         if self.is_serving:
-            for place in self._places_of(node_id):
-                if not self.ports.is_refusing(place):
-                    self.sockets.remove_reader(self.ports.sockets[place].fileno())
+            for index in self._indexes_of(node_id):
+                if not self.ports.is_refusing(index):
+                    self.sockets.remove_reader(self.ports.sockets[index].fileno())
 
     def accept_again(self, node_id: int) -> None:
         """Take up the clients that wait, and all that come."""
         if self.is_serving:
-            for place in self._places_of(node_id):
-                self._accept_at(place)
+            for index in self._indexes_of(node_id):
+                self._accept_index(index)
 
     def extend_ports(self, more: Ports) -> None:
-        """Listen at more places, which the engine knows; `Ports.more` has bound them."""
+        """Listen on more ports, which the engine knows; `Ports.more` has bound them."""
         first = len(self.ports.listeners)
         self.ports.extend(more)
         if self.is_serving:
-            for place in range(first, len(self.ports.listeners)):
-                self._accept_at(place)
+            for index in range(first, len(self.ports.listeners)):
+                self._accept_index(index)
 
     def drop_listeners(self, node_ids: Sequence[int]) -> None:
         """Links are as new, and there are only the listeners of these nodes, which are the first."""
         self.links.clear()
         count = sum(listener.node_id in node_ids for listener in self.ports.listeners)
-        for place in range(count, len(self.ports.listeners)):
-            if self.is_serving and not self.ports.is_refusing(place):
-                self.sockets.remove_reader(self.ports.sockets[place].fileno())
+        for index in range(count, len(self.ports.listeners)):
+            if self.is_serving and not self.ports.is_refusing(index):
+                self.sockets.remove_reader(self.ports.sockets[index].fileno())
         self.ports.drop(count)
         if self.is_serving:
-            for place in range(count):
-                self._accept_at(place)
+            for index in range(count):
+                self._accept_index(index)
 
     def open_node(self, node_id: int) -> None:
         """Take clients there again. Raises OSError, and goes on refusing, if another process has a port."""
@@ -167,22 +167,22 @@ class Server:
 
     def open_nodes(self, node_ids: Sequence[int]) -> None:
         """The same for several: all of them, or none."""
-        places = [place for node_id in node_ids for place in self._places_of(node_id)]
-        refusing = [place for place in places if self.ports.is_refusing(place)]
+        indexes = [index for node_id in node_ids for index in self._indexes_of(node_id)]
+        refusing = [index for index in indexes if self.ports.is_refusing(index)]
         try:
-            for place in refusing:
-                self.ports.accept(place)
+            for index in refusing:
+                self.ports.accept(index)
         except OSError:
-            for place in refusing:
-                self.ports.refuse(place)
+            for index in refusing:
+                self.ports.refuse(index)
             raise
         if self.is_serving:
-            for place in refusing:
-                self._accept_at(place)
+            for index in refusing:
+                self._accept_index(index)
 
-    def _places_of(self, node_id: int) -> list[int]:
-        """The node's listeners by their places in the list, those that refuse clients as well."""
-        return [place for place, listener in enumerate(self.ports.listeners) if listener.node_id == node_id]
+    def _indexes_of(self, node_id: int) -> list[int]:
+        """The node's listeners by their positions in the list, those that refuse clients as well."""
+        return [index for index, listener in enumerate(self.ports.listeners) if listener.node_id == node_id]
 
     async def stop(self) -> None:
         """Give up the ports and close every connection; all of it is done when this returns.
@@ -201,8 +201,8 @@ class Server:
         await asyncio.sleep(0)  # turns and ends that were scheduled come up, and find nothing to do
 
     def _stop_watching_ports(self) -> None:
-        for place, bound in enumerate(self.ports.sockets):
-            if not self.ports.is_refusing(place):
+        for index, bound in enumerate(self.ports.sockets):
+            if not self.ports.is_refusing(index):
                 self.sockets.remove_reader(bound.fileno())
 
     def abandon(self) -> None:
@@ -263,10 +263,10 @@ class Server:
         """A client's connection is gone, and nothing more comes from its transport."""
         self._clients.pop(client, None)
 
-    def _accept_at(self, place: int) -> None:
+    def _accept_index(self, index: int) -> None:
         """Take up the clients of one listener, unless it refuses them or nobody gets through to its node."""
-        if not self.ports.is_refusing(place):
-            self._accept_on(self.ports.sockets[place], self.ports.listeners[place])
+        if not self.ports.is_refusing(index):
+            self._accept_on(self.ports.sockets[index], self.ports.listeners[index])
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
         if bound in self.ports.sockets and not self.links.is_silent(listener.node_id):

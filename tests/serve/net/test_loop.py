@@ -272,7 +272,7 @@ def test_a_new_client_is_served_before_a_later_request_of_another() -> None:
 def test_a_failed_start_leaves_nothing_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next start in the same loop gets sockets of the same numbers, and clients are taken up there."""
     broker = AsyncFakeBroker(nodes=2)
-    accept_at = Server._accept_at
+    accept_at = Server._accept_index
 
     def only_first(server: Server, place: int) -> None:
         if place:
@@ -280,7 +280,7 @@ def test_a_failed_start_leaves_nothing_watched(monkeypatch: pytest.MonkeyPatch) 
         accept_at(server, place)
 
     async def play() -> None:
-        monkeypatch.setattr(Server, "_accept_at", only_first)
+        monkeypatch.setattr(Server, "_accept_index", only_first)
         with pytest.raises(RuntimeError, match="no second"):
             await broker.start()
         monkeypatch.undo()
