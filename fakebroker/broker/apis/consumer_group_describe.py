@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.described_groups import describe_group, describe_groups
 from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
+from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.java_hash_map import JavaHashSet
-from fakebroker.broker.core.pace import Pace
-from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.groups.consumer.member import ConsumerMember
     from fakebroker.broker.core.topics import Topics
 
-MEMBERS_PER_STEP = 1_000  # and groups, which cost about as much
 _CLASSIC, _CONSUMER = 0, 1  # member types
 
 
@@ -36,31 +36,18 @@ def handle(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDe
 
 
 def _in_steps(call: Call, request: ConsumerGroupDescribeRequest) -> Steps[ConsumerGroupDescribeResponse]:
-    response, pace = ConsumerGroupDescribeResponse(), Pace(MEMBERS_PER_STEP)
-    for group_id in sorted(request.group_ids, key=bool):
-        group = _group(call, group_id)
-        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
-            group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # CGD-3
-        response.groups.append(group)
-        if pace.is_over(1 + len(group.members)):
-            yield
-    return response
+    group_ids = sorted(request.group_ids, key=bool)
+    groups = yield from describe_groups(call, request, group_ids, lambda group_id: _group(call, group_id))
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
 def _group(call: Call, group_id: str) -> DescribedGroup:
-    """One group, or why it is not shown (CGD-1)."""
-    if not group_id:
-        return DescribedGroup(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
-    try:
-        group = call.shard(group_id).group(group_id)
-    except KafkaError as error:
-        return DescribedGroup(group_id=group_id, error_code=error.code)
-    if isinstance(group, ConsumerGroup):
-        return _described(group)
-    why = "not found" if group is None else "is not a consumer group"
-    return DescribedGroup(
-        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} {why}."
-    )
+    def refused(code: ErrorCode, other: Group | None) -> DescribedGroup:
+        why = "not found" if other is None else "is not a consumer group"
+        message = f"Group {group_id} {why}." if code == ErrorCode.GROUP_ID_NOT_FOUND else None
+        return DescribedGroup(group_id=group_id, error_code=code, error_message=message)
+
+    return describe_group(call, group_id, ConsumerGroup, _described, refused)
 
 
 def _described(group: ConsumerGroup) -> DescribedGroup:

@@ -6,14 +6,15 @@ MOCK: groups are answered in request order, members in the order of the coordina
 from collections.abc import Iterable, Mapping
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.described_groups import describe_group, describe_groups
+from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredSubtopology, InternalTopic
 from fakebroker.broker.core.groups.streams.member import StreamsMember
 from fakebroker.broker.core.groups.streams.streams_group import StreamsGroup
 from fakebroker.broker.core.groups.streams.tasks import Task, Tasks, partitions_by_subtopology
 from fakebroker.broker.core.groups.streams.topology import Topology as CoreTopology
 from fakebroker.broker.core.groups.streams.topology import in_hash_order
-from fakebroker.broker.core.pace import Pace
-from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.streams_group_schema import InternalTopic as DeclaredTopic
 from fakebroker.protocol.records.streams_group_schema import Subtopology as DeclaredSubtopology
 from fakebroker.protocol.wire.messages.streams_group_describe import (
@@ -30,8 +31,6 @@ from fakebroker.protocol.wire.messages.streams_group_describe import (
     Topology,
 )
 
-MEMBERS_PER_STEP = 1_000  # and groups, which cost about as much
-
 
 def handle(call: Call, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse | None:
     """Describe each group by itself; empty group ids come first (STD-1)."""
@@ -39,31 +38,18 @@ def handle(call: Call, request: StreamsGroupDescribeRequest) -> StreamsGroupDesc
 
 
 def _in_steps(call: Call, request: StreamsGroupDescribeRequest) -> Steps[StreamsGroupDescribeResponse]:
-    response, pace = StreamsGroupDescribeResponse(), Pace(MEMBERS_PER_STEP)
-    for group_id in sorted(request.group_ids, key=bool):
-        group = _group(call, group_id)
-        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
-            group.authorized_operations = call.cluster.behaviours.group_authorized_operations
-        response.groups.append(group)
-        if pace.is_over(1 + len(group.members)):
-            yield
-    return response
+    group_ids = sorted(request.group_ids, key=bool)
+    groups = yield from describe_groups(call, request, group_ids, lambda group_id: _group(call, group_id))
+    return StreamsGroupDescribeResponse(groups=groups)
 
 
 def _group(call: Call, group_id: str) -> DescribedGroup:
-    """One group, or why it is not shown (STD-1)."""
-    if not group_id:
-        return DescribedGroup(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
-    try:
-        group = call.shard(group_id).group(group_id)
-    except KafkaError as error:
-        return DescribedGroup(group_id=group_id, error_code=error.code)
-    if isinstance(group, StreamsGroup):
-        return _described(group)
-    why = "was not found" if group is None else "is not a streams group"
-    return DescribedGroup(
-        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"group {group_id} {why}"
-    )
+    def refused(code: ErrorCode, other: Group | None) -> DescribedGroup:
+        why = "was not found" if other is None else "is not a streams group"
+        message = f"group {group_id} {why}" if code == ErrorCode.GROUP_ID_NOT_FOUND else None
+        return DescribedGroup(group_id=group_id, error_code=code, error_message=message)
+
+    return describe_group(call, group_id, StreamsGroup, _described, refused)
 
 
 def _described(group: StreamsGroup) -> DescribedGroup:
