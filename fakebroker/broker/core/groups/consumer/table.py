@@ -3,36 +3,15 @@
 The page docs/consumer-group-states.md is drawn from it.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from fakebroker.broker.core.groups.consumer.states import GroupState
+from fakebroker.broker.core.groups.modern.conditions import (
+    has_no_members,
+    has_what_it_wants,
+    waits_for_members,
+    wants_another_target,
+)
 
-if TYPE_CHECKING:
-    from fakebroker.broker.core.groups.consumer.stored_group import StoredGroup
-
-
-def has_no_members(group: "StoredGroup") -> bool:
-    """Nobody is a member, nor a static member that is away."""
-    return not group.members
-
-
-def wants_another_target(group: "StoredGroup") -> bool:
-    """The target assignment was computed for a group epoch that has passed."""
-    return group.group_epoch > group.assignment_epoch
-
-
-def waits_for_members(group: "StoredGroup") -> bool:
-    """Some member does not have all that the target assignment gives it, or is away."""
-    return not group.all_have_their_target()
-
-
-def has_what_it_wants(group: "StoredGroup") -> bool:  # noqa: ARG001
-    """Every member has what it shall have."""
-    return True
-
-
-GROUP_STATES: "dict[GroupState, Callable[[StoredGroup], bool]]" = {
+GROUP_STATES = {
     GroupState.EMPTY: has_no_members,
     GroupState.ASSIGNING: wants_another_target,
     GroupState.RECONCILING: waits_for_members,

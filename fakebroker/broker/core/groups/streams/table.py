@@ -6,35 +6,21 @@ The page docs/streams-group-states.md is drawn from it.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.core.groups.modern.conditions import (
+    has_no_members,
+    has_what_it_wants,
+    waits_for_members,
+    wants_another_target,
+)
 from fakebroker.broker.core.groups.streams.states import GroupState
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.streams.stored_group import StoredGroup
 
 
-def has_no_members(group: "StoredGroup") -> bool:
-    """Nobody is a member."""
-    return not group.members
-
-
 def lacks_topics(group: "StoredGroup") -> bool:
     """The topology was not ready when the group epoch was bumped last: topics are missing, or do not fit."""
     return group.topology is None or group.topology.epoch != group.validated_topology_epoch
-
-
-def wants_another_target(group: "StoredGroup") -> bool:
-    """The target assignment was computed for a group epoch that has passed."""
-    return group.group_epoch > group.assignment_epoch
-
-
-def waits_for_members(group: "StoredGroup") -> bool:
-    """Some member does not have all that the target assignment gives it."""
-    return not group.all_have_their_target()
-
-
-def has_what_it_wants(group: "StoredGroup") -> bool:  # noqa: ARG001
-    """Every member has what it shall have."""
-    return True
 
 
 GROUP_STATES: "dict[GroupState, Callable[[StoredGroup], bool]]" = {
