@@ -240,3 +240,22 @@ def test_prose_that_gave_way_is_found(gone: str) -> None:
     """What a client is told to do is plain English, and stays."""
     assert GONE_PROSE.search(gone)
     assert not GONE_PROSE.search("a member is told to join again, outdoors")
+
+
+# Phrases that docs/style.md replaces, in lower case.
+FOREIGN = re.compile(
+    r"\b(?:whoever|nobody|somebody|everybody)\b|\ba kafka(?=[.,;:]| (?:that|has|was|is|does|did|and|or|waits)\b)"
+    r"|\bthat there is not\b|\bthat cannot be\b|\bas new\b|\bby chance\b",
+    re.IGNORECASE,
+)
+REWRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "tour.md"]
+
+
+def test_rewritten_pages_and_what_users_call_follow_the_style_page() -> None:
+    """README, tour, command line and handles have none of the phrases of docs/style.md, comments included."""
+    modules = [*(PACKAGE / "cli").rglob("*.py"), *(PACKAGE / "testing" / "handles").rglob("*.py")]
+    texts = {path: path.read_text() for path in [*REWRITTEN, *modules]}
+    found = {(path, phrase) for path, text in texts.items() for phrase in FOREIGN.findall(text)}
+
+    assert len(modules) > 100
+    assert {f"{path.relative_to(ROOT)}: {phrase}" for path, phrase in found} == set()

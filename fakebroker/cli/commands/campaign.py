@@ -128,7 +128,7 @@ def _keep_journals(planned: "Campaign", failures: list[dict[str, Any]], folder: 
 
 @contextmanager
 def _writing_to(folder: Path) -> Iterator[None]:
-    """End the command with a line for a folder that cannot be written."""
+    """End the command with a line for a folder without write access."""
     try:
         yield
     except OSError as error:

@@ -102,7 +102,7 @@ def _bounds(around: str, window: str) -> tuple[int, int]:
 
 
 def _setting(text: str) -> tuple[str, str]:
-    """A broker setting. Raises BadParameter for one that there is not, or that does not take the value."""
+    """A broker setting. Raises BadParameter for an unknown setting or an invalid value."""
     from fakebroker.testing.releases import Settings
 
     name, equals, value = text.partition("=")

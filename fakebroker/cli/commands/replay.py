@@ -1,4 +1,4 @@
-"""`fakebroker replay`: a recorded session played into fakebroker, or into a Kafka, and compared."""
+"""`fakebroker replay`: play a recorded session into fakebroker or a real Kafka, and compare."""
 
 import sys
 from collections.abc import Callable

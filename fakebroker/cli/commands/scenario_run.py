@@ -112,7 +112,7 @@ def _compare(
     longest_pass: str | None,
     shows_transcripts: bool,
 ) -> None:
-    """Play files on a Kafka, and compare."""
+    """Play files on a real Kafka, and compare."""
     from fakebroker.cli.commands.scenario_against import run_against
 
     _check_extra()

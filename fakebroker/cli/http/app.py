@@ -104,7 +104,7 @@ class _Path:
             raise
         except ClientDisconnect:
             log.debug("%s %s: the caller hung up", request.method, request.scope["path"])
-            return Response(status_code=400)  # nobody reads it
+            return Response(status_code=400)  # it is never read
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:

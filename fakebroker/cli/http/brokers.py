@@ -34,7 +34,7 @@ class Isolated:
         self._requests = 0  # under way
 
     def touch(self) -> None:
-        """Somebody uses it."""
+        """Note that the broker is in use."""
         self._used_s = monotonic()
 
     @contextlib.contextmanager

@@ -52,8 +52,8 @@ class ControlPort:
 
     @property
     def page(self) -> str:
-        """The URL of the page for a browser on this host. A token that was made here is its fragment, which browsers
-        send to nobody; the page asks for one that it does not know.
+        """The URL of the page for a browser on this host. A token that was made here is its fragment, which browsers do
+        not send; the page asks for one that it does not know.
         """
         return f"http://{address_text(self._listener)}/" + (f"#token={self.token}" if self._is_made else "")
 

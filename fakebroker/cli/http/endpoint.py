@@ -101,7 +101,7 @@ class Endpoint:
 
 
 async def while_connected(waiting: Awaitable[Any], request: Request) -> Any:
-    """What is waited for, unless the caller hangs up first: then nobody is there to read what this raises."""
+    """The result that the caller waits for. If the caller hangs up first, nothing reads what this raises."""
     waits, leaves = asyncio.ensure_future(waiting), asyncio.ensure_future(disconnected(request.receive))
     try:
         await asyncio.wait((waits, leaves), return_when=asyncio.FIRST_COMPLETED)

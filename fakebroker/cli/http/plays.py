@@ -126,7 +126,7 @@ class Plays:
         `name` is what stands for its file, `broker_id` the isolated broker that it was sent to. `check_options` raises
         Problem for options of a broker that the caller may not give.
 
-        Raises Problem for a scenario that cannot be read or when too many are under way, InvalidArgument for one that
+        Raises Problem for an unreadable scenario or when too many are under way, InvalidArgument for one that
         contradicts the broker.
         """
         from fakebroker.scenarios.errors import ScenarioError

@@ -26,7 +26,7 @@ class ServedApp(Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Signals are the business of whoever runs the loop."""
+    """The owner of the event loop handles signals."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

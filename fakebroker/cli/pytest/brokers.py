@@ -40,7 +40,7 @@ def check_marked(item: pytest.Item) -> None:
 
 
 def start(node: pytest.Item | pytest.Session, options: dict[str, Any]) -> FakeBroker:
-    """A running broker, whose story is printed when the test fails. Options that cannot be fail the test."""
+    """A running broker, whose story is printed when the test fails. Invalid options fail the test."""
     broker: FakeBroker = made(FakeBroker, node, options)
     return broker.start()
 

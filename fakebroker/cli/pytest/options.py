@@ -83,7 +83,7 @@ def options_of_run(config: pytest.Config) -> dict[str, Any]:
 
 
 def check_run(config: pytest.Config) -> None:
-    """Raises UsageError, which ends the run, for options of the command line and the ini file that cannot be."""
+    """Raises UsageError, which ends the run, for invalid options of the command line and the ini file."""
     try:
         options_of_run(config)
     except InvalidArgument as error:
@@ -101,7 +101,7 @@ def _can_have_folders(path: str) -> bool:
 
 
 def checked(mark: pytest.Mark) -> dict[str, Any]:
-    """The options of a mark. Raises InvalidArgument for one that there is not, or has a value that cannot be."""
+    """The options of a mark. Raises InvalidArgument for an unknown option or an invalid value."""
     if mark.args:
         raise InvalidArgument(
             "args", mark.args[0], f"the mark has the value {mark.args[0]!r} without a name; it has {_listed()}"

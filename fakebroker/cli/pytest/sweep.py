@@ -247,7 +247,7 @@ class OneFault:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Say whether the request came, so that nobody takes a test for held that never met its fault."""
+        """Say whether the request came: a test that never met its fault does not count as held."""
         report = yield
         if report.when == "call" and self._injection is not None:
             report.user_properties.append((FAULT_RESULT, "reached" if self._injection.was_reached else "not reached"))

@@ -17,7 +17,7 @@ _MAX_MS = 1000.0
 def configure(config: pytest.Config) -> None:
     """Set the interval that the command line or the ini file asks for, until the run is over.
 
-    Raises UsageError, which ends the run, for one that cannot be.
+    Raises UsageError, which ends the run, for an invalid one.
     """
     try:
         interval_ms = _interval_ms(*given(config, OPTION))

@@ -47,7 +47,7 @@ class AclEntry(NamedTuple):
 
 
 class AclExplanation(NamedTuple):
-    """Whether somebody may do something, and why: `entry` is the ACL that decides, None if there is none."""
+    """Whether a principal may do something, and why: `entry` is the ACL that decides, None if there is none."""
 
     is_allowed: bool
     reason: str
@@ -83,10 +83,10 @@ class AclsHandle(Handle):
         transactional_id: str | None = None, cluster: bool = False, user: str | None = None,
         delegation_token: str | None = None, prefix: bool = False, host: str = ANY_NAME,
     ) -> None:  # fmt: skip
-        """Let somebody do something with a resource: `allow("User:alice", "READ", topic="orders")`.
+        """Allow a principal an operation on a resource: `allow("User:alice", "READ", topic="orders")`.
 
         READ, WRITE, DELETE and ALTER imply DESCRIBE, ALTER_CONFIGS implies DESCRIBE_CONFIGS. `principal` is
-        "User:alice", or "User:*" for everybody. Raises InvalidArgument.
+        "User:alice", or "User:*" for all users. Raises InvalidArgument.
         """
         resource = resource_of(topic, group, transactional_id, cluster, user, delegation_token)
         self._add(Permission.ALLOW, principal, operation, resource, prefix, host)
@@ -96,7 +96,7 @@ class AclsHandle(Handle):
         transactional_id: str | None = None, cluster: bool = False, user: str | None = None,
         delegation_token: str | None = None, prefix: bool = False, host: str = ANY_NAME,
     ) -> None:  # fmt: skip
-        """Forbid somebody to do something with a resource, whatever else allows it. Arguments are those of `allow`."""
+        """Deny a principal an operation on a resource, whatever else allows it. Arguments are those of `allow`."""
         resource = resource_of(topic, group, transactional_id, cluster, user, delegation_token)
         self._add(Permission.DENY, principal, operation, resource, prefix, host)
 
@@ -138,7 +138,7 @@ class AclsHandle(Handle):
         transactional_id: str | None = None, cluster: bool = False, user: str | None = None,
         delegation_token: str | None = None, host: str = "127.0.0.1",
     ) -> AclExplanation:  # fmt: skip
-        """Whether somebody may do something with a resource now, and why. Raises InvalidArgument."""
+        """Whether a principal may do something with a resource now, and why. Raises InvalidArgument."""
         resource = resource_of(topic, group, transactional_id, cluster, user, delegation_token)
         client, wanted = Client(principal_of(principal), host), named(Operation, "operation", operation)
 
@@ -187,7 +187,7 @@ def _authorizer(cluster: Cluster) -> Authorizer:
     """Raises InvalidArgument if the broker has none."""
     if cluster.authorizer is None:
         hint = f'config={{"{AUTHORIZER}": "{STANDARD_AUTHORIZER}"}}, or acls=[]'
-        raise InvalidArgument(AUTHORIZER, "", f"the broker has no authorizer, and nobody is refused anything: {hint}")
+        raise InvalidArgument(AUTHORIZER, "", f"the broker has no authorizer and refuses nothing: {hint}")
     return cluster.authorizer
 
 

@@ -301,7 +301,7 @@ class BrokerControl(ShortErrors, ABC):
         """Let something go wrong with the requests that match, from now on; docs/faults.md has the fields and actions.
 
         Several faults are judged in the order in which they were set. Raises InvalidArgument for a field that does not
-        exist, a value or combination that cannot be, an API or version that is not served.
+        exist, an invalid value or combination, an API or version that is not served.
         """
         fields = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
         return self._fault(fields | unknown)

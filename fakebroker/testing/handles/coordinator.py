@@ -56,7 +56,7 @@ class PartitionLeaderHandle(Handle):
         after `offsets.commit.timeout.ms` (5 s), of a transactional id after `request.timeout.ms`, or NOT_COORDINATOR as
         soon as it learns (CLU-40 to CLU-43). `to` is the new leader, the next replica in sync unless given.
 
-        Raises InvalidArgument for a time that cannot be and when no other node could lead.
+        Raises InvalidArgument for an invalid time and when no other node could lead.
         """
         for_ms = duration_ms("for_s", for_s)
         self._with_cluster(lambda cluster, now: self._zombie(cluster, now, for_ms, to))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class DelegationTokenHandle(Handle):
     """One delegation token (KIP-48). Clients log in with it by SCRAM: its id is the user, `secret()` the password.
 
-    Times are milliseconds of the broker's wall reading. What asks a token that there is not any more raises
+    Times are milliseconds of the broker's wall reading. A method of a token that is gone raises
     UnknownThing.
     """
 
@@ -67,7 +67,7 @@ class DelegationTokenHandle(Handle):
         return b64encode(self._token().hmac).decode()
 
     def expire(self) -> None:
-        """End it now: nobody logs in with it any more. Who is logged in stays."""
+        """End it now: no login with it succeeds any more. Clients that are logged in stay."""
 
         def expire(cluster: Cluster, now: Instant) -> None:
             cluster.credentials.tokens.remove(self._found(cluster, now).token_id)

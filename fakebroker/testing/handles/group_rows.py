@@ -1,7 +1,7 @@
-"""All groups on one screen: a row for each, and which rows have changed since somebody looked last.
+"""All groups on one screen: a row for each, and which rows have changed since the last look.
 
-Nothing in the broker keeps books about that. Whoever asks what has changed pays for a pass over all groups, which
-compares each with what it was at the pass before; a broker that nobody asks pays nothing.
+The broker keeps no log of changes. Each look is a pass over all groups that compares them with the pass before; a
+broker without a reader pays nothing.
 """
 
 from collections import Counter
@@ -188,7 +188,7 @@ def group_rows(access: "EngineAccess", since: int, wanted: GroupRowFilter, after
 
 
 def changes_of(access: "EngineAccess") -> GroupChanges:
-    """The changes of a broker's groups; they go on over resets. Made when somebody asks first."""
+    """The changes of a broker's groups; they go on over resets. Made at the first look."""
     return _CHANGES.setdefault(access, GroupChanges())
 
 

@@ -61,7 +61,7 @@ class MemberLook(NamedTuple):
 
 
 class PendingMember(NamedTuple):
-    """A member id that was handed out, and with which nobody has joined; it is forgotten after `left_ms`."""
+    """A member id that was handed out and has not joined yet; it is forgotten after `left_ms`."""
 
     member_id: str
     left_ms: int

@@ -60,7 +60,7 @@ class HoldHandle(Handle, EndsWithBlock):
             return self if len(self._waiting_now()) >= members else None
 
         def failure() -> str:
-            names = ", ".join(member.client_id for member in self._waiting_now().values()) or "nobody"
+            names = ", ".join(member.client_id for member in self._waiting_now().values()) or "no member"
             what = Phase(self.phase).requests
             return f"waited {timeout_s:g} s for {members} {what} of group {self.group_id} to wait; there is {names}"
 

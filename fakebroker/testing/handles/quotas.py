@@ -136,7 +136,7 @@ class QuotasHandle(Handle):
 
 
 def _entity(user: str | None, client_id: str | None, ip: str | None) -> Entity:
-    """The entity of these names. Raises KafkaError for one that cannot be, InvalidArgument for what is no text."""
+    """The entity of these names. Raises KafkaError for an impossible one, InvalidArgument for what is no text."""
     names: dict[str, str | None] = {}
     for field, kind, name in (("user", USER, user), ("client_id", CLIENT_ID, client_id), ("ip", IP, ip)):
         if name is not None:

@@ -1,6 +1,6 @@
 """Topics as a page shows them: all on one screen, one with its partitions, and the records of a partition.
 
-To look changes nothing: no log is made, and commits that wait to become batches go on waiting unless somebody reads the
+To look changes nothing: no log is made, and commits that wait to become batches go on waiting until a client reads the
 records of `__consumer_offsets` itself.
 """
 

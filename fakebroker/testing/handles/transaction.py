@@ -93,7 +93,7 @@ class TransactionHandle(Handle):
         return self._ask(lambda transaction: transaction.due_ms, None)
 
     def explain(self) -> TransactionExplanation:
-        """What becomes of it if nobody does anything: when it is aborted, what it waits for, when it is forgotten.
+        """What becomes of it if nothing else happens: when it is aborted, what it waits for, when it is forgotten.
 
         The result can be printed, or its fields read. Raises KafkaError while it has no coordinator that could tell.
         """

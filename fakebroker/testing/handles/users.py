@@ -41,7 +41,7 @@ class UsersHandle(Handle):
 
         def remove(cluster: Cluster, _now: Instant) -> None:
             if not cluster.credentials.remove_user(name):
-                known = ", ".join(cluster.credentials.users()) or "nobody"
+                known = ", ".join(cluster.credentials.users()) or "no user"
                 raise UnknownThing("name", name, f"there is no user {name!r}, only {known}")
 
         self._with_cluster(remove)
@@ -50,7 +50,7 @@ class UsersHandle(Handle):
 
     @property
     def tokens(self) -> "list[DelegationTokenHandle]":
-        """The delegation tokens that are valid, oldest first, whoever made them."""
+        """The valid delegation tokens of all owners, oldest first."""
 
         def token_ids(cluster: Cluster, now: Instant) -> list[str]:
             cluster.credentials.tokens.forget_expired(now.wall_ms)
