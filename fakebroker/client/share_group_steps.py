@@ -141,7 +141,7 @@ class ShareGroupSteps(GroupMembershipSteps):
     ) -> Flow[Any]:
         """Say what became of acquired records (ShareAcknowledge): one word for all of them, or one for each offset.
 
-        "accept": done with it; "release": another may have it; "reject": nobody may; "renew": its lock begins anew;
+        "accept": done with it; "release": another may have it; "reject": none may; "renew": its lock begins anew;
         "gap": there is no record. Raises InvalidArgument for other words.
         """
         at = (topic, partition)

@@ -280,7 +280,7 @@ class CheckFailed(FakebrokerError):
 
 
 class WireError(FakebrokerError):
-    """Bytes that do not decode, or a value that cannot be encoded. The message says what and where."""
+    """Bytes that do not decode, or an unencodable value. The message says what and where."""
 
 
 class AnswerTooLong(WireError):
@@ -334,7 +334,7 @@ class SettingError(FakebrokerError):
 
 
 class InvalidArgument(FakebrokerError, ValueError):
-    """A test asks the broker for something that cannot be. `field` names the argument, `value` is what it was.
+    """A test asks the broker for something impossible. `field` names the argument, `value` is what it was.
 
     The message names both and what is right; the Python, HTTP and shell interfaces report all three.
     """

@@ -78,7 +78,7 @@ class _Broker(BrokerBase):
         order. `journal_dir` is where the journal is written to, `verbose` logs every request and event.
 
         Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad nodes, racks, seed and addresses,
-        for an option that does not exist, and for a directory that cannot be written.
+        for an option that does not exist, and for a directory without write access.
         """
         if unknown:
             check_options("a broker", unknown, broker_options())

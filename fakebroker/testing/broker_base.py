@@ -181,7 +181,7 @@ class BrokerBase(BrokerControl):
         """What connects the scripted clients."""
 
     def reset(self) -> None:
-        """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
+        """Restore the initial state: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
         On a running or a stopped broker. Ports and waits stay; its options and nodes are those it was made with, also
         after a `restore` of others, and all nodes are alive. Raises OSError if a port of a stopped one was taken by

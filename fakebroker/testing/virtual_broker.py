@@ -140,7 +140,7 @@ class VirtualBroker(BrokerBase):
         return found[0]
 
     def pass_time(self, *, ms: int | None = None, s: float | None = None) -> None:
-        """Let time pass for everybody: everything that falls due happens at its moment, and clients hear of it.
+        """Let time pass for all clients: everything that falls due happens at its moment, and clients hear of it.
 
         Raises InvalidArgument for what is no time, is negative or more than a year, RuntimeError inside `call`.
         """

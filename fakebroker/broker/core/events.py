@@ -87,7 +87,7 @@ class GroupStored(NamedTuple):
     `protocol_type`.
 
     `how` is "written" or "loaded". `state_ms` is when it entered its state, as the record has it, -1 unknown.
-    `subscribed_topics` are those that its members subscribe to; null if that cannot be known.
+    `subscribed_topics` are those that its members subscribe to; null if unknown.
     """
 
     group_id: str

@@ -172,7 +172,7 @@ MEANINGS = {
     "protocol": "the protocol that its members agreed on; null without one",
     "leader": "the member id of the leader; null without one",
     "members": "how many members it has",
-    "subscribed_topics": "the topics that its members subscribe to; null if that cannot be known",
+    "subscribed_topics": "the topics that its members subscribe to; null if unknown",
     "transactional_id": "the transactional id",
     "producer_id": "the producer id of the transactional id, after the change",
     "producer_epoch": "the producer epoch, after the change",

@@ -110,7 +110,7 @@ class Snapshot(ShortErrors):
         broker of the snapshot. `lost_commits` are (group, topic, partition): the latest commit of each never happened,
         the one before it counts again; one named twice loses two. `listen` and `advertise` are as for FakeBroker.
 
-        Raises InvalidArgument, UnknownThing for a commit that there is not, SettingError, UnknownRelease.
+        Raises InvalidArgument, UnknownThing for an unknown commit, SettingError, UnknownRelease.
         """
         from fakebroker import FakeBroker
 

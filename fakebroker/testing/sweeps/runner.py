@@ -56,7 +56,7 @@ def sweep(
     `only="OffsetCommit#3:lost-answer"` runs just that case: what the report says to repeat it.
 
     Returns a SweepReport. What the first run raises, without any fault, is raised. Raises InvalidArgument for names
-    that do not exist and numbers that cannot be.
+    that do not exist and invalid numbers.
     """
     if not callable(run):
         raise InvalidArgument("run", run, f"run={run!r} is not a function, which is given a broker")

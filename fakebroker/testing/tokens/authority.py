@@ -87,7 +87,7 @@ class TokenAuthority:
         return self._signed(self._claims(subject, LIFETIME_S, None, None, "kafka", None), _new_key(self._algorithm))
 
     def unsecured(self, subject: str, lifetime_s: int = LIFETIME_S) -> str:
-        """A token that nobody has signed."""
+        """A token without a signature."""
         import jwt
 
         claims = self._claims(subject, lifetime_s, None, None, "kafka", None)

@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Column, Ta
 TABLE = Table(
     name="coordinator_records",
     layer="bronze",
-    about="Every record of `__consumer_offsets` that is no committed offset: classic, consumer, share and streams groups, markers of transactions, types that nobody knows",
+    about="Every record of `__consumer_offsets` that is no committed offset: classic, consumer, share and streams groups, markers of transactions, unknown types",
     columns=(
         Column("at", "timestamp", "the timestamp of the record", True),
         Column(
@@ -17,7 +17,7 @@ TABLE = Table(
         Column(
             "kind",
             "string",
-            "the name of the type in Kafka, such as GroupMetadata or ConsumerGroupMemberMetadata; `commit` or `abort` for a marker of a transaction, `unknown` for a type that nobody knows",
+            "the name of the type in Kafka, such as GroupMetadata or ConsumerGroupMemberMetadata; `commit` or `abort` for a marker of a transaction, `unknown` for an unknown type",
         ),
         Column("value_version", "int", "the version of the value; null for a tombstone and a marker", True),
         Column("group_id", "string", "the group; null for a marker and an unknown type", True),

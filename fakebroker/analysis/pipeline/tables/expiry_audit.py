@@ -23,7 +23,7 @@ TABLE = Table(
         Column(
             "recomputed_due_at",
             "timestamp",
-            "the moment from which it was due by the rules; null if it never was, or nobody can say",
+            "the moment from which it was due by the rules; null if it never was, or that is unknown",
             True,
         ),
         Column("recomputed_rule", "string", "the rule that decides", True),

@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import Column, Table
 TABLE = Table(
     name="protocol_coverage",
     layer="gold",
-    about="Which APIs, versions and errors clients really used, and which that the broker serves nobody did",
+    about="Which APIs, versions and errors clients really used, and which served ones they did not",
     columns=(
         Column("api", "string", "the name of the API in Kafka"),
         Column("api_key", "int", "the API's number"),
@@ -13,9 +13,9 @@ TABLE = Table(
         Column(
             "error",
             "string",
-            "the error in the answer, several are a row each; NONE for an answer without, or for a version that nobody used; NO_ANSWER for a request that ended without an answer",
+            "the error in the answer, several are a row each; NONE for an answer without, or for an unused version; NO_ANSWER for a request that ended without an answer",
         ),
-        Column("is_seen", "boolean", "false: a broker of these journals serves this version, and nobody asked for it"),
+        Column("is_seen", "boolean", "false: a broker of these journals serves this version, and no client used it"),
         Column("requests", "long", "how many requests"),
         Column("clients", "strings", "the client ids, sorted, twenty at most"),
         Column(

@@ -27,7 +27,7 @@ class DeliveredRecords(NamedTuple):
     """Neighbouring records with one state: "Available" (again), "Acquired", "Acknowledged" or "Archived".
 
     `member_id` has acquired them, until its lock ends by the broker's clock (`lock_ends_ms`, ms since the epoch); None
-    if nobody has.
+    if no member has.
     """
 
     first_offset: int

@@ -34,7 +34,7 @@ class Group(ABC):
     """One group of any kind. `state` is spelled as DescribeGroups and ListGroups spell it.
 
     `state_ms` is when it entered its state (wall time; -1 unknown), `state_reason` why, one English clause.
-    `subscribed_topics` are the topics that its members read; None: that cannot be known (EX-7).
+    `subscribed_topics` are the topics that its members read; None: unknown (EX-7).
     """
 
     kind: ClassVar[GroupKind]
