@@ -13,10 +13,11 @@ from click.testing import CliRunner
 
 from fakebroker.cli.main import main
 from fakebroker.testing.virtual_broker import VirtualBroker
+from tests.conformance.recordings import RECORDINGS
 
 DATA = Path(__file__).parent / "data"
 SESSION = (DATA / "sessions" / "confluent-kafka.jsonl").read_bytes()
-DIALOGUE = (DATA / "dialogues" / "share-groups" / "fetch_and_accept.jsonl").read_bytes()
+DIALOGUE = (RECORDINGS / "share-groups" / "fetch_and_accept.jsonl").read_bytes()
 COMMANDS = {
     "session": [["replay", "FILE"], ["scenario", "from", "FILE", "--out", "OUT"]],
     "journal": [

@@ -109,7 +109,7 @@ def test_commands_on_pages_use_folders_of_the_reader() -> None:
 def test_the_readme_is_read_in_a_minute() -> None:
     """It has at most 90 lines, and what it says of recordings is counted."""
     text = (ROOT / "README.md").read_text()
-    recordings = len(list((ROOT / "tests" / "data" / "dialogues").rglob("*.jsonl")))
+    recordings = len(list((ROOT / "recordings").rglob("*.jsonl")))
 
     assert len(text.splitlines()) <= 90
     assert f" {recordings} recorded dialogues" in text

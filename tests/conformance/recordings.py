@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parent.parent / "data"
-PATHS = sorted((DATA / "dialogues").rglob("*.jsonl"))
+RECORDINGS = DATA.parents[1] / "recordings" / "fakebroker_recordings"
+PATHS = sorted(RECORDINGS.rglob("*.jsonl"))
 WAITING: dict[str, str] = json.loads((DATA / "dialogues_waiting.json").read_text())
 # Where the recorded broker was slower than usual: by how much its waits may differ from ours in virtual time.
 JITTER_MS = {

@@ -1,14 +1,12 @@
 """The broker settings in force, and where each value comes from."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from fakebroker.broker.settings import PROFILES, Settings, Source, Synonym, find, find_group, find_topic
 from fakebroker.protocol.errors import SettingError
-
-DIALOGUES = Path(__file__).resolve().parents[2] / "data" / "dialogues"
+from tests.conformance.recordings import PATHS
 
 
 def test_typed_getters() -> None:
@@ -198,7 +196,7 @@ def test_defaults_of_a_release() -> None:
 
 def recorded_settings() -> list[dict[str, str]]:
     """The settings that the heads of recorded dialogues name."""
-    heads = [json.loads(path.read_text().partition("\n")[0]) for path in sorted(DIALOGUES.rglob("*.jsonl"))]
+    heads = [json.loads(path.read_text().partition("\n")[0]) for path in PATHS]
     return [head["config"] for head in heads if head.get("config")]
 
 

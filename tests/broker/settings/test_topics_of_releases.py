@@ -7,13 +7,13 @@ import pytest
 from fakebroker.broker.settings import Settings
 from fakebroker.broker.settings.table import TOPIC, TOPIC_BEFORE_4
 from fakebroker.broker.settings.topics_of_releases import topic_settings
-from tests.conformance.recordings import DATA
+from tests.conformance.recordings import RECORDINGS
 
 
 @pytest.mark.rules("DC-1")
 def test_those_of_2_1_are_what_it_described() -> None:
     """A running 2.1.1 described 25 configs of a topic; these are ours under its release."""
-    lines = (DATA / "dialogues" / "formats-2.1.1" / "format_versions.jsonl").read_text().splitlines()
+    lines = (RECORDINGS / "formats-2.1.1" / "format_versions.jsonl").read_text().splitlines()
     described = json.loads(lines[-1])["response"]["Results"][0]["Configs"]
     assert len(described) == 25
     assert set(topic_settings((2, 1))) == {config["Name"] for config in described}

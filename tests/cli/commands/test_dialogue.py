@@ -8,9 +8,9 @@ from click.testing import CliRunner, Result
 
 from fakebroker.cli.main import main
 from fakebroker.testing.broker import FakeBroker
-from tests.conformance.recordings import DATA
+from tests.conformance.recordings import RECORDINGS
 
-GOOD = str(DATA / "dialogues" / "groups" / "av_every_version.jsonl")
+GOOD = str(RECORDINGS / "groups" / "av_every_version.jsonl")
 
 
 def play(*arguments: str) -> Result:

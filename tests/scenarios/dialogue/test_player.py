@@ -23,9 +23,7 @@ from fakebroker.scenarios.dialogue.script import (
     Unsupported,
     read_dialogue,
 )
-from tests.conformance.recordings import DATA
-
-RECORDINGS = DATA / "dialogues"
+from tests.conformance.recordings import RECORDINGS
 
 
 def recording(name: str) -> Dialogue:

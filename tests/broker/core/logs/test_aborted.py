@@ -70,7 +70,7 @@ def test_only_what_is_stable_is_listed() -> None:
     assert read(log, 0).aborted == [(1, 0)]
 
 
-# As 4.3.1 answered; some of it is in tests/data/dialogues/transactions-more/aborted_list_by_index.jsonl.
+# As 4.3.1 answered; some of it is in recordings/fakebroker_recordings/transactions-more/aborted_list_by_index.jsonl.
 _BY_INDEX = {
     (0, 1): [0, 2],
     (0, 6300): [0, 2, 4, 6],
