@@ -19,7 +19,6 @@ from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.offsets.commit_validator import CommitValidator
 from fakebroker.broker.core.offsets.group_offsets import NEVER
 from fakebroker.broker.core.offsets.records import ClassicGroupRecord, GroupRecords, OffsetCommits, Several, Tombstones
-from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_codec import Format
@@ -217,34 +216,32 @@ class Shard(CoordinatorShard):
             first = offsets[0]
             self.cleanup.committed(group, first[COMMIT_MS], first[EXPIRE_MS], now.wall_ms)
 
-    def template_of(
+    def repeatable_commit(
         self, group: Group, offsets: Sequence[StoredOffset], retention_time_ms: int | None
-    ) -> CommitTemplate:
-        """What repetitions of a commit of `offsets`, which was accepted, have in common.
+    ) -> Callable[[Sequence[int], Instant], bool]:
+        """A function that commits the partitions of `offsets`, which were accepted, again.
 
-        `retention_time_ms` is that of the request, as for `commit_validator`.
+        It takes an offset for each of them and the time. It returns False, and changes nothing, if the commit is
+        refused or has to wait for replicas: `commit` does that. `retention_time_ms` is that of the request, as for
+        `commit_validator`.
         """
         retention_ms = self._retention_of_commits(retention_time_ms)
-        return group.offsets.template_like(
-            CommitTemplate(group.group_id, offsets, retention_ms, self._format, group.offsets)
-        )
+        committed = group.offsets
+        template = committed.repeatable(group.group_id, offsets, retention_ms, self._format)
+        needs_check = len(offsets) > _SURELY_FIT
 
-    def repeat_commit(self, group: Group, template: CommitTemplate, offsets: Sequence[int], now: Instant) -> bool:
-        """As `commit`, for a repetition of an earlier commit: `offsets` has one for each row of the template.
+        def commit_again(offsets: Sequence[int], now: Instant) -> bool:
+            log = self.log
+            if log.high_watermark_limit is not None or self.has_too_few_replicas:
+                return False
+            if needs_check and template.size_bytes > log.config.max_message_bytes:
+                return False
+            committed.repeat(template, offsets, now, log)
+            commit_ms = now.wall_ms
+            self.cleanup.committed(group, commit_ms, template.expire_ms(commit_ms), commit_ms)
+            return True
 
-        Returns False, and changes nothing, if it is refused or has to wait for replicas: then `commit` has to see to
-        it.
-        """
-        log = self.log
-        if log.high_watermark_limit is not None or self.has_too_few_replicas:
-            return False
-        if len(offsets) > _SURELY_FIT and template.size_bytes > log.config.max_message_bytes:
-            return False
-        commit_ms = now.wall_ms
-        commit = RepeatedCommit(template, offsets, commit_ms)
-        group.offsets.replay_repeated(commit, log.append_records(commit, now))
-        self.cleanup.committed(group, commit_ms, template.expire_ms(commit_ms), commit_ms)
-        return True
+        return commit_again
 
     def commit_pending(
         self, group: Group, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant

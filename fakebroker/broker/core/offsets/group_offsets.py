@@ -5,16 +5,26 @@ beside the cache until the transaction's end marker is replayed. Kafka: `OffsetM
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakebroker.broker.core.offsets.pending import PendingOffsets
+from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.protocol.records.offsets_topic import PARTITION, TOPIC, CommittedOffset, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
-    from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
+    from fakebroker.broker.core.logs.pending_batches import DeferredRecords
+    from fakebroker.protocol.instant import Instant
+    from fakebroker.protocol.records.offsets_codec import Format
 
 NEVER: Final = 1 << 63  # later than every time that fits into a record
 _NOTHING: Final[dict[int, StoredOffset]] = {}
+
+
+class CommitLog(Protocol):
+    """The log that repeated commits are appended to."""
+
+    def append_records(self, records: "DeferredRecords", now: "Instant") -> int:
+        """Append one batch; returns its base offset."""
 
 
 class GroupOffsets:
@@ -39,7 +49,7 @@ class GroupOffsets:
     def topics(self) -> dict[str, dict[int, StoredOffset]]:
         """The committed offsets: topics, and partitions within a topic, in the order of their first commit.
 
-        Whoever asks looks at everything: repeated commits become rows.
+        Repeated commits become rows.
         """
         if self._has_unread:
             self._read_repeated()
@@ -54,17 +64,6 @@ class GroupOffsets:
             for log_offset, stored in enumerate(offsets, base_offset):
                 self.pending.supersede(stored[TOPIC], stored[PARTITION], log_offset)
 
-    def replay_repeated(self, commit: "RepeatedCommit", base_offset: int) -> None:
-        """As `replay`, for a commit of the same partitions as one that was replayed before."""
-        if self.pending:
-            self.replay(commit.rows(), base_offset)
-            return
-        template = commit.template
-        if template not in self._repeated:
-            self._make_way_for(template)
-        self._repeated[template] = commit
-        self._has_unread = True
-
     def _store(self, topics: dict[str, dict[int, StoredOffset]], offsets: Sequence[StoredOffset]) -> None:
         name: str | None = None
         partitions: dict[int, StoredOffset] = {}
@@ -76,18 +75,35 @@ class GroupOffsets:
 
     # -- repeated commits ----------------------------------------------------------------------------------------
 
-    def template_like(self, template: "CommitTemplate") -> "CommitTemplate":
-        """The template in use that means the same as `template`, else `template` itself.
+    def repeatable(
+        self, group_id: str, offsets: Sequence[StoredOffset], retention_ms: int | None, record_format: "Format"
+    ) -> CommitTemplate:
+        """What `repeat` takes to commit the partitions of `offsets` again, with their metadata and leader epochs.
 
-        Several connections that repeat one commit then do not get into each other's way.
+        Connections that repeat the same commit get the same template, so that neither makes rows of what the other
+        commits. `retention_ms`: see `CommitTemplate`.
         """
-        for known in self._repeated:
-            if known.means(template):
-                return known
-        return template
+        template = CommitTemplate(group_id, offsets, retention_ms, record_format, self)
+        return next((known for known in self._repeated if known.means(template)), template)
 
-    def latest_of(self, template: "CommitTemplate") -> "RepeatedCommit | None":
-        """The latest repetition that has this template, unless it has become rows."""
+    def repeat(self, template: CommitTemplate, offsets: Sequence[int], now: "Instant", log: "CommitLog") -> None:
+        """Append one more commit of these partitions to the log, and apply it.
+
+        `offsets` has one for each row of the template.
+        """
+        commit = RepeatedCommit(template, offsets, now.wall_ms)
+        base_offset = log.append_records(commit, now)
+        if self.pending:
+            self.replay(commit.rows(), base_offset)
+            return
+        repeated = self._repeated
+        if template not in repeated:
+            self._make_way_for(template)
+        repeated[template] = commit
+        self._has_unread = True
+
+    def latest_of(self, template: CommitTemplate) -> RepeatedCommit | None:
+        """The latest repetition that has this template, unless it has become rows. For `RepeatedCommit`."""
         return self._repeated.get(template)
 
     def end(self) -> None:
@@ -109,7 +125,7 @@ class GroupOffsets:
                 self._store(self._topics, commit.rows())
                 repeated[template] = None
 
-    def _make_way_for(self, template: "CommitTemplate") -> None:
+    def _make_way_for(self, template: CommitTemplate) -> None:
         """Forget repeated commits that have partitions in common with `template`; what they committed is kept."""
         if self._has_unread:
             self._read_repeated()
@@ -122,7 +138,7 @@ class GroupOffsets:
 
         Each entry is a tuple that begins with topic and partition: a TopicPartition, or the deleted offset itself.
         """
-        self._forget_repeated()  # whoever commits next may be the first: that is the order of `topics`
+        self._forget_repeated()  # the next commit may be the first of its topic, and `topics` keeps that order
         topics = self._topics
         for entry in deleted:
             topic, partition = entry[TOPIC], entry[PARTITION]

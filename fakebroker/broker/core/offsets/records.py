@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakebroker.broker.core.logs.pending_batches import DeferredRecords
-from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.batch_format import HEADER_BYTES
 from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
@@ -24,6 +23,7 @@ from fakebroker.protocol.records.offsets_topic import (
 from fakebroker.protocol.records.record_codec import Record
 
 if TYPE_CHECKING:
+    from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
     from fakebroker.protocol.records.group_records import GroupRecord
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
@@ -73,7 +73,7 @@ class OffsetCommits:
     __slots__ = ("_cache", "_format", "group_id", "offsets")
 
     def __init__(
-        self, group_id: str, offsets: Sequence[StoredOffset], record_format: Format, cache: GroupOffsets
+        self, group_id: str, offsets: Sequence[StoredOffset], record_format: Format, cache: "GroupOffsets"
     ) -> None:
         self.group_id = group_id
         self.offsets = offsets

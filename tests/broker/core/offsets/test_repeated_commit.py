@@ -1,6 +1,7 @@
-"""Commits kept as columns: nobody can tell them from the same commits kept as rows."""
+"""Commits kept as columns: no reader can tell them from the same commits kept as rows."""
 
 import gc
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from fakebroker.broker.core.coordinator.shard import Shard
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
+from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import StoredOffset, TopicPartition, stored_offset
 from tests.support.offsets import PASS, OffsetsCluster, state_of
 from tests.support.time import DAY, MINUTE
@@ -41,7 +43,7 @@ class Life:
         self.lab = OffsetsCluster(release, settings=SMALLEST_BOUND)
         self.columns = columns
         self.retention_ms = retention_ms
-        self.templates: dict[str, tuple[ClassicGroup, CommitTemplate]] = {}
+        self.repeated: dict[str, tuple[ClassicGroup, Callable[[Sequence[int], Instant], bool]]] = {}
         self.next_offset = 0
 
     def take(self, kind: str, *args: Any) -> None:
@@ -69,7 +71,7 @@ class Life:
             lab.cluster.topics.delete("t", lab.now)
 
     def commit(self, shard: Shard, group: ClassicGroup, name: str, *, again: bool) -> None:
-        now, known = self.lab.now, self.templates.get(name)
+        now, known = self.lab.now, self.repeated.get(name)
         values = [self.next_offset + n for n in range(len(COMMITS[name]))]
         self.next_offset += 10
         validator = shard.commit_validator(now, self.retention_ms)
@@ -80,11 +82,11 @@ class Life:
         ]
         assert validator.accepted == []
         if self.columns and again and known is not None and known[0] is group:
-            assert shard.repeat_commit(group, known[1], tuple(values), now)
+            assert known[1](tuple(values), now)
         else:
             shard.commit(group, rows, now)
             if self.columns:
-                self.templates[name] = group, shard.template_of(group, rows, self.retention_ms)
+                self.repeated[name] = group, shard.repeatable_commit(group, rows, self.retention_ms)
 
     def seen(self) -> Any:
         """Everything of the group that anybody may see, in order."""
@@ -159,15 +161,17 @@ def test_only_what_somebody_looks_at_becomes_rows(monkeypatch: pytest.MonkeyPatc
 def test_connections_that_repeat_one_commit_share_its_template() -> None:
     """So neither makes rows of what the other commits."""
     life = _played(("commit", "t"), ("again", "t"))
-    group, template = life.templates["t"]
+    before = _templates_in_memory()
+    again = life.repeated["t"]
     life.take("commit", "t")
-    assert life.templates["t"] == (group, template)
+    assert life.repeated["t"] != again
+    assert _templates_in_memory() == before
 
 
 def test_a_group_that_is_gone_waits_for_no_collector() -> None:
     """Its offsets and what repeats them know each other only as long as the group is there."""
     life = _played(("commit", "t"), ("again", "t"))
-    life.templates.clear()
+    life.repeated.clear()
     gc.collect()
     before = _templates_in_memory()
     gc.disable()
@@ -193,7 +197,7 @@ def test_what_cannot_be_stored_at_once_changes_nothing(why: str) -> None:
     rows = [stored_offset("t", n % 4, n, commit_ms=0) for n in range(17)]
     group = shard.create_group("g", lab.now)
     shard.commit(group, rows, lab.now)
-    template = shard.template_of(group, rows, None)
+    commit_again = shard.repeatable_commit(group, rows, None)
     if why == "replicas lag":
         lab.partition().log.limit_high_watermark(3, lab.now)
     elif why == "another broker leads":
@@ -202,6 +206,6 @@ def test_what_cannot_be_stored_at_once_changes_nothing(why: str) -> None:
     else:
         lab.cluster.topics.internal("__consumer_offsets").config.replace({"max.message.bytes": "100"})
     end = shard.log.log_end_offset
-    assert not shard.repeat_commit(group, template, range(17), lab.now)
+    assert not commit_again(range(17), lab.now)
     assert shard.log.log_end_offset == end
     assert {stored[:2]: stored[2] for stored in group.offsets} == {row[:2]: row[2] for row in rows}

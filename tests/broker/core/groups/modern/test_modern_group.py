@@ -1,11 +1,11 @@
 """What consumer, share and streams groups do alike: members that are silent, and those that a test evicts."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from fakebroker.broker.core.events import Transition
-from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.records.offsets_codec import Format
 from fakebroker.protocol.records.offsets_topic import stored_offset
@@ -95,8 +95,8 @@ def test_every_kind_of_group_ends_its_offsets_and_timers(kind: type[Any], end: s
     lab = kind()
     lab.join("m1")
     group, rows = lab.group, [stored_offset("t", 0, 5, commit_ms=0)]
-    template = CommitTemplate("g", rows, None, Format(), group.offsets)
-    group.offsets.replay_repeated(RepeatedCommit(template, [7], 1), 0)
+    template = group.offsets.repeatable("g", rows, None, Format())
+    group.offsets.repeat(template, [7], lab.now, SimpleNamespace(append_records=lambda _records, _now: 0))
 
     getattr(group, end)(lab.now)
 
