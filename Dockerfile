@@ -2,7 +2,7 @@
 #
 # 9092   for clients on the host: hands out localhost:9092
 # 29092  for clients in the same container network: hands out the container's own address
-# 8092   control by HTTP (docs/docker.md); without FAKEBROKER_CONTROL_TOKEN a token is made and printed
+# 8092   control by HTTP (docs/how-to/docker.md); without FAKEBROKER_CONTROL_TOKEN a token is made and printed
 FROM python:3.13-slim AS build
 ARG EXTRAS=control,scenario,tls
 WORKDIR /src

@@ -9,7 +9,7 @@
 # make lint, types, tests, clients, page      one part; ARGS='-k heartbeat' goes to pytest
 # make random   every property test with new examples     make fuzz    millions of mutated frames and random bytes
 # make model    ten minutes of model testing              make soak    clients that come and go for MINUTES=10
-# make bench    speed, written to docs/benchmarks.md      make bench-spark   the speed of the data pipeline
+# make bench    speed, written to docs/reference/benchmarks.md      make bench-spark   the speed of the data pipeline
 # make instructions   instructions per request under callgrind, compared with bench/instructions.json
 # make spark    the data pipeline from end to end, on data that the broker makes
 # make docs     the generated pages                       make screenshots   the pictures of the page

@@ -1,4 +1,4 @@
-"""Speed, as ratios to something measured in the same run; writes docs/benchmarks.md.
+"""Speed, as ratios to something measured in the same run; writes docs/reference/benchmarks.md.
 
     make bench [ARGS="--only heartbeat --rounds 3"]
 

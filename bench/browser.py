@@ -1,6 +1,6 @@
 """The page in a headless Chromium before 10,000 groups and a full journal: first paint, updates, memory.
 
-`python -m bench.browser` prints a table for docs/benchmarks.md.
+`python -m bench.browser` prints a table for docs/reference/benchmarks.md.
 """
 
 import statistics

@@ -69,7 +69,7 @@ def rows() -> Iterator[str]:
 
 
 def report() -> str:
-    """The part of docs/benchmarks.md about the journal."""
+    """The part of docs/reference/benchmarks.md about the journal."""
     lines = [
         "## The journal",
         "",

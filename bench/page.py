@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
 _PIPELINE = "# The data pipeline on Spark\n"
 
 

@@ -77,7 +77,9 @@ def programs() -> list[Any]:
     return [
         pytest.param(source, id=f"{name}-{number}")
         for name in ("acls.md", "client-telemetry.md", "quotas.md")
-        for number, source in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.S))
+        for number, source in enumerate(
+            re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / name).read_text(), re.S)
+        )
         if "def test_" not in source
     ]
 
@@ -231,8 +233,8 @@ RECORDS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 
 
 def test_what_the_map_names_exists() -> None:
-    """Every file, class and function in docs/architecture.md and docs/decisions is there: no map that has drifted."""
-    text = "\n".join(page.read_text() for page in (ROOT / "docs" / "architecture.md", *RECORDS))
+    """Every file, class and function that the map and the decisions name is there: no map that has drifted."""
+    text = "\n".join(page.read_text() for page in (ROOT / "docs" / "explanation" / "architecture.md", *RECORDS))
     named = {code for code in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text) if not code.startswith(COMMANDS)} - NOT_OURS
 
     assert len(named) > 50
@@ -256,8 +258,12 @@ def test_a_map_that_has_drifted_is_found(drifted: str) -> None:
 
 
 def glossary() -> list[tuple[str, str]]:
-    """The rows of docs/glossary.md: the term, and where it is in the code."""
-    rows = [line.split("|") for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if line[:2] == "| "]
+    """The rows of docs/reference/glossary.md: the term, and where it is in the code."""
+    rows = [
+        line.split("|")
+        for line in (ROOT / "docs" / "reference" / "glossary.md").read_text().splitlines()
+        if line[:2] == "| "
+    ]
     return [(cells[1].strip(), cells[3].strip()) for cells in rows[1:]]
 
 
@@ -290,9 +296,10 @@ def test_only_what_is_defined_is_there() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """docs/README.md links to every page beside it, and to the index of the rules."""
+    """docs/index.md links once to every page, and to the indexes of the rules and the decisions."""
     docs = ROOT / "docs"
-    links = re.findall(r"^- \[[^]]+\]\(([^)]+)\): \S", (docs / "README.md").read_text(), re.M)
-    pages = [page.name for page in docs.glob("*.md") if page.name != "README.md"]
+    links = re.findall(r"^- \[[^]]+\]\(([^)]+)\): \S", (docs / "index.md").read_text(), re.M)
+    pages = [page.relative_to(docs) for page in docs.rglob("*.md") if page.name not in ("README.md", "index.md")]
+    alone = [page.as_posix() for page in pages if page.parts[0] not in ("rules", "decisions")]
 
-    assert sorted(links) == sorted([*pages, "rules/README.md"])
+    assert sorted(links) == sorted([*alone, "rules/README.md", "decisions/README.md"])

@@ -15,7 +15,7 @@ from fakebroker.protocol.wire.registry import APIS
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# The rooms, and what each may import besides itself; docs/architecture.md draws the same.
+# The rooms, and what each may import besides itself; docs/explanation/architecture.md draws the same.
 ROOMS: dict[str, set[str]] = {
     "protocol": set(),
     "broker": {"protocol"},

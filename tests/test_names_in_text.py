@@ -116,26 +116,26 @@ def test_the_readme_is_read_in_a_minute() -> None:
 
 
 def pictures_of_why() -> int:
-    """How many pictures docs/page.md has of a rebalance and its cause."""
-    return len(re.findall(r"!\[.*\]\(page/why-", (ROOT / "docs" / "page.md").read_text()))
+    """How many pictures docs/how-to/page.md has of a rebalance and its cause."""
+    return len(re.findall(r"!\[.*\]\(../pictures/why-", (ROOT / "docs" / "how-to" / "page.md").read_text()))
 
 
 def requests_on_the_map() -> int:
-    """How many requests docs/architecture.md follows."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    """How many requests docs/explanation/architecture.md follows."""
+    text = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
     return len(re.findall(r"^\*\*", text.partition("requests\n")[2], re.M))
 
 
 @pytest.mark.parametrize(
     ("page", "words", "count"),
     [
-        ("docs/README.md", r"the (\w+) rooms", len(ROOMS)),
-        ("docs/README.md", r"path of (\w+) requests", requests_on_the_map()),
-        ("docs/README.md", r"in (\w+) pictures", pictures_of_why()),
-        ("docs/architecture.md", r"## (\w+) rooms", len(ROOMS)),
-        ("docs/architecture.md", r"## (\w+) requests", requests_on_the_map()),
+        ("docs/index.md", r"the (\w+) rooms", len(ROOMS)),
+        ("docs/index.md", r"path of (\w+) requests", requests_on_the_map()),
+        ("docs/index.md", r"in (\w+) pictures", pictures_of_why()),
+        ("docs/explanation/architecture.md", r"## (\w+) rooms", len(ROOMS)),
+        ("docs/explanation/architecture.md", r"## (\w+) requests", requests_on_the_map()),
         ("docs/decisions/0001-eight-rooms.md", r"has (\w+) rooms", len(ROOMS)),
-        ("docs/against-kafka.md", r"time; (\w+) of them run side by side", JOBS),
+        ("docs/how-to/against-kafka.md", r"time; (\w+) of them run side by side", JOBS),
         ("CONTRIBUTING.md", r"There are (\w+) at most", MOST),
     ],
 )
@@ -145,8 +145,8 @@ def test_figures_are_counted(page: str, words: str, count: int) -> None:
 
 
 def test_the_map_fits_on_two_pages() -> None:
-    """docs/architecture.md has at most 110 lines of at most 120 characters, and 25 rows of a table."""
-    lines = (ROOT / "docs" / "architecture.md").read_text().splitlines()
+    """docs/explanation/architecture.md has at most 110 lines of at most 120 characters, and 25 rows of a table."""
+    lines = (ROOT / "docs" / "explanation" / "architecture.md").read_text().splitlines()
 
     assert len(lines) <= 110
     assert [line for line in lines if len(line) > 120] == []
@@ -252,40 +252,40 @@ REWRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 REWRITTEN += [
     ROOT / "docs" / f"{name}.md"
     for name in (
-        "acls",
-        "against-kafka",
-        "client-telemetry",
-        "cluster",
-        "compile",
-        "consumer-groups",
-        "expiry",
-        "glossary",
-        "gold-tables",
-        "history",
-        "http",
-        "journal",
-        "journal-schema",
-        "layouts",
-        "not-implemented",
-        "other-languages",
-        "page",
-        "pipeline",
-        "pytest",
-        "python-api",
-        "quotas",
-        "rebalances",
-        "recording",
-        "reliability",
-        "report",
-        "scenarios",
-        "snapshots",
-        "spark",
-        "tables",
-        "time",
-        "tls",
-        "tour",
-        "transactions",
-        "whatif",
+        "explanation/consumer-groups",
+        "explanation/expiry",
+        "explanation/layouts",
+        "explanation/reliability",
+        "explanation/time",
+        "explanation/transactions",
+        "how-to/acls",
+        "how-to/against-kafka",
+        "how-to/client-telemetry",
+        "how-to/cluster",
+        "how-to/compile",
+        "how-to/history",
+        "how-to/journal",
+        "how-to/other-languages",
+        "how-to/page",
+        "how-to/pipeline",
+        "how-to/pytest",
+        "how-to/quotas",
+        "how-to/rebalances",
+        "how-to/recording",
+        "how-to/report",
+        "how-to/snapshots",
+        "how-to/spark",
+        "how-to/tls",
+        "how-to/whatif",
+        "reference/glossary",
+        "reference/gold-tables",
+        "reference/http",
+        "reference/journal-schema",
+        "reference/not-implemented",
+        "reference/python-api",
+        "reference/scenarios",
+        "reference/tables",
+        "tutorial/tour",
     )
 ]
 

@@ -1,4 +1,4 @@
-"""docs/cli.md: the commands, and the table of their exit statuses, from the commands themselves."""
+"""docs/reference/cli.md: the commands, and the table of their exit statuses, from the commands themselves."""
 
 from collections.abc import Iterator
 

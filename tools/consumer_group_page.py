@@ -1,4 +1,4 @@
-"""The page docs/consumer-group-states.md: the states of consumer groups and of their members, drawn from the tables."""
+"""docs/reference/consumer-group-states.md: states of consumer groups and of their members, drawn from the tables."""
 
 from fakebroker.broker.core.groups.consumer.reconciliation import LOOKS
 from fakebroker.broker.core.groups.consumer.states import ABSENT, AWAY, NEXT_STATE, MemberState

@@ -1,4 +1,4 @@
-"""The page docs/groups.md: the state machine of classic groups, drawn from the tables the code runs on."""
+"""docs/reference/classic-group-states.md: the state machine of classic groups, drawn from the code's tables."""
 
 from fakebroker.broker.core.groups.classic.states import TRANSITIONS, GroupInput, State
 from fakebroker.broker.core.groups.classic.table import HANDLERS

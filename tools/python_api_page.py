@@ -1,4 +1,4 @@
-"""The page docs/python-api.md: what tests can call, from the source's signatures and docstrings."""
+"""docs/reference/python-api.md: what tests can call, from the source's signatures and docstrings."""
 
 import ast
 from collections.abc import Iterator
@@ -186,12 +186,12 @@ def python_api_page(note: str) -> str:
         "# The Python API",
         note,
         "",
-        "What a test can call, as the source declares it. The fixtures and the marker are in [pytest.md](pytest.md).",
-        "Brokers, errors and `sweep` are imported from `fakebroker`. The types of what brokers give, for annotations,",
-        "are in `fakebroker.types`: `from fakebroker.types import GroupHandle`.",
-        "How-to pages: [groups](groups.md), [how long offsets live](expiry.md),",
-        "[transactions](transactions.md), [snapshots](snapshots.md),",
-        "[faults](faults.md), [fault sweeps](sweep.md).",
+        "What a test can call, as the source declares it. The fixtures and the marker are in",
+        "[pytest.md](../how-to/pytest.md). Brokers, errors and `sweep` are imported from `fakebroker`. The types of",
+        "what brokers give, for annotations, are in `fakebroker.types`: `from fakebroker.types import GroupHandle`.",
+        "How-to pages: [groups](classic-group-states.md), [how long offsets live](../explanation/expiry.md),",
+        "[transactions](../explanation/transactions.md), [snapshots](../how-to/snapshots.md),",
+        "[faults](../how-to/faults.md), [fault sweeps](../how-to/sweep.md).",
         "",
         *(f"- [{part.name}](#{part.name.lower()}): {part.got_by}" for part in (*PARTS, *FUNCTIONS)),
         "- [Errors](#errors)",

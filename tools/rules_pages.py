@@ -37,8 +37,8 @@ rules by their ids. The letters of an id are its page, and each rule is a headin
 A rule says what a broker does, where that comes from (a KIP, a class or method of Kafka, an issue of its JIRA), for
 which releases it holds, which code names it, and what shows it: tests, and recordings of a real broker's answers that
 are played here. The
-default release is 4.3; what others did differently is also listed in [releases](../releases.md). *Left out* marks what
-fakebroker does not do, and why; beside *Shown by* it speaks of a part.
+default release is 4.3; what others did differently is also listed in [releases](../reference/releases.md). *Left out*
+marks what fakebroker does not do, and why; beside *Shown by* it speaks of a part.
 
 To add or change a rule: edit its page, mark a test with `@pytest.mark.rules("JG-14")` or name the rule in the "about"
 line of a recording, and run `make docs`. An id is never given twice, and never changes its meaning.

@@ -1,4 +1,4 @@
-"""The page docs/scenario-language.md: every key, verb and word of scenario files, from their declaration."""
+"""docs/reference/scenario-language.md: every key, verb and word of scenario files, from their declaration."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -126,7 +126,10 @@ def _word(word: Word) -> list[str]:
     which = {"partition": " TOPIC-NUMBER", "fault": " NAME", "hold": " NAME"}.get(word.name, which)
     lines = ["", f"### {word.name}: {word.about}", ""]
     if word.name == "fault":
-        lines += [f"`fault: {{...}}` sets one ([faults.md](faults.md)): {_arguments(fault_fields().arguments)}.", ""]
+        lines += [
+            f"`fault: {{...}}` sets one ([faults.md](../how-to/faults.md)): {_arguments(fault_fields().arguments)}.",
+            "",
+        ]
     return lines + _verbs(word.verbs.values(), which)
 
 

@@ -30,9 +30,9 @@ _THEMES = {
 _HEAD = """# Scenarios
 {note}
 
-What people ran into with Kafka, one file for each incident, in [the language of scenarios](../docs/scenarios.md): the
-story in `about`, where it is from in `source` (a KIP, an issue of Kafka or of a client), and beside it the approved
-transcript of what is said on the wire.
+What people ran into with Kafka, one file for each incident, in [the language of
+scenarios](../docs/reference/scenarios.md): the story in `about`, where it is from in `source` (a KIP, an issue of Kafka
+or of a client), and beside it the approved transcript of what is said on the wire.
 
 ```
 fakebroker scenario run scenarios                      # all of them, in virtual time: a week takes no time

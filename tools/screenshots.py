@@ -1,4 +1,4 @@
-"""`make screenshots`: the pictures of docs/page.md, taken of a broker that real clients use, in both themes.
+"""`make screenshots`: the pictures of docs/how-to/page.md, taken of a broker that real clients use, in both themes.
 
 The story is that of the how-to: of two consumers of one group the second one is stopped, as a debugger or a long
 garbage collection would do it, until its session is over; then it goes on.
@@ -22,7 +22,7 @@ from tests.support.serving import controlled
 if TYPE_CHECKING:
     from playwright.sync_api import ViewportSize
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "page"
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 SIZE: "ViewportSize" = {"width": 1280, "height": 800}
 THEMES = ("light", "dark")
 

@@ -1,4 +1,4 @@
-"""The page docs/share-group-states.md: states of share groups and of their share partitions, drawn from the tables."""
+"""docs/reference/share-group-states.md: states of share groups and of their share partitions, drawn from the tables."""
 
 from collections.abc import Mapping
 from enum import Enum

@@ -1,4 +1,4 @@
-"""The page docs/share-partition-states.md: the states of records in share partitions, drawn from the table."""
+"""docs/reference/share-partition-states.md: the states of records in share partitions, drawn from the table."""
 
 from fakebroker.broker.core.share_partitions.states import EVENT_OF, TRANSITIONS, RecordEvent, RecordState
 

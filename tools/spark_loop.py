@@ -1,8 +1,9 @@
 """The data pipeline from end to end, on data that brokers made: `make spark`.
 
-Plays random histories on brokers with journals on; then runs the commands of docs/pipeline.md and docs/history.md one
-after the other: ingest, build, decode, what-if, compile, the compiled scenario, a campaign, the report. Then it does
-the same with the other engine and compares every table, and compares what was decoded with what the brokers knew.
+Plays random histories on brokers with journals on; then runs the commands of docs/how-to/pipeline.md and
+docs/how-to/history.md one after the other: ingest, build, decode, what-if, compile, the compiled scenario, a campaign,
+the report. Then it does the same with the other engine and compares every table, and compares what was decoded with
+what the brokers knew.
 
     python -m tools.spark_loop [--engine spark|python] [--histories 6] [--steps 80] [--work DIR] [--once]
 """

@@ -1,4 +1,4 @@
-"""The page docs/streams-group-states.md: the states of streams groups and of their members, drawn from the tables."""
+"""docs/reference/streams-group-states.md: the states of streams groups and of their members, drawn from the tables."""
 
 from fakebroker.broker.core.groups.streams.reconciliation import LOOKS
 from fakebroker.broker.core.groups.streams.states import ABSENT, NEXT_STATE, MemberState

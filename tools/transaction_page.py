@@ -1,4 +1,4 @@
-"""The page docs/transaction-states.md: the states of transactional ids, drawn from the tables the code runs on."""
+"""docs/reference/transaction-states.md: the states of transactional ids, drawn from the tables the code runs on."""
 
 from fakebroker.broker.core.transactions.states import TRANSITIONS, TransactionInput, TransactionState
 from fakebroker.broker.core.transactions.table import COLUMNS, HANDLERS

@@ -1,4 +1,4 @@
-"""Speed of the data pipeline on Spark, as ratios within one run; writes its part of docs/benchmarks.md.
+"""Speed of the data pipeline on Spark, as ratios within one run; writes its part of docs/reference/benchmarks.md.
 
 make bench-spark [ARGS="--records 10000000"]
 """

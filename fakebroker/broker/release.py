@@ -20,7 +20,7 @@ from fakebroker.protocol.wire.api_keys import ApiKey
 class Behaviours:
     """Named differences between releases. The defaults are Kafka 4.3.1's; each names its rule in docs/rules.
 
-    The comments become a page (docs/releases.md).
+    The comments become a page (docs/reference/releases.md).
     """
 
     sync_in_stable_restarts_session: bool = False  # TM-1: 3.9.1 also restarts the session timer on SyncGroup in Stable

@@ -1,4 +1,4 @@
-"""The exit status of every command, and how errors become one: docs/cli.md has the table."""
+"""The exit status of every command, and how errors become one: docs/reference/cli.md has the table."""
 
 import errno
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ def test_other_errors_go_on_as_they_are(error: Exception) -> None:
 
 
 def test_every_status_has_a_meaning() -> None:
-    """They are the rows of docs/cli.md; wrong usage is click's own number."""
+    """They are the rows of docs/reference/cli.md; wrong usage is click's own number."""
     assert MEANINGS.keys() == set(ExitStatus)
     assert click.UsageError.exit_code == ExitStatus.BAD_INPUT
     assert issubclass(Unavailable, FakebrokerError)

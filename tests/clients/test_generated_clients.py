@@ -1,4 +1,4 @@
-"""Clients of the control API that openapi-typescript and oapi-codegen make of docs/openapi.json."""
+"""Clients of the control API that openapi-typescript and oapi-codegen make of docs/reference/openapi.json."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tests.support.serving import controlled
 
 CLIENTS = Path(__file__).parent
 ROOT = CLIENTS.parents[1]
-DOCUMENT = ROOT / "docs" / "openapi.json"
+DOCUMENT = ROOT / "docs" / "reference" / "openapi.json"
 TOOLS = CLIENTS / "node" / "node_modules" / ".bin"
 MODULES = ROOT / ".go" / "modules"
 GENERATOR = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen"
@@ -75,8 +75,8 @@ def test_go_compiles_and_talks_to_isolated_brokers(control: str, tmp_path: Path)
 
 
 def test_the_page_names_the_commands_that_are_run() -> None:
-    """docs/other-languages.md has the versions that the tests have."""
-    page = (ROOT / "docs" / "other-languages.md").read_text()
+    """docs/how-to/other-languages.md has the versions that the tests have."""
+    page = (ROOT / "docs" / "how-to" / "other-languages.md").read_text()
     wanted = (CLIENTS / "openapi" / "go" / "go.mod").read_text()
     version = re.search(r"github.com/oapi-codegen/oapi-codegen/v2 (v\S+)", wanted)
     typescript = re.search(r'"openapi-typescript": "([\d.]+)"', (CLIENTS / "node" / "package.json").read_text())

@@ -76,8 +76,10 @@ def test_franz_go_lives_its_stories(control: str) -> None:
 
 @pytest.mark.parametrize(("language", "stories"), [("js", "node/*.test.js"), ("go", "go/*_test.go")])
 def test_what_the_page_shows_is_run(language: str, stories: str) -> None:
-    """Every example of docs/other-languages.md is, word for word, part of a story."""
-    examples = re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "other-languages.md").read_text(), re.S)
+    """Every example of docs/how-to/other-languages.md is, word for word, part of a story."""
+    examples = re.findall(
+        rf"```{language}\n(.*?)```", (ROOT / "docs" / "how-to" / "other-languages.md").read_text(), re.S
+    )
     found = [file.read_text() for file in CLIENTS.glob(stories)]
 
     assert len(examples) > 1

@@ -1,4 +1,4 @@
-"""The examples of docs/scenarios-howto.md do what the page says."""
+"""The examples of docs/how-to/scenarios.md do what the page says."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.serving import controlled
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scenarios-howto.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "scenarios.md").read_text()
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 

@@ -10,7 +10,7 @@ from fakebroker.scenarios.playing.player import Player
 from fakebroker.scenarios.playing.worlds import VirtualWorld
 from tests.scenarios.texts import HEAD, problems_of
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "scenarios.md"
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "reference" / "scenarios.md"
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.M | re.S)
 
 

@@ -1,11 +1,11 @@
-"""The tables of docs/faults.md are those of the declaration."""
+"""The tables of docs/how-to/faults.md are those of the declaration."""
 
 from dataclasses import fields
 from pathlib import Path
 
 from fakebroker.broker.engine.faults.spec import ACTIONS, FaultSpec
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "faults.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "faults.md"
 PARTS = {"match": "which requests", "count": "which of them", "do": "what happens"}
 
 

@@ -61,7 +61,7 @@ def test_types_are_importable_by_a_public_name(name: str) -> None:
     assert isinstance(getattr(types, name), type)
 
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python-api.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "python-api.md").read_text()
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
 OF_ALL_BROKERS = ("FakeBroker", "BrokerControl")
 ALSO_IN = {"FakeBroker": OF_ALL_BROKERS, "AsyncFakeBroker": OF_ALL_BROKERS, "VirtualBroker": OF_ALL_BROKERS,

@@ -14,7 +14,7 @@ def test_a_module_has_the_tests_of_its_mirror() -> None:
     assert mirror_of("fakebroker/broker/engine/lanes.py") == "tests/broker/engine/test_lanes.py"
     assert mirror_of("fakebroker/broker/engine/dispatch.py") == "tests/broker/engine"
     assert mirror_of("tests/serve/sim/test_nodes.py") == "tests/serve/sim/test_nodes.py"
-    assert mirror_of("docs/tls.md") == mirror_of("README.md") == "tests/test_docs.py"
+    assert mirror_of("docs/how-to/tls.md") == mirror_of("README.md") == "tests/test_docs.py"
     assert mirror_of("docs/rules/jg-join-group.md") == "tests/test_rules.py"
     assert mirror_of("scenarios/basics/a.yaml") == "tests/scenarios"
     assert mirror_of("tools/stages.py") == "tests/tools/test_stages.py"

@@ -1,7 +1,7 @@
 """What sinks write for a record: the names and forms of key, value, topic, partition, offset and timestamp.
 
 JSON lines and Parquet have rows of the same columns. Which name a column has, and how bytes are written, is found out
-for each file by its first row. docs/history.md lists both.
+for each file by its first row. docs/how-to/history.md lists both.
 """
 
 import re

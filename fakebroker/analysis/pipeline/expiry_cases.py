@@ -1,8 +1,8 @@
 """When committed offsets expire (KIP-211): one table of cases, which the oracle, Spark and the compiler read.
 
-Written from the proposal, docs/rules (EX, CGO-10) and docs/expiry.md, not from the broker's code, which is audited by
-it; `tests/analysis/pipeline/test_expiry_cases.py` compares the two. Of the cases for a policy the first whose facts
-hold decides.
+Written from the proposal, docs/rules (EX, CGO-10) and docs/explanation/expiry.md, not from the broker's code, which is
+audited by it; `tests/analysis/pipeline/test_expiry_cases.py` compares the two. Of the cases for a policy the first
+whose facts hold decides.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ NEWER_RULE: Final = "CGO-10"
 PLAIN_RULE, OWN_RULE, LATE_RULE = "EX-3", "EX-2", "EX-5"
 
 POLICIES: Final = ("2.0", "2.1", "3.9", "4.3", "kip-211")
-"""Those of docs/expiry.md."""
+"""Those of docs/explanation/expiry.md."""
 
 
 class GroupFacts(NamedTuple):

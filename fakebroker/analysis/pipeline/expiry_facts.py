@@ -20,8 +20,8 @@ TYPE_UNKNOWN: Final = "type of the group not in the journal"
 class BrokerFacts(NamedTuple):
     """Of a broker as a `broker_started` line has it.
 
-    `policy` is that of docs/expiry.md; `always_has_expire_ms` says that each offset is stored with the time at which it
-    expires (EX-17).
+    `policy` is that of docs/explanation/expiry.md; `always_has_expire_ms` says that each offset is stored with the time
+    at which it expires (EX-17).
     """
 
     policy: str

@@ -100,7 +100,7 @@ class InternalError(NamedTuple):
 
 
 # Everything that the journal has beside requests. Each is a NamedTuple whose fields are its columns in files
-# (docs/journal-schema.md); the docstring says what it means there.
+# (docs/reference/journal-schema.md); the docstring says what it means there.
 Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError | TlsEstablished | TlsFailed
 
 # What stories and transcripts leave out: the lines around it say the same.

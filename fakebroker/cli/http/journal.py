@@ -22,7 +22,7 @@ LINES, PCAP = "application/jsonl", "application/vnd.tcpdump.pcap"
 
 
 async def _stream(served: Served, request: Request) -> Response:
-    """The journal as server-sent events, as it happens: an event for each line of docs/journal-schema.md.
+    """The journal as server-sent events, as it happens: an event for each line of docs/reference/journal-schema.md.
 
     `since` begins with the entry of that sequence number, as Last-Event-ID with the one after it; without either the
     stream begins with what happens next.

@@ -51,7 +51,7 @@ def wait_arguments() -> Arguments:
 
 
 async def _play(served: Served, request: Request) -> Response:
-    """Play a scenario, which is sent as its text (docs/scenarios.md).
+    """Play a scenario, which is sent as its text (docs/reference/scenarios.md).
 
     It is played on this broker, in the background and in real time, while clients are connected: the answer is 202
     with its `scenario_id`, as soon as the timeline waits for something. With `virtual` it is played on a broker of its

@@ -40,7 +40,7 @@ _PATTERNS: Schema = {
 
 @cache
 def schema_text() -> str:
-    """The schema as it is stored in docs/scenario.schema.json."""
+    """The schema as it is stored in docs/reference/scenario.schema.json."""
     return json.dumps(schema(), indent=1) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 The first line is the `session`; `state` lines say what the Kafka held before the first client came; then come
 `connect`, `request`, `answer` and `close` lines in the order of their time, and `end`, which is missing if the recorder
-was killed. `KINDS` has the fields of each kind; docs/recording.md explains them.
+was killed. `KINDS` has the fields of each kind; docs/how-to/recording.md explains them.
 
 A line is in the hands of the operating system before what it tells of is passed on: a recorder that is killed loses
 nothing that a client or broker has seen, and leaves at most one line torn, the last.

@@ -298,10 +298,11 @@ class BrokerControl(ShortErrors, ABC):
         run: "Callable[[IncomingRequest], object] | None" = None,
         **unknown: Never,
     ) -> "FaultHandle":
-        """Let something go wrong with the requests that match, from now on; docs/faults.md has the fields and actions.
+        """Let something go wrong with the requests that match, from now on.
 
-        Several faults are judged in the order in which they were set. Raises InvalidArgument for a field that does not
-        exist, an invalid value or combination, an API or version that is not served.
+        The fields and actions are in docs/how-to/faults.md. Several faults are judged in the order in which they were
+        set. Raises InvalidArgument for a field that does not exist, an invalid value or combination, an API or version
+        that is not served.
         """
         fields = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
         return self._fault(fields | unknown)

@@ -54,9 +54,9 @@ class EventView(NamedTuple):
 class EntryView(NamedTuple):
     """One entry of the journal.
 
-    `lines` are its lines as in files (docs/journal-schema.md), of many the first 500; `text` tells it in words. Of a
-    request, `errors` are those of its answer, `faults` those that hit it, and `events` what happened between its
-    arrival and its answer to its groups or the whole broker; of many the last.
+    `lines` are its lines as in files (docs/reference/journal-schema.md), of many the first 500; `text` tells it in
+    words. Of a request, `errors` are those of its answer, `faults` those that hit it, and `events` what happened
+    between its arrival and its answer to its groups or the whole broker; of many the last.
     """
 
     seq: int

@@ -72,8 +72,8 @@ class JournalHandle(Handle):
     def events(self, kind: str | None = None, *, since: int = 0, limit: int | None = None) -> list[Recorded[Any]]:
         """What happened beside requests: each with its sequence number, its time and the event.
 
-        `kind` is a kind of docs/journal-schema.md: "transition", "offset_expired", "connected" ... `limit` keeps the
-        last so many of what was found. Raises UnknownThing for a kind that does not exist.
+        `kind` is a kind of docs/reference/journal-schema.md: "transition", "offset_expired", "connected" ... `limit`
+        keeps the last so many of what was found. Raises UnknownThing for a kind that does not exist.
         """
         from fakebroker.testing.journal.schema import KIND_OF_EVENT
 
@@ -89,7 +89,7 @@ class JournalHandle(Handle):
     def rows(
         self, kind: str | None = None, *, since: int = 0, limit: int | None = None
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """The journal as in files (docs/journal-schema.md): an object for each line, without secrets.
+        """The journal as in files (docs/reference/journal-schema.md): an object for each line, without secrets.
 
         `kind` may also be "request" and what follows from requests. `limit` keeps the last so many of what was found.
         Raises UnknownThing for a kind that does not exist.
@@ -109,9 +109,9 @@ class JournalHandle(Handle):
         """A stretch of the journal in brief lines (testing/journal/brief.py), for those who look at all of it.
 
         The first `limit` entries from `since` on, or with `before` the last ones in front of that number; oldest first.
-        `kind` is a kind of docs/journal-schema.md, or several as "transition|offset_expired", `group` what they name.
-        Raises UnknownThing for a kind that does not exist, InvalidArgument for negative numbers, a `limit` outside of
-        1 to 1000, and for both `since` and `before`.
+        `kind` is a kind of docs/reference/journal-schema.md, or several as "transition|offset_expired", `group` what
+        they name. Raises UnknownThing for a kind that does not exist, InvalidArgument for negative numbers, a `limit`
+        outside of 1 to 1000, and for both `since` and `before`.
         """
         from fakebroker.testing.journal.brief import BriefFilter, BriefLines, check_stretch, stretch
 

@@ -1,8 +1,8 @@
 """Brief lines of the journal, for those who look at all of it: what happened, without decoded requests and answers.
 
-A brief line is a line of docs/journal-schema.md without `run`, `schema_version`, `request` and `response`, with `text`,
-which tells it in words. One of an event also has `parts`, how many lines the entry has; of many only the first
-MAX_PARTS are made. What requests have stored (`offset_committed`, `records_appended`) is left out.
+A brief line is a line of docs/reference/journal-schema.md without `run`, `schema_version`, `request` and `response`,
+with `text`, which tells it in words. One of an event also has `parts`, how many lines the entry has; of many only the
+first MAX_PARTS are made. What requests have stored (`offset_committed`, `records_appended`) is left out.
 
 Most requests are like one before but for their correlation id: what they name, and which errors an answer has, is
 remembered by the rest of their bytes, and decoded once.
@@ -54,7 +54,7 @@ class BriefJournal(NamedTuple):
 
 
 class BriefFilter(NamedTuple):
-    """Which lines are meant; None is any. `kinds` are names of docs/journal-schema.md, `group` is what they name."""
+    """The lines that are meant; None is any. `kinds` are those of docs/reference/journal-schema.md."""
 
     kinds: frozenset[str] | None = None
     group: str | None = None

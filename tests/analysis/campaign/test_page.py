@@ -1,4 +1,4 @@
-"""The example of docs/campaigns.md does what the page says."""
+"""The example of docs/how-to/campaigns.md does what the page says."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from fakebroker.cli.main import main
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "campaigns.md").read_text()
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "campaigns.md").read_text()
 
 
 def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fakebroker.analysis.pipeline.tables import all_tables
 
-PAGE = Path(__file__).parents[3] / "docs" / "gold-tables.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "gold-tables.md"
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.S)
 
 

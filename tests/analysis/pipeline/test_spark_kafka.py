@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 JARS = ROOT / ".java" / "spark-kafka"
-PAGE = ROOT / "docs" / "spark.md"
+PAGE = ROOT / "docs" / "how-to" / "spark.md"
 
 pytestmark = [
     pytest.mark.spark,

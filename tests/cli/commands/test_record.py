@@ -80,8 +80,8 @@ def test_a_long_frame_needs_little_more_memory_than_it_is_long(tmp_path: Path) -
 
 
 def test_the_page_has_every_option_and_every_field() -> None:
-    """docs/recording.md drifts from neither the command nor the format."""
-    page = (Path(__file__).resolve().parents[3] / "docs" / "recording.md").read_text()
+    """docs/how-to/recording.md drifts from neither the command nor the format."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "recording.md").read_text()
     named = set(re.findall(r"`([a-z_]+)`", page))
 
     assert {option for one in record.params for option in one.opts if f"`{option}" not in page} == set()

@@ -197,7 +197,7 @@ def test_a_wrong_command_is_answered_with_the_right_one(ctl: Ctl, words: str, sa
 
 def test_numbered_things_are_those_of_the_api() -> None:
     """Every placeholder that the HTTP API takes as a number, and no other."""
-    document = json.loads((REPOSITORY / "docs/openapi.json").read_text(encoding="utf-8"))
+    document = json.loads((REPOSITORY / "docs/reference/openapi.json").read_text(encoding="utf-8"))
     in_paths = [
         each
         for path in document["paths"].values()

@@ -1,4 +1,4 @@
-"""The examples of docs/http.md and docs/transactions.md run."""
+"""The examples of docs/reference/http.md and docs/explanation/transactions.md run."""
 
 import json
 import os
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     """Each curl and ctl command is answered without an error, in the order of the page."""
-    commands = commands_of("http.md")
+    commands = commands_of("reference/http.md")
     assert len(commands) > 30
     with controlled("--control-host-access") as url:
         shown = run_all(commands, url, tmp_path)
@@ -30,8 +30,8 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_commands_about_transactions_run(tmp_path: Path) -> None:
-    """Those of docs/transactions.md see an open transaction of a client, abort it, and see that it was aborted."""
-    commands = commands_of("transactions.md")
+    """Those of docs/explanation/transactions.md see an open transaction, abort it, and see that it was aborted."""
+    commands = commands_of("explanation/transactions.md")
     assert len(commands) > 8
     with controlled("--topic", "orders:1") as url:
         with urllib.request.urlopen(f"{url}/bootstrap") as answer:

@@ -532,8 +532,8 @@ def test_journals_of_a_run(run: Runner, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_examples_of_the_page_run(run: Runner) -> None:
-    """Every Python block of docs/pytest.md is a test file that passes."""
-    page = (Path(__file__).parents[3] / "docs" / "pytest.md").read_text()
+    """Every Python block of docs/how-to/pytest.md is a test file that passes."""
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "pytest.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.S)
     assert len(blocks) >= 5
     run.pytester.makepyfile(**{f"test_block_{n}": block for n, block in enumerate(blocks)})

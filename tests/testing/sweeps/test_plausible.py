@@ -32,8 +32,8 @@ def test_faults_are_tried_where_they_are_plausible() -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    """docs/sweep.md lists the same faults for the same APIs, and explains each that is no plain error."""
-    page = (Path(__file__).resolve().parents[3] / "docs" / "sweep.md").read_text()
+    """docs/how-to/sweep.md lists the same faults for the same APIs, and explains each that is no plain error."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "sweep.md").read_text()
     rows = re.findall(r"^\| ([A-Z][A-Za-z, ]+) \| ([a-z, -]+) \|$", page, re.M)
     listed = {
         api: tuple(faults.split(", "))

@@ -1,6 +1,6 @@
 """Retention what-if in plain Python: each group is played, cleanup by cleanup, with each retention.
 
-docs/whatif.md says what is played. This is the definition; the engine Spark must give the same rows.
+docs/how-to/whatif.md says what is played. This is the definition; the engine Spark must give the same rows.
 """
 
 from bisect import bisect_right

@@ -1,7 +1,7 @@
 """Retention what-if on Spark: many retentions in one pass over the history.
 
 Commits are put together in runs in which only the last can be lost (retention_runs.py), before anything is sorted.
-What is left of each is the stretch of cleanups that see it. docs/whatif.md says what is played;
+What is left of each is the stretch of cleanups that see it. docs/how-to/whatif.md says what is played;
 `analysis/pipeline/oracle/retention_losses.py` plays it one by one.
 """
 

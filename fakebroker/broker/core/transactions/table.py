@@ -1,8 +1,8 @@
 """What the coordinator does with each input in each state of a transactional id, on one screen.
 
-docs/transaction-states.md is drawn from it. A pair of state and input that is not listed cannot happen: meeting it is
-an error of this program. Empty ids, unknown ids, producer ids, epochs that fit neither, and writes under way are looked
-at before (`TransactionShard`), so no function here sees a request that is answered alike in every state.
+docs/reference/transaction-states.md is drawn from it. A pair of state and input that is not listed cannot happen:
+meeting it is an error of this program. Empty ids, unknown ids, producer ids, epochs that fit neither, and writes under
+way are looked at before (`TransactionShard`), so no function here sees a request that is answered alike in every state.
 
 All functions take the shard and the transaction first and the time last; what is between depends on the input.
 """

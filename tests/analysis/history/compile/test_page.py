@@ -1,4 +1,4 @@
-"""The example of docs/compile.md: what happened, and the scenario that the page shows."""
+"""The example of docs/how-to/compile.md: what happened, and the scenario that the page shows."""
 
 import re
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from fakebroker.analysis.history.compile.window import window_of
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.analysis.history.compile.tables_of import Rows, of_group, of_lines
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "compile.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "compile.md"
 TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
 MINUTE_MS = 60_000
 

@@ -1,4 +1,4 @@
-"""The examples in docs/spark.md run."""
+"""The examples in docs/how-to/spark.md run."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from fakebroker.analysis.pipeline.kafka_source.sink import WRITE_KAFKA, WRITE_OP
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "spark.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "spark.md"
 EXAMPLES = {
     name: source
     for source in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)

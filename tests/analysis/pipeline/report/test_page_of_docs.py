@@ -1,4 +1,4 @@
-"""docs/report.md: the sections that it names are those of the report."""
+"""docs/how-to/report.md: the sections that it names are those of the report."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from fakebroker.analysis.pipeline.report.report import make_report
 from fakebroker.analysis.pipeline.report.tables import Tables
 from tests.analysis.pipeline.report.small import publish, small_tables
 
-PAGE = (Path(__file__).resolve().parents[4] / "docs" / "report.md").read_text()
+PAGE = (Path(__file__).resolve().parents[4] / "docs" / "how-to" / "report.md").read_text()
 
 
 def test_the_page_names_every_section(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
-"""docs/dialects.md: what it says to try works."""
+"""docs/how-to/dialects.md: what it says to try works."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "dialects.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "dialects.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
 
 

@@ -17,7 +17,7 @@ class State(StrEnum):
 
 
 class Trigger(Enum):
-    """What makes a group change its state; the values are the texts of the diagram in docs/groups.md."""
+    """What makes a group change its state; the values are texts of docs/reference/classic-group-states.md."""
 
     REBALANCE_STARTED = "a rebalance starts"
     ALL_MEMBERS_JOINED = "join phase done"

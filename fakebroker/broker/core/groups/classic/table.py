@@ -1,4 +1,6 @@
-"""What a classic group does with each input in each state, on one screen; docs/groups.md is drawn from it.
+"""What a classic group does with each input in each state, on one screen.
+
+docs/reference/classic-group-states.md is drawn from it.
 
 A pair of state and input that is not listed cannot happen: meeting it is an error of this program. Group ids, timeouts,
 protocols, member ids, instance ids and generations are checked before (`ClassicGroup`), so no function here sees a

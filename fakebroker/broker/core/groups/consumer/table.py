@@ -1,6 +1,6 @@
 """What the state of a consumer group follows from: the first of these that holds (CGE-20).
 
-The page docs/consumer-group-states.md is drawn from it.
+The page docs/reference/consumer-group-states.md is drawn from it.
 """
 
 from fakebroker.broker.core.groups.consumer.states import GroupState

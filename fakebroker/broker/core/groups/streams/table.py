@@ -1,6 +1,6 @@
 """What the state of a streams group follows from: the first of these that holds (STG-1).
 
-The page docs/streams-group-states.md is drawn from it.
+The page docs/reference/streams-group-states.md is drawn from it.
 """
 
 from collections.abc import Callable
