@@ -190,7 +190,7 @@ def repeat(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespo
     stored = _stored_as_sent(call, shard, request, response)
     if not stored:
         return None
-    commit_again = shard.repeatable_commit(group, stored, _retention_ms(request))
+    repeat_commit = shard.repeatable_commit(group, stored, _retention_ms(request))
     group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
     generation, version = request.generation_id_or_member_epoch, call.version
     topics, changes = call.cluster.topics, call.cluster.topics.changes
@@ -202,7 +202,7 @@ def repeat(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespo
         if group.error_for_commit(member_id, instance_id, generation, version):
             return None
         now = call.now
-        if not commit_again(offsets, now):
+        if not repeat_commit(offsets, now):
             return None
         if group.state is not _EMPTY:
             group.restart_session_of(member_id, now)

@@ -230,7 +230,7 @@ class Shard(CoordinatorShard):
         template = committed.repeatable(group.group_id, offsets, retention_ms, self._format)
         needs_check = len(offsets) > _SURELY_FIT
 
-        def commit_again(offsets: Sequence[int], now: Instant) -> bool:
+        def repeat_commit(offsets: Sequence[int], now: Instant) -> bool:
             log = self.log
             if log.high_watermark_limit is not None or self.has_too_few_replicas:
                 return False
@@ -241,7 +241,7 @@ class Shard(CoordinatorShard):
             self.cleanup.committed(group, commit_ms, template.expire_ms(commit_ms), commit_ms)
             return True
 
-        return commit_again
+        return repeat_commit
 
     def commit_pending(
         self, group: Group, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant

@@ -197,7 +197,7 @@ def test_what_cannot_be_stored_at_once_changes_nothing(why: str) -> None:
     rows = [stored_offset("t", n % 4, n, commit_ms=0) for n in range(17)]
     group = shard.create_group("g", lab.now)
     shard.commit(group, rows, lab.now)
-    commit_again = shard.repeatable_commit(group, rows, None)
+    repeat_commit = shard.repeatable_commit(group, rows, None)
     if why == "replicas lag":
         lab.partition().log.limit_high_watermark(3, lab.now)
     elif why == "another broker leads":
@@ -206,6 +206,6 @@ def test_what_cannot_be_stored_at_once_changes_nothing(why: str) -> None:
     else:
         lab.cluster.topics.internal("__consumer_offsets").config.replace({"max.message.bytes": "100"})
     end = shard.log.log_end_offset
-    assert not commit_again(range(17), lab.now)
+    assert not repeat_commit(range(17), lab.now)
     assert shard.log.log_end_offset == end
     assert {stored[:2]: stored[2] for stored in group.offsets} == {row[:2]: row[2] for row in rows}
