@@ -19,20 +19,20 @@ class Reconciling(Protocol):
 
 
 def has_no_members(group: Reconciling) -> bool:
-    """The group has no member, not even a static one that is away."""
+    """The group has no member."""
     return not group.members
 
 
 def wants_another_target(group: Reconciling) -> bool:
-    """The target assignment was computed for a group epoch that has passed."""
+    """The target assignment is that of an earlier group epoch."""
     return group.group_epoch > group.assignment_epoch
 
 
 def waits_for_members(group: Reconciling) -> bool:
-    """Some member does not have all that the target assignment gives it, or is away."""
+    """A member has not reached its target assignment."""
     return not group.all_have_their_target()
 
 
 def has_what_it_wants(group: Reconciling) -> bool:  # noqa: ARG001
-    """Every member has what it shall have."""
+    """Every member has its target assignment."""
     return True

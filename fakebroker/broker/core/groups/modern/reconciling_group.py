@@ -4,8 +4,9 @@ Share groups revoke nothing and keep no offsets. Kafka repeats all of this in `C
 """
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from fakebroker.broker.core.events import MemberTransition
 from fakebroker.broker.core.groups.host import GroupsHost
@@ -15,6 +16,9 @@ from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import first_of_modern_groups
+
+if TYPE_CHECKING:
+    from fakebroker.protocol.records.group_records import GroupRecord
 
 _FIRST_VERSION = first_of_modern_groups(ApiKey.OFFSET_COMMIT)  # in which its members may commit (CGO-4)
 LEFT_EPOCH = -1  # what the journal says is the epoch of one who is no member any more
@@ -40,11 +44,15 @@ class ReconcilingMember(Protocol):
 class ReconcilingGroup(ModernGroup):
     """One group whose members reconcile.
 
-    `rebalance_timers` are those of the members that have something to give up. `assigned_things` names what members are
-    assigned, for texts.
+    `target` is what each member shall have, by member id. `rebalance_timers` are those of the members that have
+    something to give up. `assigned_things` names what members are assigned, for texts. `replays` applies the key and
+    the value of a record, by its type; `metadata_type` is the type whose tombstone ends the group.
     """
 
     assigned_things: ClassVar[str]
+    metadata_type: ClassVar[int]
+    replays: ClassVar[Mapping[int, Callable[[Any, Any, Any], None]]]
+    target: dict[str, Any]
     host: GroupsHost
 
     def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
@@ -64,6 +72,32 @@ class ReconcilingGroup(ModernGroup):
     def is_classic(self, member: Any) -> bool:  # noqa: ARG002
         """Whether the member speaks the classic protocol; only consumer groups have such members."""
         return False
+
+    @staticmethod
+    @abstractmethod
+    def target_in(value: Any) -> Any:
+        """The target assignment of one member, as the value of its record has it."""
+
+    # -- replay --------------------------------------------------------------------------------------------------------
+
+    def replay(self, record: "GroupRecord", now: Instant) -> bool:  # noqa: ARG002
+        """Apply one record. Returns False if it was the tombstone that ends the group."""
+        if record.type == self.metadata_type and record.value is None:
+            return False
+        self.replays[record.type](self, record.key, record.value)
+        return True
+
+    def replay_target_metadata(self, _: Any, value: Any) -> None:
+        """The target assignment is that of another epoch."""
+        if value is not None:
+            self.assignment_epoch, self.assignment_ms = value.assignment_epoch, value.assignment_timestamp
+
+    def replay_target(self, key: Any, value: Any) -> None:
+        """A member shall have something else, or nothing any more."""
+        if value is None:
+            self.target.pop(key.member_id, None)
+        else:
+            self.target[key.member_id] = self.target_in(value)
 
     # -- members -------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """What the records of a streams group say, and the state that follows from it. Kafka: `StreamsGroup`."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from fakebroker.broker.core.groups.host import GroupsHost
 from fakebroker.broker.core.groups.kinds import GroupKind
@@ -35,6 +35,8 @@ class StoredGroup(ReconcilingGroup):
 
     kind = GroupKind.STREAMS
     assigned_things = "tasks"
+    metadata_type = records.METADATA
+    target_in = staticmethod(records.target_of)
     state: GroupState
 
     def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
@@ -71,13 +73,6 @@ class StoredGroup(ReconcilingGroup):
 
     # -- replay --------------------------------------------------------------------------------------------------------
 
-    def replay(self, record: GroupRecord, now: Instant) -> bool:  # noqa: ARG002
-        """Apply one record. Returns False if it was the tombstone that ends the group."""
-        if record.type == records.METADATA and record.value is None:
-            return False
-        _REPLAYS[record.type](self, record.key, record.value)
-        return True
-
     def _replay_metadata(self, _: Any, value: Any) -> None:
         self.group_epoch, self.metadata_hash = value.epoch, value.metadata_hash
         self.validated_topology_epoch = value.validated_topology_epoch
@@ -86,16 +81,6 @@ class StoredGroup(ReconcilingGroup):
     def _replay_topology(self, _: Any, value: Any) -> None:
         self.topology = None if value is None else Topology(value)
         self._update_subscribed_topics()
-
-    def _replay_target_metadata(self, _: Any, value: Any) -> None:
-        if value is not None:
-            self.assignment_epoch, self.assignment_ms = value.assignment_epoch, value.assignment_timestamp
-
-    def _replay_target(self, key: Any, value: Any) -> None:
-        if value is None:
-            self.target.pop(key.member_id, None)
-        else:
-            self.target[key.member_id] = records.target_of(value)
 
     def _replay_member(self, key: Any, value: Any) -> None:
         member_id: str = key.member_id
@@ -129,12 +114,11 @@ class StoredGroup(ReconcilingGroup):
         """The records that remove the group from the log (STB-1)."""
         return records.group_tombstones(self.group_id, self.members.in_order())
 
-
-_REPLAYS: dict[int, Callable[[StoredGroup, Any, Any], None]] = {
-    records.METADATA: StoredGroup._replay_metadata,
-    records.MEMBER: StoredGroup._replay_member,
-    records.TARGET_METADATA: StoredGroup._replay_target_metadata,
-    records.TARGET_MEMBER: StoredGroup._replay_target,
-    records.CURRENT: StoredGroup._replay_current,
-    records.TOPOLOGY: StoredGroup._replay_topology,
-}
+    replays: ClassVar = {
+        records.METADATA: _replay_metadata,
+        records.MEMBER: _replay_member,
+        records.TARGET_METADATA: ReconcilingGroup.replay_target_metadata,
+        records.TARGET_MEMBER: ReconcilingGroup.replay_target,
+        records.CURRENT: _replay_current,
+        records.TOPOLOGY: _replay_topology,
+    }
