@@ -20,6 +20,7 @@ _BY = (
     "TopicId",
     "Topic",
     "TopicName",
+    "GroupId",
     "NodeId",
     "BrokerId",
     "ApiKey",
