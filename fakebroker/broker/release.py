@@ -52,6 +52,7 @@ class Behaviours:
     large_commit_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 differs
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
+    unwritten_groups_are_unseen: bool = True  # OC-19: 3.9.1 shows the group of a refused commit at once
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, then answers UNKNOWN_MEMBER_ID
     zstd_needs_fetch_v10: bool = False  # FT-17: 3.9.1 does not serve zstd topics to Fetch v0-v9
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
@@ -130,6 +131,7 @@ _BEHAVIOURS_3_9 = replace(
     large_commit_error=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     commits_answer_duplicates=False,
     v1_fetch_errors_per_partition=False,
+    unwritten_groups_are_unseen=False,
     txn_commit_creates_group=True,
     zstd_needs_fetch_v10=True,
     lists_produce_from_v0=False,

@@ -39,7 +39,9 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
     for entry in request.resources:
         described = list[ConfigEntry]()
         try:
-            described = resource(call.node, entry.resource_type, entry.resource_name).describe()
+            found = resource(call.node, entry.resource_type, entry.resource_name)
+            found.check_name()
+            described = found.describe()
             response.results.append(_result(call, request, entry, described))
         except KafkaError as error:
             response.results.append(_error_result(entry, error))

@@ -44,7 +44,7 @@ def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroup
 def describe(call: Call, group_id: str) -> DescribedGroup:
     """One group as this version shows it, or why it is not shown."""
     try:
-        group = call.shard(group_id).group(group_id)
+        group = call.shard(group_id).seen_group(group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)
     if isinstance(group, ClassicGroup):

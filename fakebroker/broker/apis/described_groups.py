@@ -61,7 +61,7 @@ def describe_group(
     if not group_id:
         return refuse(ErrorCode.INVALID_GROUP_ID, None)
     try:
-        group = call.shard(group_id).group(group_id)
+        group = call.shard(group_id).seen_group(group_id)
     except KafkaError as error:
         return refuse(error.code, None)
     return describe(group) if isinstance(group, kind) else refuse(ErrorCode.GROUP_ID_NOT_FOUND, group)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.config_changes import Change, apply
+from fakebroker.broker.core.config_changes import Change, apply, check_form
 from fakebroker.broker.core.config_resources import TOPIC_RESOURCE, resource
 from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -59,9 +59,12 @@ def alter(
     try:
         if is_repeated:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a resource may be in the request only once")
+        changed = resource(call.node, *key)
+        check_form(changed, changes)
         if key == (TOPIC_RESOURCE, ""):
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic's name cannot be empty")
-        apply(resource(call.node, *key), changes, validate_only, replace)
+        changed.check_name()
+        apply(changed, changes, validate_only, replace)
     except KafkaError as error:
         return error.code, error.message
     call.cluster.log_jobs.settings_changed(call.now)

@@ -27,7 +27,7 @@ def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse | None:
     groups = [
         group
         for shard in shards
-        for group in shard
+        for group in shard.seen_groups()
         if (not types or group.kind in types) and (not states or group.state_in_filters in states)
     ]
     return call.work(_in_steps(ListGroupsResponse(error_code=code), groups))

@@ -48,7 +48,7 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
     if not _is_any_known(entries):
         return _answer(call, entries, CommitRejection())  # without asking the coordinator (OC-3)
     try:
-        shard, group, late_code = _admit(call, request)
+        shard, group, late_code, is_new = _admit(call, request)
     except KafkaError as error:
         return _answer(call, entries, CommitRejection(error.code))
     validator = shard.commit_validator(call.now, _retention_ms(request))
@@ -56,7 +56,9 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
     if late_code and not _had_all(group, request, validator.accepted):
         return _answer(call, entries, CommitRejection(late_code))
     if not validator.accepted:
-        shard.look_at(group, call.now)  # the group may have been created just for this commit (OC-19)
+        shard.look_at(group, call.now)
+        if is_new:
+            shard.hide_until_written(group)
         return response
     try:
         client_timestamps = call.version == _COMMIT_TIMESTAMP_VERSION
@@ -230,11 +232,11 @@ def _stored_as_sent(
 # -- the group ---------------------------------------------------------------------------------------------------------
 
 
-def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group, ErrorCode]:
+def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group, ErrorCode, bool]:
     """The group that accepts the commit, created if need be; a member's session restarts (OC-5..OC-8, TM-1).
 
     The code is what the commit of a member that is late is refused with unless it had all partitions then (CGO-5), NONE
-    of any other. Raises KafkaError with the error for all partitions.
+    of any other. The last value says whether the group is new. Raises KafkaError with the error for all partitions.
     """
     now, group_id, generation = call.now, request.group_id, request.generation_id_or_member_epoch
     shard = call.shard(group_id)
@@ -243,13 +245,13 @@ def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group, Erro
         if generation >= 0:
             reports = call.version >= _UNKNOWN_GROUP_VERSION and shard.behaviours.commit_v9_reports_unknown_group
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if reports else ErrorCode.ILLEGAL_GENERATION)
-        return shard, shard.create_group(group_id, now, for_commit=True), ErrorCode.NONE
+        return shard, shard.create_group(group_id, now, for_commit=True), ErrorCode.NONE, True
     code = group.error_for_commit(request.member_id, request.group_instance_id, generation, call.version)
     if code and not (code in _LATE and group.is_late_commit(request.member_id, generation)):
         raise KafkaError(code)
     if group.state is not _EMPTY:
         group.restart_session_of(request.member_id, now)
-    return shard, group, code
+    return shard, group, code, False
 
 
 def _had_all(group: Group, request: OffsetCommitRequest, offsets: Sequence[StoredOffset]) -> bool:

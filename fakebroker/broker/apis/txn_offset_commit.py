@@ -222,6 +222,7 @@ def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, Group, E
         if request.generation_id >= 0 and not shard.behaviours.txn_commit_creates_group:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         group = shard.create_group(request.group_id, call.now)
+        shard.hide_until_written(group)
     code = group.error_for_txn_commit(request.member_id, request.group_instance_id, request.generation_id)
     if code and not (
         code is ErrorCode.ILLEGAL_GENERATION and group.is_late_commit(request.member_id, request.generation_id)

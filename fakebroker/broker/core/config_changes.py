@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fakebroker.broker.core.config_resources import ConfigResource
+from fakebroker.broker.core.config_resources import ROOT_LOGGER, ConfigResource, LoggerResource
 from fakebroker.broker.settings.declare import LIST, parse, render
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
 
@@ -22,9 +22,8 @@ class Change(NamedTuple):
 def apply(resource: ConfigResource, changes: Sequence[Change], validate_only: bool, replace: bool) -> None:
     """Change a resource, all of it or nothing (IA-5); `replace` drops the values that `changes` does not name (AC-1).
 
-    Raises KafkaError.
+    `check_form` has passed. Raises KafkaError.
     """
-    _check_form(changes)
     values = {} if replace else dict(resource.own)
     for change in changes:
         if change.operation == DELETE:
@@ -36,16 +35,35 @@ def apply(resource: ConfigResource, changes: Sequence[Change], validate_only: bo
         resource.store({name: _canonical(resource, name, text) for name, text in values.items()})
 
 
-def _check_form(changes: Sequence[Change]) -> None:
+def check_form(resource: ConfigResource, changes: Sequence[Change]) -> None:
+    """Raises KafkaError for changes that are wrong whatever the resource is called, which Kafka finds first (IA-6).
+
+    An operation that Kafka does not know is UNKNOWN_SERVER_ERROR: Kafka fails to look it up.
+    """
     times = Counter(change.name for change in changes)
     twice = next((name for name, count in times.items() if count > 1), None)
     if twice is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice")
     for change in changes:
-        if change.operation not in (SET, DELETE, APPEND, SUBTRACT):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.name}: unknown operation {change.operation}")
         if change.value is None and change.operation != DELETE:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.name} has no value")
+    for change in changes:
+        if change.operation not in (SET, DELETE, APPEND, SUBTRACT):
+            fails = resource.checks_changes_first
+            code = ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.INVALID_REQUEST
+            raise KafkaError(code, f"{change.name}: unknown operation {change.operation}")
+        if change.operation == DELETE and change.name == ROOT_LOGGER and isinstance(resource, LoggerResource):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "the level of the root logger cannot be removed")
+        if change.operation in (APPEND, SUBTRACT) and resource.checks_changes_first:
+            _check_list(resource, change)
+
+
+def _check_list(resource: ConfigResource, change: Change) -> None:
+    if isinstance(resource, LoggerResource):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "a logger has a level, not a list: use SET")
+    setting = resource.table.get(change.name)
+    if setting is None or setting.type != LIST:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{change.name} is not a list, nothing can be added or taken away")
 
 
 def _new_value(resource: ConfigResource, change: Change) -> str:
@@ -53,9 +71,7 @@ def _new_value(resource: ConfigResource, change: Change) -> str:
     assert change.value is not None
     if change.operation == SET:
         return change.value
-    setting = resource.table.get(change.name)
-    if setting is None or setting.type != LIST:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{change.name} is not a list, nothing can be added or taken away")
+    _check_list(resource, change)
     present = _items(resource.own.get(change.name) or resource.effective(change.name))
     given = _items(change.value)
     if change.operation == APPEND:

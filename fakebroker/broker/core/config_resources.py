@@ -4,7 +4,7 @@ A resource is asked what it has (`own`, `describe`), whether new values would do
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from fakebroker.broker.core.topic_config import check_config
 from fakebroker.broker.core.topic_rules import check_name
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, METRICS_RESOURCE, GROUP_RESOURCE = 2, 4, 8, 16, 32
 RESOURCE_TYPES = (TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, METRICS_RESOURCE, GROUP_RESOURCE)
 MIN_ISR = "min.insync.replicas"
-_ROOT_LOGGER = Setting("root", 0, "INFO", None, READ_ONLY, "")
+ROOT_LOGGER = "root"
+_ROOT_LEVEL = Setting(ROOT_LOGGER, 0, "INFO", None, READ_ONLY, "")
 
 
 class ConfigEntry(NamedTuple):
@@ -36,10 +37,17 @@ class ConfigEntry(NamedTuple):
 
 
 class ConfigResource:
-    """One resource. Making one raises KafkaError if no such resource can be (DC-5, IA-6)."""
+    """One resource. Making one raises KafkaError for the wrong broker (DC-5, IA-6).
+
+    `checks_changes_first` says that unknown operations, and those on lists alone, are refused before its name (IA-6).
+    """
 
     table: Mapping[str, Setting]  # the configs that it can have
     own: Mapping[str, str]  # what was set on it
+    checks_changes_first: ClassVar[bool] = True
+
+    def check_name(self) -> None:
+        """Raises KafkaError for a name that no resource of its type can have."""
 
     def check(self, values: Mapping[str, str]) -> None:
         """Raises KafkaError unless `values` could be all its own values."""
@@ -62,11 +70,14 @@ class TopicResource(ConfigResource):
     """A topic; one that does not exist has no configs, which is found out last (IA-6)."""
 
     def __init__(self, cluster: "Cluster", name: str) -> None:
-        check_name(name)
         self._cluster = cluster
+        self._name = name
         self.table = cluster.settings.topic_table
         self.topic = cluster.topics.get(name)
         self.own = self.topic.config.own if self.topic is not None else {}
+
+    def check_name(self) -> None:
+        check_name(self._name)
 
     def check(self, values: Mapping[str, str]) -> None:
         try:
@@ -77,6 +88,9 @@ class TopicResource(ConfigResource):
             raise KafkaError(code, error.message) from None
         if self.topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic")
+
+    def effective(self, name: str) -> str:
+        return "" if self.topic is None else super().effective(name)
 
     def store(self, values: Mapping[str, str]) -> None:
         assert self.topic is not None
@@ -96,6 +110,7 @@ class BrokerResource(ConfigResource):
     """One broker, or with an empty name the defaults of all (DC-6, IA-10)."""
 
     table = BROKER
+    checks_changes_first = False
 
     def __init__(self, node: "Node", name: str) -> None:
         self._node = node
@@ -169,7 +184,7 @@ class LoggerResource(ConfigResource):
         """Nothing can be stored."""
 
     def describe(self) -> list[ConfigEntry]:
-        return [ConfigEntry(_ROOT_LOGGER, "INFO", Source.LOGGER, [])]
+        return [ConfigEntry(_ROOT_LEVEL, "INFO", Source.LOGGER, [])]
 
 
 class GroupResource(ConfigResource):
@@ -178,11 +193,13 @@ class GroupResource(ConfigResource):
     table = GROUP
 
     def __init__(self, node: "Node", name: str) -> None:
-        if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "a group's name cannot be empty")
         self._node = node
         self._name = name
         self.own = node.cluster.group_configs.get(name, {})
+
+    def check_name(self) -> None:
+        if not self._name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a group's name cannot be empty")
 
     def check(self, values: Mapping[str, str]) -> None:
         """All values together, against the broker's bounds (CGC-2, CGC-3)."""
@@ -232,11 +249,13 @@ class MetricsResource(ConfigResource):
     table = CLIENT_METRICS
 
     def __init__(self, cluster: "Cluster", name: str) -> None:
-        if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "a client metrics subscription's name cannot be empty")
         self._cluster = cluster
         self._name = name
         self.own = cluster.client_metrics.get(name, {})
+
+    def check_name(self) -> None:
+        if not self._name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a client metrics subscription's name cannot be empty")
 
     def check(self, values: Mapping[str, str]) -> None:
         for name, text in values.items():
@@ -270,7 +289,7 @@ class MetricsResource(ConfigResource):
 
 
 def resource(node: "Node", resource_type: int, name: str) -> ConfigResource:
-    """The resource of that type and name. Raises KafkaError if there cannot be one (IA-6)."""
+    """The resource of that type and name; its name is not checked yet. Raises KafkaError for an unknown type (IA-6)."""
     if resource_type == TOPIC_RESOURCE:
         return TopicResource(node.cluster, name)
     if resource_type == BROKER_RESOURCE:

@@ -10,6 +10,10 @@ from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.protocol.errors import ErrorCode, WireError
 from fakebroker.protocol.records.offsets_topic import CommittedOffset
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from fakebroker.protocol.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from tests.support.frames import OffsetRow
 from tests.support.offsets import NO_ID, OffsetsCluster
 from tests.support.time import MINUTE, START
@@ -346,6 +350,34 @@ def test_a_group_made_for_nothing() -> None:
     assert lab.exists()
     lab.wait(10 * MINUTE)
     assert not lab.exists()
+
+
+@pytest.mark.rules("OC-19")
+@pytest.mark.parametrize("release", ["4.3", "3.9"])
+@pytest.mark.parametrize("api", ["OffsetCommit", "TxnOffsetCommit"])
+def test_a_group_made_for_nothing_is_seen_after_the_next_write(release: str, api: str) -> None:
+    """4.3.1 describes and lists the group of a refused commit once another group has committed, 3.9.1 at once."""
+    settings = {
+        "offset.metadata.max.bytes": 3,
+        "offsets.topic.num.partitions": 1,
+        "transaction.partition.verification.enable": False,
+    }
+    lab = OffsetsCluster(release, settings=settings)
+
+    def seen() -> tuple[str, bool]:
+        listed = [each.group_id for each in lab.ask("ListGroups", 4).groups]
+        return lab.ask("DescribeGroups", 5, groups=["g"]).groups[0].group_state, "g" in listed
+
+    if api == "OffsetCommit":
+        assert lab.commit_codes(metadata="long") == [TOO_LARGE]
+    else:
+        partition = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="long")
+        topic = TxnOffsetCommitRequestTopic(name="t", partitions=[partition])
+        lab.ask(api, 3, transactional_id="x", group_id="g", producer_id=1, producer_epoch=0, topics=[topic])
+    assert seen() == (("Dead", False) if release == "4.3" else ("Empty", True))
+
+    lab.commit(group_id="other")
+    assert seen() == ("Empty", True)
 
 
 @pytest.mark.rules("OC-5")
