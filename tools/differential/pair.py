@@ -1,5 +1,6 @@
 """Two brokers that are asked the same, and what they answered otherwise."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -105,12 +106,30 @@ class Pair:
         exchange = Exchange(asked)
         started_ms = self._driver.mono_ms
         theirs = self._reference.send(asked, asked.request)
-        ours = self._subject.send(asked, self._matching.translated(asked.request))
+        ours = self._subject.send(asked, self._translated(asked.request))
         self.exchanges.append(exchange)
         self._parked[asked.connection] = exchange, theirs, ours, started_ms
         both: Callable[[], bool] = lambda: theirs.is_done and ours.is_done  # noqa: E731
         self._driver.pass_time(PARKED_MS if asked.can_wait else ANSWER_MS, both)
         return self._ended()
+
+    def _translated(self, request: Json) -> Json:
+        """The request with the subject's ids in place of the reference's, in batches, too."""
+        if isinstance(request, dict) and "pid" in request:
+            return request | {"pid": self._matching.translated({"ProducerId": request["pid"]})["ProducerId"]}
+        if isinstance(request, dict) and request.keys() == {"batch"}:
+            return {"batch": self._translated(request["batch"])}
+        translated = self._matching.translated(request)
+        if isinstance(request, dict):
+            return {
+                key: self._translated(each) if _has_batch(each) else translated[key] for key, each in request.items()
+            }
+        if isinstance(request, list):
+            return [
+                self._translated(each) if _has_batch(each) else other
+                for each, other in zip(request, translated, strict=True)
+            ]
+        return translated
 
     def wait(self, ms: int) -> list[Exchange]:
         """Let time pass; returns the exchanges that ended."""
@@ -163,6 +182,10 @@ class Pair:
                 lines = "".join(f"\n  {each.path}: subject {each.ours}, reference {each.recorded}" for each in found)
                 raise Differs(f"{_title(asked)} {asked.request}:{lines}")
             return
+
+
+def _has_batch(value: Json) -> bool:
+    return '"batch"' in json.dumps(value)
 
 
 def _outcome(pending: Pending) -> Json:

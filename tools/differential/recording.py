@@ -20,7 +20,12 @@ def recording(name: str, about: str, broker: str, topics: Sequence[str], exchang
         request = _named(asked.request, names)
         saved = {}
         for path, key, value in _leaves(exchange.answer):
-            if id_kind(key) and value not in names and not _is_none(value) and value not in json.dumps(asked.request):
+            if (
+                id_kind(key)
+                and value not in names
+                and not _is_none(value)
+                and json.dumps(value) not in json.dumps(asked.request)
+            ):
                 names[value] = f"$id{len(names) + 1}"
                 saved[names[value][1:]] = path
         send = {"do": "send", "id": number, "conn": asked.connection, "api": asked.api, "version": asked.version}
