@@ -14,53 +14,51 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {SESSION.name: ROOT / "tests" / "data" / "sessions", DIALOGUE.name: ROOT / "recordings"}
 
 
+_TOP = f"""
+A *session* is what passed between clients and a Kafka cluster: [`fakebroker record`](../how-to/recording.md) writes
+it, `fakebroker replay` plays it. A *dialogue* is a script: what clients send, what a running Kafka answered, and after
+which time. `fakebroker dialogue play` plays it on any broker.
+
+Both are JSON lines in one format. A line has a `kind` and the columns of that kind, and may have others. Columns that
+the [journal](journal-schema.md) has, too, have the same name, type and meaning there; only `connection` is a number in
+journals and sessions, and a name in dialogues. The first line of a file names the version of the format,
+{SCHEMA_VERSION}.
+
+A `message` has Kafka's field names. UUIDs are in Kafka's base64, bytes are `{{"hex": ...}}`. Blank lines are passed
+over. A last line that was cut off ends a session with a note; in a dialogue it is an error.
+
+Dialogues of the format before version 2, whose lines have `do` in the place of `kind`, can still be played. Sessions of
+version 1 are refused.
+
+## Lines of a session
+
+An `answer` belongs to the `request` of the same `connection` and `correlation_id`. A request without an answer (Produce
+with acks 0) has one line. `hex` is the whole frame, header and body, of what is not understood: an API or a version
+that fakebroker has no messages for, bytes that do not decode, and frames of more than 16 MiB. Records are
+`{{"hex": ..., "batches": [...]}}`: the exact bytes, and beside them their content, up to 256 KiB and for gzip or no
+compression. `version` of an answer differs from that of its request only if ApiVersions was answered in v0.
+"""
+_DIALOGUES = """
+## Lines of a dialogue
+
+Lines are played from top to bottom. In messages, groups and topics, these stand for other values:
+
+| text | stands for |
+|---|---|
+| `$name` | the value that a request saved under this name; `$id:t` is the id of topic `t` |
+| `~` | a tag that is new in each run, so that a dialogue can be played twice on one broker |
+| `now-5000` | the present time of day less 5000 ms; `now+5000` likewise |
+| `@a`, `@a.rack` | the id and the rack of the broker named a |
+| `{"batch": {...}}`, `{"batches": [...]}` | record batches to build, in the place of bytes |
+
+A connection is opened by the first request on it. `x@a` is a connection to the broker named a.
+"""
+
+
 def exchange_page(note: str) -> str:
     """The whole page; `note` says that it is generated."""
-    return "\n".join(
-        [
-            "# Files of sessions and dialogues",
-            note,
-            "",
-            "A *session* is what passed between clients and a Kafka cluster: [`fakebroker record`](../how-to/recording.md) writes it,",
-            "`fakebroker replay` plays it. A *dialogue* is a script: what clients send, what a running Kafka answered, and",
-            "after which time. `fakebroker dialogue play` plays it on any broker. Both are JSON lines in one format. A line",
-            "has a `kind` and the columns of that kind, and may have others. Columns that the [journal](journal-schema.md)",
-            f"has, too, have the same name, type and meaning there. The head of a file names the version, {SCHEMA_VERSION}.",
-            "",
-            "A `message` has Kafka's field names. UUIDs are in Kafka's base64, bytes are `{\"hex\": ...}`.",
-            "Blank lines are passed over. A last line that was cut off ends a session with a note; in",
-            "a dialogue it is an error.",
-            "",
-            "Dialogues of the format before version 2, whose lines have `do` in the place of `kind`, can still be played.",
-            "Sessions of version 1 are refused.",
-            "",
-            "## Lines of a session",
-            "",
-            "`at_ms` never decreases. An `answer` belongs to the `request` of the same `connection` and `correlation_id`. A",
-            "request without an answer (Produce with acks 0) has one line. `hex` is the whole frame, header and body, of what",
-            "is not understood: an API or a version that fakebroker has no messages for, bytes that do not decode, and",
-            'frames of more than 16 MiB. Records are `{"hex": ..., "batches": [...]}`: the exact bytes, and beside them their',
-            "content, up to 256 KiB and for gzip or no compression. `version` of an answer differs from that of its request",
-            "only if ApiVersions was answered in v0.",
-            *_kinds(SESSION),
-            "",
-            "## Lines of a dialogue",
-            "",
-            "Lines are played from top to bottom. In messages, groups and topics, these stand for other values:",
-            "",
-            "| text | stands for |",
-            "|---|---|",
-            "| `$name` | the value that a request saved under this name; `$id:t` is the id of topic `t` |",
-            "| `~` | a tag that is new in each run, so that a dialogue can be played twice on one broker |",
-            "| `now-5000` | the present time of day less 5000 ms; `now+5000` likewise |",
-            "| `@a`, `@a.rack` | the id and the rack of the broker named a |",
-            '| `{"batch": {...}}`, `{"batches": [...]}` | record batches to build, in the place of bytes |',
-            "",
-            "A connection is opened by the first request on it. `x@a` is a connection to the broker named a.",
-            *_kinds(DIALOGUE),
-            "",
-        ]
-    )
+    parts = ["# Files of sessions and dialogues", note, _TOP.rstrip("\n"), *_kinds(SESSION)]
+    return "\n".join([*parts, _DIALOGUES.rstrip("\n"), *_kinds(DIALOGUE), ""])
 
 
 def _kinds(form: Form) -> Iterator[str]:
