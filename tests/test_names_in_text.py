@@ -280,6 +280,7 @@ REWRITTEN += [
         "reference/glossary",
         "reference/gold-tables",
         "reference/http",
+        "reference/exchange-format",
         "reference/journal-schema",
         "reference/not-implemented",
         "reference/python-api",

@@ -8,7 +8,6 @@ itself is free to choose are left out. The dialogues of runs that differ stay in
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,7 +21,8 @@ from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.schema.jsonable import to_json
 from fakebroker.scenarios.dialogue.names import value_at
 from fakebroker.scenarios.dialogue.player import Player
-from fakebroker.scenarios.dialogue.script import Receive, Send, Sleep, Step, read_dialogue
+from fakebroker.scenarios.dialogue.script import read_dialogue
+from fakebroker.testing.exchanges.kinds import Receive, Send, Sleep, Step
 from tools.random_groups import RandomRun, Undecided
 
 SIDE_BY_SIDE = 8
@@ -37,16 +37,17 @@ class TooSlow(Exception):
 class PacedPlayer(Player):
     """Sends each request at its time, and learns the ids of all answers that come together before it compares them."""
 
-    def play_paced(self, steps: Sequence[Step], at_ms: dict[int, int]) -> list[str]:
+    def play_paced(self, steps: Sequence[Step]) -> list[str]:
         """What differs."""
         problems: list[str] = []
         zero_ms: int | None = None
         for place, step in enumerate(steps):
             if isinstance(step, Sleep):
                 continue
-            if isinstance(step, Send) and step.id in at_ms:
-                zero_ms = self._driver.mono_ms - at_ms[step.id] if zero_ms is None else zero_ms
-                self._wait_until(zero_ms + at_ms[step.id])
+            if isinstance(step, Send) and step.at_ms is not None:
+                at_ms = int(step.at_ms)
+                zero_ms = self._driver.mono_ms - at_ms if zero_ms is None else zero_ms
+                self._wait_until(zero_ms + at_ms)
             if isinstance(step, Receive) and not isinstance(steps[place - 1], Receive):
                 self._learn_from(steps[place:])
             problems += [f"{self._title(step)}: {problem}" for problem in self._play_step(step)]
@@ -71,11 +72,9 @@ class PacedPlayer(Player):
 
 def compare(host: str, port: int, path: Path) -> list[str] | None:
     """Play one run against the broker: what differs, or None if the machine was too slow to tell."""
-    lines = map(json.loads, path.read_text().splitlines())
-    at_ms = {line["id"]: line["at_ms"] for line in lines if "at_ms" in line}
     driver = TcpDriver(host, port, 1.5)
     try:
-        return PacedPlayer(driver, uuid4().hex[:6]).play_paced(read_dialogue(path).steps, at_ms)
+        return PacedPlayer(driver, uuid4().hex[:6]).play_paced(read_dialogue(path).steps)
     except TooSlow:
         return None
     except FakebrokerError as error:

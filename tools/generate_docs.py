@@ -33,6 +33,7 @@ from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.language.json_schema import schema_text
 from tools.cli_page import cli_page
 from tools.consumer_group_page import consumer_group_states_page
+from tools.exchange_page import exchange_page
 from tools.group_page import groups_page
 from tools.journal_pages import journal_schema_page, json_schema_file
 from tools.python_api_page import python_api_page
@@ -201,6 +202,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/openapi.json": openapi_document,
     "explanation/fidelity.md": fidelity_page,
     "reference/python-api.md": partial(python_api_page, _NOTE),
+    "reference/exchange-format.md": partial(exchange_page, _NOTE),
     "reference/journal-schema.md": partial(journal_schema_page, _NOTE),
     "reference/journal.schema.json": json_schema_file,
     "reference/scenario.schema.json": schema_text,

@@ -2,11 +2,13 @@
 
 import json
 
-from fakebroker.testing.journal.schema import COMMON, KINDS, MEANINGS, SCHEMA_VERSION, Column, json_schema, spark_ddl
+from fakebroker.testing.exchanges.columns import Column
+from fakebroker.testing.exchanges.meanings import MEANINGS
+from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, json_schema, spark_ddl
 
-_TYPES = {
+TYPES = {
     "int": "integer", "float": "number", "string": "string", "boolean": "boolean", "strings": "list of strings",
-    "ints": "list of integers", "json": "any JSON",
+    "ints": "list of integers", "object": "object", "json": "any JSON",
 }  # fmt: skip
 
 
@@ -57,6 +59,6 @@ def _table(columns: tuple[Column, ...]) -> list[str]:
         return ["It has no columns of its own."]
     lines = ["| column | type | what it is |", "|---|---|---|"]
     for column in columns:
-        kind = _TYPES[column.type] + (" or null" if column.is_nullable else "")
+        kind = TYPES[column.type] + (" or null" if column.is_nullable else "")
         lines.append(f"| `{column.name}` | {kind} | {MEANINGS.get(column.name, '')} |")
     return lines

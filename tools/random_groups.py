@@ -197,7 +197,7 @@ class RandomRun:
         lines = [json.loads(line) for line in self.world.dialogue().splitlines()]
         for line in lines:
             if "group" in line:
-                line["group"], line["topics"] = f"{GROUP}~", {f"{TOPIC}~": {}}
+                line["group"], line["new_topics"] = f"{GROUP}~", {f"{TOPIC}~": {}}
         text = "\n".join(map(json.dumps, lines))
         for name in (f'"GroupId": "{GROUP}"', f'"Groups": ["{GROUP}"', f'"Name": "{TOPIC}"'):
             text = text.replace(name, f'{name[:-1]}~"')

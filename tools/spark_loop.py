@@ -21,7 +21,7 @@ from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.analysis.pipeline.rows import Row, read_rows
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.cli.main import main
-from fakebroker.testing.journal.files import line_of
+from fakebroker.testing.exchanges.writing import line_of
 from tests.support.histories import History, make_history
 from tests.support.published import differences
 

@@ -32,7 +32,7 @@ def shortest_of_each_api(paths: Iterable[Path]) -> list[Path]:
     """For each API that dialogues send, the one of them that waits least; those that stand for several come once."""
     found: dict[str, Path] = {}
     for path in sorted(paths, key=waits_ms):
-        for api in sorted(set(re.findall(r'"api": "(\w+)"', path.read_text()))):
+        for api in sorted(set(re.findall(r'"api":"(\w+)"', path.read_text()))):
             found.setdefault(api, path)
     return list(dict.fromkeys(found.values()))
 
@@ -41,4 +41,4 @@ def shortest_of_each_api(paths: Iterable[Path]) -> list[Path]:
 def waits_ms(path: Path) -> int:
     """How long a recording takes in real time, roughly: all its waits, one after the other."""
     steps = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    return sum(step.get("ms", 0) + step.get("waited_ms", 0) for step in steps)
+    return sum(step.get("for_ms", 0) + step.get("waited_ms", 0) for step in steps)

@@ -51,16 +51,22 @@ class World:
         """The answer to a client's request; None if the node is not there, or does not answer in time."""
         self.requests += 1
         request = to_json(built(api(api_name).request, fields), version)
-        step = {"do": "send", "id": self.requests, "conn": f"{name}@{node_id}", "api": api_name, "version": version}
-        self._steps.append({**step, "request": request})
+        step = {
+            "kind": "request",
+            "id": self.requests,
+            "connection": f"{name}@{node_id}",
+            "api": api_name,
+            "version": version,
+        }
+        self._steps.append({**step, "message": request})
         try:
             client = self._client(name, node_id)
             answer = client.start(client.steps.request(api_name, version, **fields)).result(ANSWER_S)
         except (OSError, FakebrokerError) as error:
-            self._steps.append({"do": "no answer", "id": step["id"], "why": str(error)})
+            self._steps.append({"kind": "no answer", "id": step["id"], "why": str(error)})
             self.disconnect(name, node_id)
             return None
-        self._steps.append({"do": "recv", "id": step["id"], "response": to_json(answer, version)})
+        self._steps.append({"kind": "answer", "id": step["id"], "message": to_json(answer, version)})
         return answer
 
     def disconnect(self, name: str, node_id: int) -> None:
@@ -97,11 +103,11 @@ class World:
 
     def note(self, what: str, **details: Any) -> None:
         """Something happens that is no step of a client."""
-        self._steps.append({"do": f"{what} (no step of a dialogue)", **details})
+        self._steps.append({"kind": f"{what} (no line of a dialogue)", **details})
 
     def sleep(self, ms: int) -> None:
         """Time passes for everybody."""
-        self._steps.append({"do": "sleep", "ms": ms})
+        self._steps.append({"kind": "wait", "for_ms": ms})
         self.broker.pass_time(ms=ms)
 
     def advance(self, ms: int) -> None:

@@ -14,6 +14,7 @@ from fakebroker.protocol.errors import KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.schema.jsonable import from_json, to_json
 from fakebroker.protocol.wire.registry import api
+from fakebroker.testing.exchanges.kinds import SCHEMA_VERSION
 from fakebroker.testing.sim_driver import SimDriver
 from tests.support.engine import SimEngine
 
@@ -54,7 +55,7 @@ class World:
         self.as_release = as_release
         self.open: list[Request] = []
         self._clients: dict[str, ClientConnection] = {}
-        self._steps: list[dict[str, Any]] = [{"do": "ready", "group": GROUP, "topics": {TOPIC: {}}}]
+        self._steps: list[dict[str, Any]] = [{"kind": "ready", "group": GROUP, "new_topics": {TOPIC: {}}}]
         self._names: dict[str, str] = {}  # member id -> the name it is saved under
         self._count = 0
         self.cluster.topics.create(TOPIC, 1, 1)
@@ -72,7 +73,14 @@ class World:
             client = self._clients[conn] = ClientConnection(conn)
             self.driver.open(client)
         self._count += 1
-        step = {"do": "send", "id": self._count, "conn": conn, "api": name, "version": version, "request": request}
+        step: dict[str, Any] = {
+            "kind": "request",
+            "id": self._count,
+            "connection": conn,
+            "api": name,
+            "version": version,
+        }
+        step["message"] = request
         self._steps.append(step)
         pending = client.send(from_json(api(name).request, version, request), version)
         sent = Request(conn, step, pending, self.driver.mono_ms, member)
@@ -88,21 +96,21 @@ class World:
             self.driver.pass_time(ms, lambda: any(request.pending.is_done for request in self.open))
             passed_ms = self.driver.mono_ms - began_ms
             if not self._take_answers():  # else waiting for the answer is what a player does meanwhile
-                self._steps.append({"do": "sleep", "ms": passed_ms})
+                self._steps.append({"kind": "wait", "for_ms": passed_ms})
             ms -= passed_ms
 
     def close(self, conn: str) -> None:
         """The client goes away, its requests are void."""
         client = self._clients.pop(conn, None)
         if client is not None:
-            self._steps.append({"do": "close", "conn": conn})
+            self._steps.append({"kind": "close", "connection": conn})
             self.driver.close(client)
             self.open = [request for request in self.open if request.conn != conn]
             self._take_answers()
 
     def move_coordinator(self, load_ms: int) -> None:
         """The group's coordinator is taken away and given back; loading takes `load_ms`."""
-        self._steps.append({"do": "move the coordinator (no step of a dialogue)", "load_ms": load_ms})
+        self._steps.append({"kind": "move the coordinator (no line of a dialogue)", "load_ms": load_ms})
         coordinator, now = self.cluster.nodes[1].coordinator, self.engine.now
         partition = self.cluster.group_partition(GROUP).index
         self.engine.run(lambda now: coordinator.unload(partition, now), now)
@@ -119,25 +127,25 @@ class World:
         """Hold a phase, unless it has a hold that is not released."""
         if (active := self.cluster.holds.get(GROUP, {}).get(phase)) is not None and not active.is_released:
             return
-        self._steps.append({"do": "hold (no step of a dialogue)", "phase": phase, "hold": str(hold)})
+        self._steps.append({"kind": "hold (no line of a dialogue)", "phase": phase, "hold": str(hold)})
         self.cluster.hold(GROUP, phase, hold)
 
     def release(self, phase: Phase, order: tuple[str, ...], leader: str | None) -> None:
         """Release the hold of a phase if there is one."""
         hold = self.cluster.holds.get(GROUP, {}).get(phase)
         if hold is not None:
-            self._steps.append({"do": "release (no step of a dialogue)", "phase": phase, "order": order})
+            self._steps.append({"kind": "release (no line of a dialogue)", "phase": phase, "order": order})
             released = hold._replace(order=order, leader=leader, is_released=True)
             self._do(lambda group, now: group.release_hold(released, phase, now))
 
     def evict(self, member_id: str) -> None:
         """End the session of a member."""
-        self._steps.append({"do": "evict (no step of a dialogue)", "member": member_id})
+        self._steps.append({"kind": "evict (no line of a dialogue)", "member": member_id})
         self._do(lambda group, now: group.evict(member_id, now) if member_id in group.members else None)
 
     def request_rebalance(self) -> None:
         """Start a rebalance."""
-        self._steps.append({"do": "rebalance (no step of a dialogue)"})
+        self._steps.append({"kind": "rebalance (no line of a dialogue)"})
         self._do(lambda group, now: group.request_rebalance(now, "a test asked for it"))
 
     def _do(self, action: Callable[[ClassicGroup, Instant], None]) -> None:
@@ -172,7 +180,14 @@ class World:
         """All that happened, as a dialogue that can be played against any broker."""
         config = self.config
         broker = f"Kafka {self.as_release}"
-        head = {"name": "model", "about": "A failing run of the group model.", "broker": broker, "config": config}
+        head: dict[str, Any] = {
+            "kind": "dialogue",
+            "schema_version": SCHEMA_VERSION,
+            "name": "model",
+            "broker": broker,
+            "config": config,
+        }
+        head["about"] = "A failing run of the group model."
         return "\n".join(json.dumps(self._named(step)) for step in [head, *self._steps])
 
     def _take_answers(self) -> int:
@@ -183,7 +198,7 @@ class World:
             pending = request.pending
             request.answer = to_json(pending.result(), pending.version)
             waited_ms = self.driver.mono_ms - request.sent_ms
-            recv = {"do": "recv", "id": request.step["id"], "response": request.answer, "waited_ms": waited_ms}
+            recv = {"kind": "answer", "id": request.step["id"], "message": request.answer, "waited_ms": waited_ms}
             member_id = request.answer.get("MemberId", "")
             if ID.search(member_id) and member_id not in self._names:
                 name = self._names[member_id] = f"id{len(self._names)}"

@@ -12,8 +12,9 @@ from typing import Any
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.framing import with_length
 from fakebroker.scenarios.recording.proxy import Proxy
-from fakebroker.scenarios.recording.session import SessionWriter, read_session
 from fakebroker.serve.listener_options import parse_address
+from fakebroker.testing.exchanges.reading import read_session
+from fakebroker.testing.exchanges.writing import LineFile
 
 TIMEOUT_S = 20
 ANYWHERE = Address("127.0.0.1", 0)
@@ -32,7 +33,7 @@ class Recording:
         """The lines of these kinds that have these values."""
         return [
             line
-            for line in read_session(self.path)
+            for _, line in read_session(self.path)
             if (not kinds or line["kind"] in kinds) and all(line.get(name) == value for name, value in fields.items())
         ]
 
@@ -56,7 +57,7 @@ def recording(upstream: str, path: Path, **options: Any) -> Iterator[Recording]:
         thread.start()
 
         async def make() -> tuple[Proxy, Address]:
-            made = Proxy(parse_address(upstream), ANYWHERE, SessionWriter(path), **options)
+            made = Proxy(parse_address(upstream), ANYWHERE, LineFile(path), **options)
             return made, await made.start()
 
         try:

@@ -13,8 +13,8 @@ from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, wrong_n
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.recording.addresses import text_of
 from fakebroker.scenarios.recording.proxy import PAYLOADS, SECRETS, Proxy
-from fakebroker.scenarios.recording.session import SessionWriter
 from fakebroker.serve.listener_options import parse_address, parse_advertised, with_host
+from fakebroker.testing.exchanges.writing import LineFile, new_file
 from fakebroker.testing.explanations.line_writer import LineHandler, LineWriter
 
 _NOTHING = "nothing"
@@ -56,7 +56,7 @@ def record(upstream: str, listen: str, out: str, force: bool, redact: str, **opt
         if options["advertise"] is not None:
             options["advertise"] = parse_advertised(f"{options['advertise']}:1").host
         logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
-        is_whole = asyncio.run(_run(*addresses, SessionWriter(out, force=force), redacted=redacted, **options))
+        is_whole = asyncio.run(_run(*addresses, new_file(out, force=force), redacted=redacted, **options))
     if not is_whole:
         raise SystemExit(ExitStatus.FAILED)
 
@@ -72,7 +72,7 @@ def _redacted(text: str) -> frozenset[str]:
 
 
 async def _run(
-    upstream: Address, listen: Address, writer: SessionWriter, *, broker_ports: int | None, **options: Any
+    upstream: Address, listen: Address, writer: LineFile, *, broker_ports: int | None, **options: Any
 ) -> bool:
     """Record until a signal; whether all of it is in the file."""
     stopped: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -102,7 +102,7 @@ def _stop(stopped: "asyncio.Future[str]", name: str) -> None:
         stopped.set_result(name)
 
 
-def _summary_text(proxy: Proxy, writer: SessionWriter) -> str:
+def _summary_text(proxy: Proxy, writer: LineFile) -> str:
     found = proxy.summary()
     unknown = ", ".join(f"{name} ({count})" for name, count in found["not_understood"].items() if count)
     text = (

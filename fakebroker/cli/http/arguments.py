@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import from_json
 
 from fakebroker.cli.http.problems import Problem, quoted, shown_value, unknown_field
-from fakebroker.testing.journal.redaction import REDACTED
+from fakebroker.testing.exchanges.redaction import REDACTED
 
 SECRET_ARGUMENTS = ("password", "users")  # their values are in no answer
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)

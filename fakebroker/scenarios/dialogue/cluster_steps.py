@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.broker.core.java_hash import partition_of
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.dialogue.names import Names
-from fakebroker.scenarios.dialogue.script import (
+from fakebroker.scenarios.dialogue.script import DialogueError
+from fakebroker.testing.exchanges.kinds import (
     ClusterStep,
-    DialogueError,
     Json,
     MakeTopics,
     MoveLeader,
@@ -87,8 +87,8 @@ class ClusterSteps:
 
     def mend(self) -> None:
         """Bring back the brokers that were left down."""
-        for name, op in list(self._down.items()):
-            self._control(NodeControl("thaw" if op == "freeze" else "restart", name))
+        for name, action in list(self._down.items()):
+            self._control(NodeControl("thaw" if action == "freeze" else "restart", name))
 
     # -- what names stand for ----------------------------------------------------------------------------------------
 
@@ -134,23 +134,23 @@ class ClusterSteps:
         leader = partition["LeaderId"]
         ids = [leader, *(node_id for node_id in partition["ReplicaNodes"] if node_id != leader)]
         self._brokers = {name: known[node_id] for name, node_id in zip("abc", ids, strict=False)}
-        if step.txn is not None:
-            found = self._call("FindCoordinator", 1, Key=self._fill(step.txn), KeyType=1)["NodeId"]
+        if step.transactional_id is not None:
+            found = self._call("FindCoordinator", 1, Key=self._fill(step.transactional_id), KeyType=1)["NodeId"]
             self._alias["t"] = next(name for name, broker in self._brokers.items() if broker.node_id == found)
 
     def _make_topics(self, step: MakeTopics) -> None:
-        wanted = [self._new_topic(name, topic) for name, topic in step.topics.items()]
+        wanted = [self._new_topic(name, topic) for name, topic in step.new_topics.items()]
         made = self._call("CreateTopics", 2, timeoutMs=10_000, Topics=wanted)
         if any(topic["ErrorCode"] for topic in made["Topics"]):
             raise DialogueError(f"topics not created: {made}")
         leaders = [
             (self._fill(name), index, self._brokers[replicas[0]])
-            for name, topic in step.topics.items()
+            for name, topic in step.new_topics.items()
             for index, replicas in enumerate(topic["assign"])
         ]
         self._until("the topics' leaders", lambda: all(self._leads(*each) for each in leaders))
         self._driver.pass_time(REPLICAS_FOLLOW_MS)
-        asked = [{"Name": self._fill(name)} for name in step.topics]
+        asked = [{"Name": self._fill(name)} for name in step.new_topics]
         for topic in self._call("Metadata", 12, Topics=asked, AllowAutoTopicCreation=False)["Topics"]:
             self._names.save("id:" + topic["Name"].replace(self._names.tag, "~"), topic["TopicId"])
 
@@ -165,11 +165,11 @@ class ClusterSteps:
         }
 
     def _control(self, step: NodeControl) -> None:
-        if step.op in ("stop", "kill", "freeze"):
-            self._down[step.node] = step.op
-        self._driver.control(step.op, self._brokers[step.node].node_id)
-        if step.op in ("restart", "thaw"):
-            self._down.pop(step.node, None)
+        if step.action in ("stop", "kill", "freeze"):
+            self._down[step.on] = step.action
+        self._driver.control(step.action, self._brokers[step.on].node_id)
+        if step.action in ("restart", "thaw"):
+            self._down.pop(step.on, None)
 
     def _move(self, step: MoveLeader) -> None:
         name, partition = self._partition(step.group, step.topic)

@@ -24,17 +24,17 @@ from fakebroker.scenarios.dialogue.batches import build, read_batches
 from fakebroker.scenarios.dialogue.cluster_steps import ClusterSteps, marks
 from fakebroker.scenarios.dialogue.compare import differences
 from fakebroker.scenarios.dialogue.names import Names, value_at
-from fakebroker.scenarios.dialogue.script import (
+from fakebroker.scenarios.dialogue.script import Dialogue
+from fakebroker.scenarios.dialogue.setup_step import BrokerSetup
+from fakebroker.testing.exchanges.kinds import (
     Close,
     Closed,
     ClusterStep,
-    Dialogue,
     Json,
     MakeTopics,
     MoveLeader,
     NameNodes,
     NodeControl,
-    Raw,
     Ready,
     Receive,
     ScramLogin,
@@ -43,9 +43,7 @@ from fakebroker.scenarios.dialogue.script import (
     Silent,
     Sleep,
     Step,
-    Unsupported,
 )
-from fakebroker.scenarios.dialogue.setup_step import BrokerSetup
 
 HANDSHAKE_VERSION, AUTHENTICATE_VERSION = newest(ApiKey.SASL_HANDSHAKE), newest(ApiKey.SASL_AUTHENTICATE)
 Ask = Callable[[str, int, dict[str, Json]], Json]
@@ -171,7 +169,7 @@ class Player:
         usual_ms, began_ms = self._usual_ms(step), self._driver.mono_ms
         try:
             return self._play_step(step), True
-        except (FakebrokerError, OSError, LookupError, ValueError, TypeError, struct.error) as error:
+        except (FakebrokerError, OSError, LookupError, ValueError, TypeError, AttributeError, struct.error) as error:
             return [_reason(error)], False
         finally:
             if usual_ms is not None:
@@ -181,19 +179,17 @@ class Player:
         """How long the step took in the recording; None where that was not recorded."""
         match step:
             case Sleep() | Silent():
-                return step.ms
+                return step.for_ms
             case Receive() if step.id in self._sent:
                 return max(0, self._sent[step.id].sent_ms + step.waited_ms - self._driver.mono_ms)
-            case Send() | Raw() | Close():
+            case Send() | Close():
                 return 0
         return None
 
     def _play_step(self, step: Step) -> list[str]:
         match step:
             case Send():
-                self._send(step)
-            case Raw():
-                self._send_raw(step)
+                self._send(step) if step.hex is None else self._send_raw(step, bytes.fromhex(step.hex))
             case Receive():
                 return self._receive(step)
             case Silent():
@@ -201,17 +197,15 @@ class Player:
             case Closed():
                 return self._expect_close(step)
             case Sleep():
-                self._driver.pass_time(step.ms)
+                self._driver.pass_time(step.for_ms)
             case Close():
-                self._driver.close(self._clients.pop(step.conn))
+                self._driver.close(self._clients.pop(step.connection))
             case ScramLogin():
                 return self._log_in(step)
             case Ready():
                 self._make_ready(step)
             case NameNodes() | MakeTopics() | NodeControl() | MoveLeader() | Settled():
                 self._play_cluster_step(step)
-            case Unsupported():
-                raise StepFailed(step.why)
         return []
 
     def _play_cluster_step(self, step: ClusterStep) -> None:
@@ -221,17 +215,17 @@ class Player:
 
     def _send(self, step: Send) -> None:
         wall_ms = self._driver.wall_ms
-        request = build(self._cluster.fill(self._names.fill(step.request, wall_ms)), wall_ms)
-        client = self._client(step.conn)
+        request = build(self._cluster.fill(self._names.fill(step.message, wall_ms)), wall_ms)
+        client = self._client(step.connection)
         pending = client.send(_message(step.api, step.version, request), step.version)
         title = f"{step.id} {step.api} v{step.version}"
-        self._sent[step.id] = _SentRequest(title, pending, self._driver.mono_ms, step.save, step.decode_batches)
+        self._sent[step.id] = _SentRequest(title, pending, self._driver.mono_ms, step.save, step.reads_records)
         self._driver.flush(client)
 
-    def _send_raw(self, step: Raw) -> None:
-        client = self._client(step.conn)
+    def _send_raw(self, step: Send, data: bytes) -> None:
+        client = self._client(step.connection)
         pending = client.expect(api(step.api).key, step.version, RAW_CORRELATION_ID)
-        client.send_bytes(step.data)
+        client.send_bytes(data)
         self._sent[step.id] = _SentRequest(f"{step.id} raw", pending, self._driver.mono_ms, {}, False)
         self._driver.flush(client)
 
@@ -245,7 +239,7 @@ class Player:
         answer = to_json(pending.result(), pending.version, show_records)
         for name, path in request.save.items():
             self._names.save(name, value_at(answer, path))
-        compared = _Answer(request.title, step.response, answer, wall_ms)
+        compared = _Answer(request.title, step.message, answer, wall_ms)
         problems: list[str] = []
         if self._compares_at_end:
             self._answers.append(compared)
@@ -272,10 +266,10 @@ class Player:
 
     def _stay_silent(self, step: Silent) -> list[str]:
         request = self._sent[step.id]  # stays there: its answer is still to come
-        self._driver.pass_time(step.ms)
+        self._driver.pass_time(step.for_ms)
         if not request.pending.is_done:
             return []
-        raise StepFailed(f"must be unanswered for {step.ms} ms, but {self._outcome(request)}")
+        raise StepFailed(f"must be unanswered for {step.for_ms} ms, but {self._outcome(request)}")
 
     def _expect_close(self, step: Closed) -> list[str]:
         request = self._sent.pop(step.id)
@@ -286,10 +280,10 @@ class Player:
 
     def _log_in(self, step: ScramLogin) -> list[str]:
 
-        client, wall_ms = self._client(step.conn), self._driver.wall_ms
+        client, wall_ms = self._client(step.connection), self._driver.wall_ms
         user, password = (self._names.fill(text, wall_ms) for text in (step.user, step.password))
         code = log_in(step, user, password, partial(self._call_on, client))
-        return [] if code == step.error else [f"error {code}, Kafka {step.error}"]
+        return [] if code == step.error_code else [f"error {code}, Kafka {step.error_code}"]
 
     def _make_ready(self, step: Ready) -> None:
         ask = self._ask if self._compares_at_end else None
@@ -320,7 +314,7 @@ class Player:
     def _title(self, step: Step) -> str:
         """What a reported difference calls a step: its kind and its request."""
         kind = type(step).__name__.lower()
-        if isinstance(step, (Send, Raw)):
+        if isinstance(step, Send):
             return f"{kind} {step.id} {step.api} v{step.version}"
         if isinstance(step, (Receive, Silent, Closed)):
             request = self._sent.get(step.id)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.dialogue.names import Names
-from fakebroker.scenarios.dialogue.script import DialogueError, Json, Ready
+from fakebroker.scenarios.dialogue.script import DialogueError
+from fakebroker.testing.exchanges.kinds import Json, Ready
 
 _NO_COORDINATOR_YET = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -29,11 +30,11 @@ class BrokerSetup:
         self._call = call
         self._ask = ask
         self._names = names
-        self._plain_topics = list(step.topics)
-        self._topics: dict[str, dict[str, Json]] = names.fill(step.topics, wall_ms)
+        self._plain_topics = list(step.new_topics)
+        self._topics: dict[str, dict[str, Json]] = names.fill(step.new_topics, wall_ms)
         self._group: str | None = names.fill(step.group, wall_ms)
-        self._txn: str | None = names.fill(step.txn, wall_ms)
-        self._ids = step.ids
+        self._txn: str | None = names.fill(step.transactional_id, wall_ms)
+        self._ids = step.names_topic_ids
         self.waiting_for = ""
 
     def create_topics(self) -> None:

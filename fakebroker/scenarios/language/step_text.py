@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fakebroker.protocol.schema.entities import fields_of
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table, resolved
-from fakebroker.testing.journal.redaction import REDACTED
+from fakebroker.testing.exchanges.redaction import REDACTED
 
 SECRET_KEYS = frozenset({"password", "token"})  # of steps that log in
 NOT_SHOWN = ("note", "expect", "save", "steps")

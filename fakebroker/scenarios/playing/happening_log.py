@@ -9,7 +9,7 @@ from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.happenings import BrokerEvent, Happening, Json, Received, Sent
 from fakebroker.scenarios.playing.answer_views import message_json
-from fakebroker.testing.journal.redaction import without_secrets
+from fakebroker.testing.exchanges.redaction import without_secrets
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.engine import Engine

@@ -13,9 +13,10 @@ from typing import Any
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.language.declaration import ALL_WORDS
-from fakebroker.scenarios.recording.session import Line, message_in, read_session
 from fakebroker.scenarios.recording.survey import Survey
 from fakebroker.scenarios.recording.transactions import is_of_transaction
+from fakebroker.testing.exchanges.messages import Line, message_in
+from fakebroker.testing.exchanges.reading import read_session
 
 Json = Any
 
@@ -72,7 +73,7 @@ def too_long(path: str) -> FakebrokerError:
 
 
 def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> SessionExchanges:
-    """Read a session. Raises SessionError for a file that is none."""
+    """Read a session. Raises UnreadableFile for a file that is none."""
     session = SessionExchanges()
     open_ones: dict[tuple[int, int | None], Exchange] = {}
     brokers: dict[int, int | None] = {}
@@ -81,13 +82,13 @@ def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> SessionExchang
     def note(sentence: str) -> None:
         session.cut = sentence
 
-    for number, line in enumerate(read_session(path, note), 1):
+    for number, line in read_session(path, note):
         match line["kind"]:
             case "connect":
-                brokers[line["connection"]] = line["broker"]
+                brokers[line["connection"]] = line["node"]
             case "request":
                 one = _exchange(number, line, brokers.get(line["connection"]))
-                produced_bytes += line["bytes"] if line["api"] == "Produce" else 0
+                produced_bytes += line["size_bytes"] if line["api"] == "Produce" else 0
                 if produced_bytes > MAX_PRODUCED_BYTES:
                     raise too_long(os.path.basename(os.fspath(path)))
                 if one is not None and number not in survey.starting:

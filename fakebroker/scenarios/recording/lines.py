@@ -1,5 +1,6 @@
 """Frames as lines of a session: decoded where they are understood, else as hexadecimal; secrets never."""
 
+from collections.abc import Callable
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -7,52 +8,20 @@ from fakebroker.broker.engine.unserved import MISSING
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import to_json
+from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.frame import decode_request_header, decode_response
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.dialogue.batches import read_batches
-from fakebroker.scenarios.recording.payloads import Payloads
-from fakebroker.testing.journal.redaction import redact
+from fakebroker.testing.exchanges.payloads import Payloads, has_payloads
+from fakebroker.testing.exchanges.redaction import has_secrets, redact
 
 LONG_FRAME_BYTES = 16 << 20  # longer ones are not decoded: that takes several times their length in memory
 _SHOWN_RECORDS_BYTES = 256 << 10
 _NEVER = -(10**15)  # read_batches shows times near this one as "now"
 
-# Where secrets are: authentication, delegation tokens, SCRAM credentials, envelopes around any request, and settings
-# (of those only what is not decoded).
-_SECRET_APIS = frozenset(
-    {
-        ApiKey.SASL_AUTHENTICATE,
-        ApiKey.CREATE_DELEGATION_TOKEN,
-        ApiKey.RENEW_DELEGATION_TOKEN,
-        ApiKey.EXPIRE_DELEGATION_TOKEN,
-        ApiKey.DESCRIBE_DELEGATION_TOKEN,
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
-        ApiKey.ENVELOPE,
-        ApiKey.CREATE_TOPICS,
-        ApiKey.DESCRIBE_CONFIGS,
-        ApiKey.ALTER_CONFIGS,
-        ApiKey.INCREMENTAL_ALTER_CONFIGS,
-    }
-)
-# Where records and what users keep are, if it is not decoded: Produce, Fetch, groups and their offsets, snapshots,
-# envelopes, telemetry, share fetches.
-_PAYLOAD_APIS = frozenset(
-    {
-        ApiKey.PRODUCE,
-        ApiKey.FETCH,
-        ApiKey.OFFSET_COMMIT,
-        ApiKey.OFFSET_FETCH,
-        ApiKey.JOIN_GROUP,
-        ApiKey.SYNC_GROUP,
-        ApiKey.DESCRIBE_GROUPS,
-        ApiKey.TXN_OFFSET_COMMIT,
-        ApiKey.ENVELOPE,
-        ApiKey.FETCH_SNAPSHOT,
-        ApiKey.PUSH_TELEMETRY,
-        ApiKey.SHARE_FETCH,
-    }
-)
+# Envelopes carry any request, snapshots carry records; they are not decoded.
+_HIDDEN_WITH_SECRETS, _HIDDEN_WITH_PAYLOADS = {ApiKey.ENVELOPE}, {ApiKey.ENVELOPE, ApiKey.FETCH_SNAPSHOT}
 
 _HEAD = Struct(">hhih")
 
@@ -155,7 +124,7 @@ class Content:
             self.payloads.redact(message)
         fields: dict[str, Any] = {"message": to_json(message, version, self._records)}
         if redacted:
-            fields["redacted"] = True
+            fields["is_redacted"] = True
         if rest_bytes:
             fields["rest_bytes"] = rest_bytes
         return fields
@@ -173,7 +142,16 @@ class Content:
     def _raw(self, api_key: int, frame: bytes, problem: str | None = None) -> dict[str, Any] | None:
         """What is not understood, or too long to be decoded."""
         why = {} if problem is None else {"problem": problem}
-        hides_payload = api_key in _PAYLOAD_APIS or api_name(api_key) is None
-        if (self.secrets and api_key in _SECRET_APIS) or (self.payloads is not None and hides_payload):
-            return {"hex": None, "redacted": True, **why}
+        hides_secrets = self.secrets and (api_key in _HIDDEN_WITH_SECRETS or _carries(api_key, has_secrets))
+        hides_payloads = self.payloads is not None and (
+            api_name(api_key) is None or api_key in _HIDDEN_WITH_PAYLOADS or _carries(api_key, has_payloads)
+        )
+        if hides_secrets or hides_payloads:
+            return {"hex": None, "is_redacted": True, **why}
         return None if len(frame) > LONG_FRAME_BYTES else {**why, "hex": frame.hex()}
+
+
+def _carries(api_key: int, what: Callable[[type[Declaration]], bool]) -> bool:
+    """Whether requests or answers of an API may carry secrets, or payloads."""
+    api = APIS.get(api_key)
+    return api is not None and (what(api.request) or what(api.response))

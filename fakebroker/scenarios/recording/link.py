@@ -165,7 +165,7 @@ class Link:
         sent, problem = await self._changed(head, version, frame)
         fields = self.proxy.content.answer(head.api_key, version, frame)
         if fields is not None:
-            fields |= {"rewritten": True} if sent is not frame else {}
+            fields |= {"is_rewritten": True} if sent is not frame else {}
             fields |= {"problem": problem} if problem else {}
         if head.api_key == ApiKey.SASL_HANDSHAKE and head.version == 0:
             self._takes_tokens = True

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fakebroker.scenarios.recording.session import Line
+from fakebroker.testing.exchanges.messages import Line
 
 _AT_ONCE_MS = 2_000  # in which a broker that stops closes its connections
 
@@ -20,7 +20,7 @@ class Outages:
 
     def connected(self, number: int, line: Line) -> None:
         """Somebody connects; whether that reaches the broker its answers tell."""
-        self._brokers[line["connection"]] = number, line["at_ms"], line["broker"]
+        self._brokers[line["connection"]] = number, line["at_ms"], line["node"]
 
     def closed(self, number: int, line: Line) -> None:
         """A connection ends."""

@@ -19,9 +19,10 @@ from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.recording.addresses import text_of
 from fakebroker.scenarios.recording.lines import Content, Head
 from fakebroker.scenarios.recording.link import RECORDING_ENDS, Link
-from fakebroker.scenarios.recording.payloads import Payloads
-from fakebroker.scenarios.recording.session import SCHEMA_VERSION, SessionWriter
 from fakebroker.scenarios.recording.upstream import Upstream
+from fakebroker.testing.exchanges.kinds import SCHEMA_VERSION
+from fakebroker.testing.exchanges.payloads import Payloads
+from fakebroker.testing.exchanges.writing import LineFile
 
 SECRETS, PAYLOADS = "secrets", "payloads"
 _READ_AHEAD_BYTES = 64 << 10
@@ -37,7 +38,7 @@ class Proxy:
         self,
         upstream: Address,
         listen: Address,
-        writer: SessionWriter,
+        writer: LineFile,
         *,
         redacted: frozenset[str] = frozenset({SECRETS}),
         advertise: str | None = None,
@@ -89,7 +90,7 @@ class Proxy:
         upstream = Upstream(self.upstream, self.content)
         async for line in upstream.state():
             if "problem" in line:
-                self.warn(f"the upstream's {line['subject']} could not be asked for: {line['problem']}")
+                self.warn(f"the upstream's {line['about']} could not be asked for: {line['problem']}")
             self._write({"kind": "state", "at_ms": self._now_ms(), **line})
         for node_id, address in upstream.brokers.items():
             self.learn(node_id, address)
@@ -157,13 +158,13 @@ class Proxy:
             "kind": kind,
             "at_ms": self._now_ms(),
             "connection": link.number,
-            "broker": self._node_ids.get(link.broker),
+            "node": self._node_ids.get(link.broker),
             "client": head and head.client_id,
             "correlation_id": head and head.correlation_id,
             "api": head and head.api,
             "api_key": head and head.api_key,
             "version": version,
-            "bytes": len(frame),
+            "size_bytes": len(frame),
         }
         if fields is None:
             self.writer.write_long(line, frame)
@@ -174,7 +175,9 @@ class Proxy:
     def tell_connected(self, link: Link, peer: str) -> None:
         """Write that a client connected."""
         line = {"kind": "connect", "at_ms": self._now_ms(), "connection": link.number}
-        self._write({**line, "broker": self._node_ids.get(link.broker), "peer": peer, "upstream": text_of(link.broker)})
+        self._write(
+            {**line, "node": self._node_ids.get(link.broker), "address": peer, "upstream": text_of(link.broker)}
+        )
 
     def tell_closed(self, link: Link, by: str, reason: str) -> None:
         """Write that a connection is closed, by whom and why."""
@@ -212,7 +215,7 @@ class Proxy:
         """Say once that the file cannot be written any more. Clients are served on: what they do is more important."""
         if self.writer.error is not None and not self._has_failed:
             self._has_failed = True
-            log.error("%s; clients are served on, unrecorded", self.writer.error)
+            log.error("the recording ends here, %s; clients are served on, unrecorded", self.writer.error)
             self.full.set()
 
 

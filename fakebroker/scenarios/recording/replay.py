@@ -22,9 +22,10 @@ from fakebroker.scenarios.comparison.matching import Around, Difference, Matchin
 from fakebroker.scenarios.recording.explained import reason_for, reason_for_wait
 from fakebroker.scenarios.recording.fetched import Explained, Streams
 from fakebroker.scenarios.recording.producers import with_our_producers
-from fakebroker.scenarios.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.scenarios.recording.survey import Survey
 from fakebroker.scenarios.recording.transactions import ADD_PARTITIONS, is_of_transaction
+from fakebroker.testing.exchanges.messages import Line, message_in
+from fakebroker.testing.exchanges.reading import naming_line, read_session
 from fakebroker.testing.recorded_cluster.state import TopicPartition
 
 Json = Any
@@ -117,8 +118,8 @@ class Replay:
         self._start_wall_ms = target.driver.wall_ms
 
     def play(self, path: str | os.PathLike[str]) -> Replayed:
-        """Play every line. Raises SessionError for a file that is no session."""
-        for number, line in enumerate(read_session(path, self.result.notes.append), 1):
+        """Play every line. Raises UnreadableFile for a file that is no session."""
+        for number, line in read_session(path, self.result.notes.append):
             if line["kind"] in ("connect", "request", "answer", "close"):
                 self._pass_to(line["at_ms"])
                 with naming_line(path, number):
@@ -150,7 +151,7 @@ class Replay:
     def _connect(self, line: Line) -> None:
         client = self._clients[line["connection"]] = ClientConnection(None)
         try:
-            self._driver.open(client, self._target.addresses.get(line["broker"]))
+            self._driver.open(client, self._target.addresses.get(line["node"]))
         except OSError as error:
             client.close(str(error))
 

@@ -15,7 +15,8 @@ from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import split_batches, with_base_offset
 from fakebroker.protocol.records.record_content import bytes_of
 from fakebroker.scenarios.recording.outages import Outages
-from fakebroker.scenarios.recording.session import Line, message_in, naming_line, read_session
+from fakebroker.testing.exchanges.messages import Line, message_in
+from fakebroker.testing.exchanges.reading import naming_line, read_session
 from fakebroker.testing.recorded_cluster.state import LogBefore, TopicBefore, TopicPartition
 from fakebroker.testing.releases import nearest_release
 
@@ -134,8 +135,8 @@ class Survey:
                 self._take_state(line)
             case "connect":
                 self.outages.connected(number, line)
-                if line["broker"] is not None:
-                    self.nodes.setdefault(line["broker"], None)
+                if line["node"] is not None:
+                    self.nodes.setdefault(line["node"], None)
             case "request":
                 self.requests += 1
                 asked = _Asked(number, line["at_ms"], message_in(line))
@@ -180,7 +181,7 @@ class Survey:
     def _take_state(self, line: Line) -> None:
         """What the recorder asked before the first client came."""
         message = line.get("message", {})
-        match line["subject"]:
+        match line["about"]:
             case "api_versions":
                 self.release = line.get("release")
             case "metadata" if message:
@@ -197,7 +198,7 @@ class Survey:
                     log.saw_start(row["log_start_offset"])
                     log.saw_end(row["log_end_offset"])
             case "committed_offsets" if message:
-                self._take_offset_fetch({"GroupId": line["group_id"]}, message, 0)
+                self._take_offset_fetch({"GroupId": line["group"]}, message, 0)
 
     def _take_broker_settings(self, answer: Json) -> None:
         for result in answer["Results"]:
@@ -379,13 +380,13 @@ class Survey:
 
 
 def survey(path: str | os.PathLike[str]) -> Survey:
-    """Read a session once. Raises SessionError for a file that is none."""
+    """Read a session once. Raises UnreadableFile for a file that is none."""
     found = Survey()
 
     def note(sentence: str) -> None:
         found.cut = sentence
 
-    for number, line in enumerate(read_session(path, note), 1):
+    for number, line in read_session(path, note):
         with naming_line(path, number):
             found.take(number, line)
     return found

@@ -74,7 +74,10 @@ class _Event(NamedTuple):
 
 
 def scenario_of(path: str | os.PathLike[str]) -> Made:
-    """The scenario of a session file. Raises SessionError for a file that is none, FakebrokerError for an empty one."""
+    """The scenario of a session file.
+
+    Raises UnreadableFile for a file that is none, and FakebrokerError for an empty one.
+    """
     found = survey(path)
     session = exchanges_of(path, found)
     if not session.exchanges:

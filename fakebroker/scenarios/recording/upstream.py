@@ -65,7 +65,7 @@ class Upstream:
                 yield await self._api_versions(first)
                 metadata, line = await self._metadata(first)
             except FakebrokerError as error:
-                yield {"subject": "api_versions" if not self._versions else "metadata", "problem": str(error)}
+                yield {"about": "api_versions" if not self._versions else "metadata", "problem": str(error)}
                 return
             yield line
             topics = [topic for topic in metadata.topics if not topic.error_code]
@@ -100,7 +100,7 @@ class Upstream:
             async for line in lines:
                 yield line
         except FakebrokerError as error:
-            yield {"subject": subject, "broker": node_id, "problem": str(error)}
+            yield {"about": subject, "node": node_id, "problem": str(error)}
 
     async def _api_versions(self, first: "_Asked") -> dict[str, Any]:
         request = ApiVersionsRequest(client_software_name="fakebroker-record", client_software_version="1")
@@ -115,7 +115,7 @@ class Upstream:
             raise NotAnswered(f"ApiVersions: error {answer.error_code}")
         self._versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
         return {
-            "subject": "api_versions",
+            "about": "api_versions",
             "api_key": ApiKey.API_VERSIONS,
             "version": version,
             "release": nearest_release(self._versions),
@@ -128,7 +128,7 @@ class Upstream:
         answer = await first.ask(request, version)
         self.brokers = dict(brokers_in(version, answer))
         self.also = await self._same_broker()
-        line = {"subject": "metadata", "api_key": ApiKey.METADATA, "version": version}
+        line = {"about": "metadata", "api_key": ApiKey.METADATA, "version": version}
         return answer, line | self._content.message(answer, version)
 
     async def _same_broker(self) -> set[Address]:
@@ -160,7 +160,7 @@ class Upstream:
             result.configs = [
                 one for one in result.configs if not one.is_default and one.config_source != _DEFAULT
             ]  # which of the two fields there is depends on the version
-        line = {"subject": "configs", "api_key": ApiKey.DESCRIBE_CONFIGS, "version": version}
+        line = {"about": "configs", "api_key": ApiKey.DESCRIBE_CONFIGS, "version": version}
         return line | self._content.message(answer, version)
 
     async def _offsets(self, node_id: int, topics: list[Any]) -> AsyncIterator[dict[str, Any]]:
@@ -185,20 +185,20 @@ class Upstream:
             for (topic, partition), row in first.items()
             if (topic, partition) in last
         ]
-        yield {"subject": "offsets", "broker": node_id, "offsets": rows}
+        yield {"about": "offsets", "node": node_id, "offsets": rows}
 
     async def _groups(self, node_id: int) -> AsyncIterator[dict[str, Any]]:
         """The groups that a broker coordinates, and the offsets that they have committed."""
         asked = await self._asked_of(node_id)
         version = self._version(ApiKey.LIST_GROUPS)
         listed: Any = await asked.ask(ListGroupsRequest(), version)
-        line = {"subject": "groups", "broker": node_id, "api_key": ApiKey.LIST_GROUPS, "version": version}
+        line = {"about": "groups", "node": node_id, "api_key": ApiKey.LIST_GROUPS, "version": version}
         group_ids = [group.group_id for group in listed.groups]
         yield line | self._content.message(listed, version)
         for group_id in group_ids:
             version = self._version(ApiKey.OFFSET_FETCH, at_least=2, at_most=newest_for_one(ApiKey.OFFSET_FETCH))
             answer = await asked.ask(OffsetFetchRequest(group_id=group_id, topics=None), version)
-            line = {"subject": "committed_offsets", "broker": node_id, "group_id": group_id}
+            line = {"about": "committed_offsets", "node": node_id, "group": group_id}
             line |= {"api_key": ApiKey.OFFSET_FETCH, "version": version}
             yield line | self._content.message(answer, version)
 

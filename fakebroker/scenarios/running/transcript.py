@@ -44,8 +44,8 @@ from fakebroker.scenarios.happenings import (
 )
 from fakebroker.scenarios.running.message_text import answer_text, flow, request_text, value_text
 from fakebroker.scenarios.script import Scenario, SourceLine
+from fakebroker.testing.exchanges.redaction import REDACTED, is_secret_setting
 from fakebroker.testing.explanations.event_wording import event_text
-from fakebroker.testing.journal.redaction import REDACTED, is_secret_setting
 from fakebroker.testing.virtual_broker import START_WALL_MS
 
 WIDTH = 120

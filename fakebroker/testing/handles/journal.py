@@ -160,7 +160,8 @@ class JournalHandle(Handle):
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write what is in memory to a file, as `--journal` does; returns the number of lines."""
-        from fakebroker.testing.journal.files import line_of, new_run
+        from fakebroker.testing.exchanges.writing import line_of
+        from fakebroker.testing.journal.files import new_run
         from fakebroker.testing.journal.rows import rows_of
 
         check_path("path", path)
@@ -174,7 +175,7 @@ class JournalHandle(Handle):
         """How `other`, a journal file or one that was loaded, differs from this one: what each client and group did.
 
         Ignores what differs from run to run by nature: times, ids that are made up, ports, how often was polled.
-        Raises InvalidArgument for a file that is no journal.
+        Raises UnreadableFile for a file that is no journal, and InvalidArgument for one that is missing.
         """
         from fakebroker.testing.journal.diff import diff
         from fakebroker.testing.journal.saved import SavedJournal, load

@@ -5,7 +5,6 @@ handed to the operating system in one write at the end of it: a broker that is k
 in, and leaves at most one line torn, the last. What an earlier broker left open stays and is read like the others.
 """
 
-import json
 import logging
 import os
 from collections.abc import Sequence
@@ -15,21 +14,15 @@ from time import monotonic, time
 
 from fakebroker.broker.engine.journal import Event, Exchange, Recorded
 from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.testing.exchanges.writing import LineFile
 from fakebroker.testing.journal.observed import Observer
-from fakebroker.testing.journal.rows import Row, rows_of
+from fakebroker.testing.journal.rows import rows_of
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_AGE_S = 300.0
 OPEN_SUFFIX = ".open"
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
 log = logging.getLogger("fakebroker")
-
-
-def line_of(row: Row) -> bytes:
-    """A line with its end."""
-    return _encode(row).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def new_run() -> str:
@@ -51,15 +44,12 @@ class JournalFile(Observer):
         self._directory = Path(directory)
         self._most_bytes, self._most_age_s = max_bytes, max_age_s
         self._number = 0
-        self._fd = -1
-        self._path = self._directory
-        self._bytes = 0
+        self._file: LineFile | None = None
         self._began_s = 0.0
         self._has_failed = False
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
-            self._open()  # to see whether it can be done
-            self._close()
+            self._close(self._open())  # to see whether it can be done
             self._number = 0
         except OSError as error:
             message = f"no journal can be written to {str(directory)!r}: {error.strerror or error}"
@@ -71,58 +61,47 @@ class JournalFile(Observer):
             return
         try:
             if entries:
-                self._write(b"".join(line_of(row) for entry in entries for row in rows_of(entry, self.run)))
-            self._rotate()
+                self._file = self._file or self._open()
+                self._file.write(*(row for entry in entries for row in rows_of(entry, self.run)))
+            if self._file is not None and self._is_over(self._file):
+                self.end()
         except OSError as error:
-            self._fail(error)
+            self._fail(f"no file can be made in {self._directory}: {error.strerror or error}")
 
     def end(self) -> None:
         """Close the file and give it its name; the next line begins another."""
-        if self._fd >= 0:
-            try:
-                self._close()
-            except OSError as error:
-                self._fail(error)
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                self._close(file)
+        except OSError as error:
+            self._fail(f"{file and file.path} cannot be renamed: {error.strerror or error}")
 
     def forget(self) -> None:
         """Close this process's copy of the file, which the parent goes on with."""
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd, self._has_failed = -1, True
+        if self._file is not None:
+            self._file.close()
+        self._file, self._has_failed = None, True
 
-    def _write(self, data: bytes) -> None:
-        if self._fd < 0:
-            self._open()
-        view = memoryview(data)
-        while view:
-            written = os.write(self._fd, view)
-            self._bytes += written
-            view = view[written:]
-
-    def _open(self) -> None:
+    def _open(self) -> LineFile:
         self._number += 1
-        self._path = self._directory / f"{self.run}-{self._number:05}.jsonl{OPEN_SUFFIX}"
-        self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._bytes, self._began_s = 0, monotonic()
+        self._began_s = monotonic()
+        return LineFile(self._directory / f"{self.run}-{self._number:05}.jsonl{OPEN_SUFFIX}", mode=0o644)
 
-    def _rotate(self) -> None:
-        if self._fd < 0 or not self._bytes:
-            return
-        if self._bytes >= self._most_bytes or monotonic() - self._began_s >= self._most_age_s:
-            self._close()
+    def _is_over(self, file: LineFile) -> bool:
+        is_old = bool(file.written_bytes) and monotonic() - self._began_s >= self._most_age_s
+        return file.error is not None or file.written_bytes >= self._most_bytes or is_old
 
-    def _close(self) -> None:
-        """An empty file goes; any other gets its name."""
-        fd, self._fd = self._fd, -1  # also if closing fails: the number may be another file's after that
-        os.close(fd)
-        if self._bytes:
-            os.rename(self._path, self._path.with_suffix(""))
+    def _close(self, file: LineFile) -> None:
+        """An empty file goes; any other gets its name, unless it could not be written."""
+        file.close()
+        if file.error is not None:
+            self._fail(file.error)
+        elif file.written_bytes:
+            os.rename(file.path, file.path.removesuffix(OPEN_SUFFIX))
         else:
-            os.unlink(self._path)
+            os.unlink(file.path)
 
-    def _fail(self, error: OSError) -> None:
+    def _fail(self, why: str) -> None:
         self._has_failed = True
-        log.error("the journal ends here, %s cannot be written: %s", self._path, error.strerror or error)
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        log.error("the journal ends here, %s", why)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from fakebroker.broker.engine.journal import Connected, Disconnected, Event, Exchange, Frame, Peer, Recorded
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.testing.journal.redaction import has_secrets, redact
+from fakebroker.testing.exchanges.redaction import has_secrets, redact
 
 KAFKA_PORT = 9092
 LINK_TYPE_RAW_IP = 101

@@ -11,8 +11,8 @@ from fakebroker.protocol.records.batch_format import HEADER_BYTES, NO_TIMESTAMP
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import to_json
 from fakebroker.protocol.schema.types import ZERO_UUID
+from fakebroker.testing.exchanges.redaction import redact
 from fakebroker.testing.explanations.event_wording import kind_name
-from fakebroker.testing.journal.redaction import redact
 from fakebroker.testing.journal.schema import (
     COLUMN_NAMES,
     SCHEMA_VERSION,

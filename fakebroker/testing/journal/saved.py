@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.protocol.json_text import parse_json
+from fakebroker.testing.exchanges.columns import Row
+from fakebroker.testing.exchanges.reading import checked, read_lines
 from fakebroker.testing.journal.files import OPEN_SUFFIX
-from fakebroker.testing.journal.rows import Row
-from fakebroker.testing.journal.schema import problems
+from fakebroker.testing.journal.schema import JOURNAL
 
 
 class SavedJournal(NamedTuple):
@@ -26,28 +26,18 @@ class SavedJournal(NamedTuple):
 def load(*paths: str | os.PathLike[str]) -> SavedJournal:
     """Read journal files; of a directory all of them, the unfinished too. Lines are put in the order of their runs.
 
-    A last line that is torn is left out and counted. Raises InvalidArgument naming file and line for any other line
-    that is no line of a journal, and for a path where no file is.
+    A last line that is torn is left out and counted. Raises UnreadableFile naming file and line for any other line that
+    is no line of a journal, and InvalidArgument for a path where no file is.
     """
     rows: list[Row] = []
-    torn = 0
+    cut: list[str] = []
     for path in _files(paths):
-        lines = path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            row = _row(line)
-            if row is None and number == len(lines) and line.startswith(b"{"):  # without its end
-                torn += 1
-                continue
-            _check(row, path, number)
-            assert row is not None
-            rows.append(row)
+        rows += [row for _, row in checked(path, read_lines(path, cut.append), JOURNAL)]
     first_seen: dict[str, int] = {}
     for row in rows:
         first_seen.setdefault(row["run"], len(first_seen))
     rows.sort(key=lambda row: (first_seen[row["run"]], row["seq"], row["part"]))
-    return SavedJournal(rows, torn)
+    return SavedJournal(rows, len(cut))
 
 
 def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
@@ -59,17 +49,3 @@ def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
             yield path
         else:
             raise InvalidArgument("path", str(each), f"there is no journal {str(each)!r}")
-
-
-def _row(line: bytes) -> Row | None:
-    try:
-        found = parse_json(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _check(row: Row | None, path: Path, number: int) -> None:
-    wrong = "it is no JSON object" if row is None else next(problems(row), None)
-    if wrong:
-        raise InvalidArgument("path", str(path), f"{path}, line {number}, is no line of a journal: {wrong}")

@@ -6,7 +6,7 @@ every bit inverted. That hides them from eyes and from searches for text; it is 
 
 from collections.abc import Callable, Mapping
 
-from fakebroker.testing.journal.redaction import is_secret_setting
+from fakebroker.testing.exchanges.redaction import is_secret_setting
 from fakebroker.testing.snapshot.state import BrokerState
 
 _HIDDEN = "\0hidden "  # before the hexadecimal digits of a hidden text; no other text begins with it

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fakebroker.testing.journal.files import line_of
+from fakebroker.testing.exchanges.writing import line_of
 
 
 def event(seq: int, **changes: Any) -> dict[str, Any]:

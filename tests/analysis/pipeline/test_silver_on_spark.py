@@ -13,7 +13,7 @@ from fakebroker.analysis.pipeline.sources.journal_files import read_journals
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.testing.journal.files import line_of
+from fakebroker.testing.exchanges.writing import line_of
 from tests.analysis.pipeline.bad_journals import event, write_bad_journals
 from tests.analysis.pipeline.hand_made_log import newer_groups
 from tests.analysis.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows

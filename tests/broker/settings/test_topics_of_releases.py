@@ -14,7 +14,7 @@ from tests.conformance.recordings import RECORDINGS
 def test_those_of_2_1_are_what_it_described() -> None:
     """A running 2.1.1 described 25 configs of a topic; these are ours under its release."""
     lines = (RECORDINGS / "formats-2.1.1" / "format_versions.jsonl").read_text().splitlines()
-    described = json.loads(lines[-1])["response"]["Results"][0]["Configs"]
+    described = json.loads(lines[-1])["message"]["Results"][0]["Configs"]
     assert len(described) == 25
     assert set(topic_settings((2, 1))) == {config["Name"] for config in described}
 

@@ -20,12 +20,15 @@ def play(*arguments: str) -> Result:
 @pytest.fixture
 def wrong(tmp_path: Path) -> str:
     """A dialogue that no broker plays as "recorded": nine answers with codes that do not exist."""
-    send = {"do": "send", "conn": "a", "api": "Heartbeat", "version": 0, "request": {"GroupId": "g"}}
+    send = {"kind": "request", "connection": "a", "api": "Heartbeat", "version": 0, "message": {"GroupId": "g"}}
     steps = []
     for number in range(1, 10):
-        steps += [{**send, "id": number}, {"do": "recv", "id": number, "response": {"ErrorCode": 99}, "waited_ms": 0}]
+        steps += [
+            {**send, "id": number},
+            {"kind": "answer", "id": number, "message": {"ErrorCode": 99}, "waited_ms": 0},
+        ]
     path = tmp_path / "wrong.jsonl"
-    path.write_text("\n".join(map(json.dumps, [{"name": "wrong"}, *steps])))
+    path.write_text("\n".join(map(json.dumps, [{"kind": "dialogue", "schema_version": 2, "name": "wrong"}, *steps])))
     return str(path)
 
 

@@ -15,9 +15,10 @@ from fakebroker import FakeBroker
 from fakebroker.cli.commands.record import record
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest
-from fakebroker.scenarios.recording.session import KINDS, frame_of, read_session
 from fakebroker.serve.listener_options import parse_address
+from fakebroker.testing.exchanges.messages import frame_of
 from tests.support.recorder import asked, connected, played
+from tests.testing.exchanges.sessions import lines_in
 
 TIMEOUT_S = 20
 HEARTBEAT = encode_request(HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), 3, 1, "c")
@@ -75,18 +76,14 @@ def test_a_long_frame_needs_little_more_memory_than_it_is_long(tmp_path: Path) -
         assert asked(sock, frame) == struct.pack(">i", 5)
         assert highest_kb(process) - before_kb < 2.5 * len(frame) / 1024
         assert upstream.requests[-1] == frame
-        request = next(line for line in read_session(tmp_path / "s") if line["kind"] == "request")
+        request = next(line for line in lines_in(tmp_path / "s") if line["kind"] == "request")
     assert frame_of(request) == frame
 
 
-def test_the_page_has_every_option_and_every_field() -> None:
-    """docs/how-to/recording.md drifts from neither the command nor the format."""
+def test_the_page_has_every_option() -> None:
+    """docs/how-to/recording.md does not drift from the command."""
     page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "recording.md").read_text()
-    named = set(re.findall(r"`([a-z_]+)`", page))
-
     assert {option for one in record.params for option in one.opts if f"`{option}" not in page} == set()
-    assert {name for fields in KINDS.values() for name in fields} - named == set()
-    assert set(KINDS) <= named
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -99,7 +96,7 @@ def test_a_signal_ends_the_session_with_a_summary(tmp_path: Path, number: signal
 
     assert out == f"{tmp_path / 's'}: 1 connections, 1 requests, 1 answers\n"
     assert process.returncode == 0
-    *_, end = read_session(tmp_path / "s")
+    *_, end = lines_in(tmp_path / "s")
     assert (end["kind"], end["reason"]) == ("end", number.name)
     assert end["summary"] == {"connections": 1, "requests": 1, "answers": 1, "not_understood": {}}
 
@@ -116,7 +113,7 @@ def test_nothing_is_lost_when_the_recorder_is_killed(tmp_path: Path) -> None:
         process.kill()
         process.wait(TIMEOUT_S)
 
-    kinds = [line["kind"] for line in read_session(tmp_path / "s")]
+    kinds = [line["kind"] for line in lines_in(tmp_path / "s")]
     assert (kinds.count("request"), kinds.count("answer"), kinds[-1]) == (50, 50, "answer")
 
 
@@ -154,8 +151,8 @@ def test_an_upstream_that_tells_nothing_is_recorded_all_the_same(tmp_path: Path)
         _, errors = process.communicate(timeout=TIMEOUT_S)
 
     assert "the upstream's api_versions could not be asked for" in errors
-    _, state, _ = read_session(tmp_path / "s")
-    assert state["subject"] == "api_versions"
+    _, state, _ = lines_in(tmp_path / "s")
+    assert state["about"] == "api_versions"
     assert "closed the connection" in state["problem"]
 
 
@@ -204,4 +201,4 @@ def test_redact_says_what_is_left_out(tmp_path: Path) -> None:
         with FakeBroker() as broker, recorder(broker.bootstrap, tmp_path / given, "--redact", given) as (process, _):
             process.send_signal(signal.SIGTERM)
             process.wait(TIMEOUT_S)
-        assert next(iter(read_session(tmp_path / given)))["redacted"] == warned
+        assert lines_in(tmp_path / given)[0]["redacted"] == warned

@@ -1,23 +1,16 @@
-"""Reading recordings."""
+"""Reading dialogues."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from fakebroker.scenarios.dialogue.script import (
-    Closed,
-    DialogueError,
-    Raw,
-    Ready,
-    Receive,
-    Send,
-    Unsupported,
-    find_dialogues,
-    read_dialogue,
-)
+from fakebroker.scenarios.dialogue.script import DialogueError, find_dialogues, read_dialogue
+from fakebroker.testing.exchanges.kinds import Closed, Ready, Receive, Send
+from fakebroker.testing.exchanges.reading import UnreadableFile
 
-HEAD = {"name": "n", "about": "shows something", "broker": "Kafka 3.9.1", "config": {"a.b": "1"}}
+HEAD = {"kind": "dialogue", "schema_version": 2, "name": "n", "broker": "Kafka 3.9.1", "config": {"a.b": "1"}}
+SEND = {"kind": "request", "id": 1, "connection": "a", "api": "Heartbeat", "version": 4}
 
 
 def written(tmp_path: Path, *lines: object) -> Path:
@@ -32,11 +25,11 @@ def test_head_and_steps_are_read(tmp_path: Path) -> None:
         written(
             tmp_path,
             HEAD,
-            {"do": "ready", "group": "g~", "topics": None},
-            {"do": "send", "id": 1, "conn": "a", "api": "Heartbeat", "version": 4, "request": {}, "save": {"x": "Y"}},
-            {"do": "recv", "id": 1, "response": {"ErrorCode": 25}, "waited_ms": 3},
-            {"do": "raw", "id": 2, "conn": "a", "api": "ApiVersions", "version": 0, "hex": "00ff"},
-            {"do": "closed", "id": 2},
+            {"kind": "ready", "group": "g~"},
+            {**SEND, "message": {}, "save": {"x": "Y"}},
+            {"kind": "answer", "id": 1, "message": {"ErrorCode": 25}, "waited_ms": 3},
+            {"kind": "request", "id": 2, "connection": "a", "api": "ApiVersions", "version": 0, "hex": "00ff"},
+            {"kind": "closed", "id": 2},
         )
     )
 
@@ -45,32 +38,38 @@ def test_head_and_steps_are_read(tmp_path: Path) -> None:
         Ready("g~", {}, False, None),
         Send(1, "a", "Heartbeat", 4, {}, {"x": "Y"}, False),
         Receive(1, {"ErrorCode": 25}, 3),
-        Raw(2, "a", "ApiVersions", 0, b"\x00\xff"),
+        Send(2, "a", "ApiVersions", 0, hex="00ff"),
         Closed(2),
     )
 
 
-def test_steps_of_other_players_are_reported_when_played(tmp_path: Path) -> None:
-    """A kind of step we do not play does not keep the file from being read."""
-    dialogue = read_dialogue(written(tmp_path, HEAD, {"do": "juggle", "conn": "a"}))
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ({"kind": "unanswered", "id": 1}, "for_ms is missing"),
+        ({"kind": "wait", "for_ms": "1"}, "for_ms is '1', not int"),
+        ({"kind": "wait", "for_ms": 10**15}, "for_ms is 1000000000000000, not from 0 to a year"),
+        ({"kind": "wiat", "for_ms": 1}, "there is no kind 'wiat'; did you mean 'wait'?"),
+        ({"do": "sleep", "ms": 1}, "there is no kind ''"),
+        (HEAD, "a second line of the kind dialogue"),
+    ],
+)
+def test_an_error_names_file_and_line(tmp_path: Path, line: object, problem: str) -> None:
+    """A dialogue that was edited wrongly is refused with the place of the mistake."""
+    path = written(tmp_path, HEAD, {"kind": "wait", "for_ms": 1}, line)
 
-    assert dialogue.steps == (Unsupported('steps of kind "juggle" are not supported yet'),)
-
-
-def test_an_error_names_file_and_line(tmp_path: Path) -> None:
-    """Who edits a dialogue by hand learns where it is wrong."""
-    path = written(tmp_path, HEAD, {"do": "sleep", "ms": 1}, {"do": "silent", "id": 1})
-
-    with pytest.raises(DialogueError, match=r"n\.jsonl:3: 'ms' is missing"):
+    with pytest.raises(UnreadableFile) as found:
         read_dialogue(path)
+    assert str(found.value).startswith(f"{path}:3: {problem}")
 
 
-def test_a_line_that_is_no_json_is_reported(tmp_path: Path) -> None:
-    """Half a line is no line."""
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_line_that_is_no_json_is_reported(tmp_path: Path, end: str) -> None:
+    """Half a line is no line, also where the file ends with it: what is missing would not be played."""
     path = tmp_path / "half.jsonl"
-    path.write_text(json.dumps(HEAD) + '\n{"do": \n')
+    path.write_text(json.dumps(HEAD) + '\n{"kind": ' + end)
 
-    with pytest.raises(DialogueError, match=r"half\.jsonl:2: "):
+    with pytest.raises(UnreadableFile, match=r"half\.jsonl:2: "):
         read_dialogue(path)
 
 

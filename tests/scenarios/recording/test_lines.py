@@ -15,7 +15,7 @@ from fakebroker.protocol.wire.messages.incremental_alter_configs import (
 from fakebroker.protocol.wire.messages.produce import ProduceRequest
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.recording.lines import LONG_FRAME_BYTES, Content, Head, acks_of, looks_like_request, read_head
-from fakebroker.scenarios.recording.payloads import Payloads
+from fakebroker.testing.exchanges.payloads import Payloads
 
 PLAIN = Content(secrets=False, payloads=None)
 SECRET = Content(secrets=True, payloads=None)
@@ -81,11 +81,11 @@ def test_secret_settings_are_left_out() -> None:
     fields = SECRET.request(head, frame)
     assert fields is not None
     assert "hunter2" not in str(fields)
-    assert fields["redacted"] is True
+    assert fields["is_redacted"] is True
     assert "hunter2" in str(PLAIN.request(head, frame))
     cut = SECRET.request(head, frame[:-3])
     assert cut is not None
-    assert (cut["hex"], cut["redacted"]) == (None, True)
+    assert (cut["hex"], cut["is_redacted"]) == (None, True)
     assert "hunter2" not in str(cut)
 
 
@@ -97,7 +97,7 @@ def test_long_frames_are_for_pieces_unless_they_must_not_be_seen() -> None:
 
     assert PLAIN.request(head, frame) is None
     assert SECRET.answer(1, 12, frame) is None
-    assert ALL.request(head, frame) == {"hex": None, "redacted": True}
+    assert ALL.request(head, frame) == {"hex": None, "is_redacted": True}
 
 
 def test_bytes_behind_a_message_are_reported() -> None:

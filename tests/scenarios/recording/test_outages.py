@@ -23,7 +23,7 @@ def _taken(*lines: tuple[str, int, int, str]) -> Outages:
     outages = Outages()
     for number, (kind, at_ms, connection, why) in enumerate(lines, 1):
         by, _, reason = why.partition(": ")
-        line: dict[str, Any] = {"at_ms": at_ms, "connection": connection, "broker": 1, "by": by, "reason": reason}
+        line: dict[str, Any] = {"at_ms": at_ms, "connection": connection, "node": 1, "by": by, "reason": reason}
         match kind:
             case "connect":
                 outages.connected(number, line)

@@ -38,7 +38,7 @@ from fakebroker.protocol.wire.messages.produce import (
     TopicProduceData,
 )
 from fakebroker.scenarios.recording.proxy import PAYLOADS, SECRETS
-from fakebroker.scenarios.recording.session import answer_of, frame_of, request_of
+from fakebroker.testing.exchanges.messages import answer_of, frame_of, request_of
 from fakebroker.types import ReleaseName
 from tests.support.librdkafka import close
 from tests.support.recorder import Recording, asked, connected, played, receive, recording
@@ -98,7 +98,7 @@ def test_clients_stay_with_the_proxy(tmp_path: Path, nodes: int, library: str) -
         with recording(first(broker), tmp_path / "s") as run:
             LIBRARIES[library](run.bootstrap)
             recorded = {
-                (line["broker"], line["api"]) for line in run.lines("request", "answer") if line["broker"] is not None
+                (line["node"], line["api"]) for line in run.lines("request", "answer") if line["node"] is not None
             }
             named = {one["Port"] for line in run.lines("answer", api="Metadata") for one in line["message"]["Brokers"]}
         came = Counter((one.client_id, one.api) for one in broker.journal.requests())
@@ -182,7 +182,7 @@ def test_the_state_of_the_upstream_is_asked_for_first(tmp_path: Path) -> None:
     by_subject: dict[str, list[Any]] = {}
     for line in state:
         assert "problem" not in line
-        by_subject.setdefault(line["subject"], []).append(line)
+        by_subject.setdefault(line["about"], []).append(line)
     settings = {
         (result["ResourceName"], one["Name"]): one["Value"]
         for line in by_subject["configs"]
@@ -197,7 +197,7 @@ def test_the_state_of_the_upstream_is_asked_for_first(tmp_path: Path) -> None:
     assert offsets["orders", 1]["log_end_offset"] == 2
     assert offsets["orders", 0]["log_end_offset"] == 0
     (committed,) = by_subject["committed_offsets"]
-    assert committed["group_id"] == "billing"
+    assert committed["group"] == "billing"
     assert committed["message"]["Topics"][0]["Partitions"][0]["CommittedOffset"] == 1
 
 
@@ -223,7 +223,7 @@ def test_addresses_become_those_of_the_proxy(tmp_path: Path) -> None:
     assert {node for node, _ in seen} == {1, 2, 3}
     assert run.address.port in {port for _, port in seen}
     assert not {port for _, port in seen} & ports(broker)
-    assert all(line.get("rewritten") for line in run.lines("answer"))
+    assert all(line.get("is_rewritten") for line in run.lines("answer"))
 
 
 def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> Non
     with played(answering(answers)) as upstream, recording(upstream.address, tmp_path / "s") as run:
         (only,) = exchanged(run, MetadataRequest(topics=[]), 9).brokers
     assert (only.host, only.port) == run.address
-    assert run.lines("connect")[0]["broker"] == 4
+    assert run.lines("connect")[0]["node"] == 4
 
     with FakeBroker(nodes=3) as broker:
         port = first(broker).rpartition(":")[2]
@@ -246,7 +246,7 @@ def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> Non
             named = {one.node_id: one.port for one in exchanged(run, MetadataRequest(topics=[]), 9).brokers}
     assert named[1] == run.address.port
     assert len(set(named.values())) == 3
-    assert run.lines("connect")[0]["broker"] == 1
+    assert run.lines("connect")[0]["node"] == 1
 
 
 def test_a_broker_that_cannot_be_reached_is_reported_and_the_others_are_asked(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_broker_that_cannot_be_reached_is_reported_and_the_others_are_asked(tm
             brokers=[MetadataResponseBroker(node_id=node, host=host, port=at) for node, at in named]
         )
         with recording(upstream.address, tmp_path / "s") as run:
-            reported = {(line["broker"], line.get("problem")) for line in run.lines("state", subject="groups")}
+            reported = {(line["node"], line.get("problem")) for line in run.lines("state", about="groups")}
 
     assert reported == {(1, f"{gone.address} cannot be reached: Connection refused"), (2, None)}
 
@@ -286,7 +286,7 @@ def test_the_state_of_older_releases_is_asked_for_too(tmp_path: Path, release: R
 
     assert [line for line in state if "problem" in line] == []
     assert state[0]["release"].startswith(release + ".")
-    assert {line["subject"] for line in state} == {
+    assert {line["about"] for line in state} == {
         "api_versions",
         "metadata",
         "configs",
@@ -323,7 +323,7 @@ def test_new_leaders_in_answers_become_ports_of_the_proxy(
     assert endpoint.port != 9999
     (line,) = run.lines("answer")
     assert line["message"]["NodeEndpoints"][0]["Host"] == "far.example"
-    assert line["rewritten"] is True
+    assert line["is_rewritten"] is True
 
 
 def test_new_leaders_of_share_fetches_are_rewritten(tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_api_versions_promises_no_addresses_that_cannot_be_rewritten(tmp_path: P
         (999, 0, 7),
     ]
     (line,) = run.lines("answer")
-    assert line["rewritten"] is True
+    assert line["is_rewritten"] is True
     assert len(line["message"]["ApiKeys"]) == 5
 
 
@@ -521,7 +521,7 @@ def test_sasl_passes_and_is_left_out_of_the_session(tmp_path: Path) -> None:
     text = (tmp_path / "s").read_text()
     assert "secret" not in text.replace('"redacted":["secrets"]', "")
     assert b"secret".hex() not in text
-    apis = [(line["api"], line.get("redacted", False)) for line in run.lines("request")]
+    apis = [(line["api"], line.get("is_redacted", False)) for line in run.lines("request")]
     assert apis == [
         ("SaslHandshake", False),
         (None, True),

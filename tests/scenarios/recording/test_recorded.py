@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from fakebroker.protocol.wire.frame import encode_request, has_tagged_response_header
-from fakebroker.scenarios.recording.session import answer_of, read_session, request_of
+from fakebroker.testing.exchanges.messages import answer_of, request_of
+from tests.testing.exchanges.sessions import lines_in
 
 SESSIONS = sorted((Path(__file__).resolve().parents[2] / "data" / "sessions").glob("*.jsonl"))
 # What admin clients try first, and transactions.
@@ -21,16 +22,16 @@ def test_there_is_one_of_each_client() -> None:
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_every_message_is_understood_and_complete(path: Path) -> None:
     """Each message of a real client becomes as many bytes again as it was recorded with."""
-    lines = list(read_session(path))
+    lines = lines_in(path)
     assert [lines[0]["kind"], lines[-1]["kind"]] == ["session", "end"]
     assert {line["api"] for line in lines if "hex" in line} <= NOT_SERVED
     for line in lines:
         if line["kind"] == "request" and (request := request_of(line)) is not None:
             frame = encode_request(request, line["version"], line["correlation_id"], line["client"])
-            assert len(frame) == line["bytes"]
+            assert len(frame) == line["size_bytes"]
         elif line["kind"] == "answer" and (answer := answer_of(line)) is not None:
             header_bytes = 5 if has_tagged_response_header(line["api_key"], line["version"]) else 4
-            assert header_bytes + len(answer.encode(line["version"])) == line["bytes"]
+            assert header_bytes + len(answer.encode(line["version"])) == line["size_bytes"]
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
@@ -38,7 +39,7 @@ def test_payloads_are_redacted(path: Path) -> None:
     """What the stories of the clients wrote is not in the files."""
     text = path.read_text()
 
-    assert next(iter(read_session(path)))["redacted"] == ["payloads", "secrets"]
+    assert lines_in(path)[0]["redacted"] == ["payloads", "secrets"]
     assert not [
         word
         for word in ("order 0", "key 0", "by hand", "trace", "metric 0")

@@ -90,7 +90,7 @@ def test_what_kafka_python_did_here_is_answered_alike(tmp_path: Path) -> None:
     assert "answered otherwise" not in made.text
 
 
-NODES = ("NodeId", "BrokerId", "LeaderId", "ControllerId", "ReplicaNodes", "IsrNodes", "broker")
+NODES = ("NodeId", "BrokerId", "LeaderId", "ControllerId", "ReplicaNodes", "IsrNodes", "node")
 
 
 def renumbered(value: Any, numbers: dict[int, int], key: str = "") -> Any:

@@ -194,7 +194,7 @@ def test_a_session_too_long_for_a_scenario_is_refused(tmp_path: Path) -> None:
     lines = lines_of(SESSIONS[0])
     for line in lines:
         if line["kind"] == "request" and line["api"] == "Produce":
-            line["bytes"] = 5 << 20
+            line["size_bytes"] = 5 << 20
     path = write_lines(tmp_path / "s.jsonl", lines)
 
     outcome = CliRunner().invoke(main, ["scenario", "from", str(path)])

@@ -56,7 +56,7 @@ def test_given_settings_are_not_guessed() -> None:
     """Where the recorder asked for the settings, what they do not name has its default."""
     survey = Survey()
     broker = {"ResourceType": 4, "ErrorCode": 0, "ResourceName": "1", "Configs": []}
-    survey.take(1, {"kind": "state", "at_ms": 0, "subject": "configs", "message": {"Results": [broker]}})
+    survey.take(1, {"kind": "state", "at_ms": 0, "about": "configs", "message": {"Results": [broker]}})
 
     _joins(survey, [0, 1000], 4000)
 

@@ -13,6 +13,7 @@ import pytest
 from fakebroker import FakeBroker, InvalidArgument
 from fakebroker.broker.engine.journal import Exchange, Journal, Peer
 from fakebroker.protocol.instant import Instant
+from fakebroker.testing.exchanges.reading import UnreadableFile
 from fakebroker.testing.journal.files import JournalFile
 from fakebroker.testing.journal.saved import load
 from tests.support.frames import request
@@ -115,8 +116,8 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path, keep: int) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("what?", "it is no JSON object"),
-        ("[1]", "it is no JSON object"),
+        ("what?", "not JSON: "),
+        ("[1]", "a line is a JSON object, not list"),
         ('{"kind": "request"}', "schema_version is missing"),
     ],
 )
@@ -124,7 +125,7 @@ def test_a_file_that_is_no_journal_is_an_error(tmp_path: Path, line: str, why: s
     """The error names file, line and what is wrong."""
     path = tmp_path / "other.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(InvalidArgument, match="line 1, is no line of a journal") as raised:
+    with pytest.raises(UnreadableFile, match=r"other\.jsonl:1: ") as raised:
         load(path)
     assert why in str(raised.value)
     with pytest.raises(InvalidArgument, match="there is no journal"):

@@ -12,11 +12,12 @@ from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.registry import APIS, Api
+from fakebroker.testing.exchanges.columns import problems
+from fakebroker.testing.exchanges.writing import line_of
 from fakebroker.testing.explanations.wording import request_text
-from fakebroker.testing.journal.files import line_of
 from fakebroker.testing.journal.from_rows import entries_of
 from fakebroker.testing.journal.rows import plain, records_count, rows_of
-from fakebroker.testing.journal.schema import problems
+from fakebroker.testing.journal.schema import JOURNAL
 from tests.protocol.schema.strategies import messages
 from tests.protocol.wire.responses import encode_response
 from tests.serve.sim.workload import Workload
@@ -35,7 +36,7 @@ def checked(entry: Any) -> list[dict[str, Any]]:
     """The rows of an entry, after they were lines."""
     rows = list(rows_of(entry, "run"))
     assert rows
-    assert [problem for row in rows for problem in problems(row)] == []
+    assert [problem for row in rows for problem in problems(row, JOURNAL)] == []
     assert [row["part"] for row in rows] == list(range(len(rows)))
     again = [json.loads(line_of(row)) for row in rows]
     assert again == rows

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.analysis.pipeline.tables.journal_lines import TABLE
-from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, Column, all_columns
+from fakebroker.testing.exchanges.columns import Column
+from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, all_columns
 
 Row = dict[str, Any]
 

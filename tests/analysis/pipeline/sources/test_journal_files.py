@@ -13,7 +13,7 @@ from fakebroker.analysis.pipeline.oracle.journal_rejects import CONTRADICTION
 from fakebroker.analysis.pipeline.sources.journal_files import journal_files, read_journals
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
 from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.testing.journal.files import line_of
+from fakebroker.testing.exchanges.writing import line_of
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.analysis.pipeline.bad_journals import BAD_LINES, event, write_bad_journals
 

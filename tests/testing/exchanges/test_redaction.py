@@ -14,9 +14,9 @@ from fakebroker.protocol.wire.messages.alter_configs import AlterableConfig, Alt
 from fakebroker.protocol.wire.messages.heartbeat import HeartbeatRequest
 from fakebroker.protocol.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.testing.journal.files import line_of
+from fakebroker.testing.exchanges.redaction import REDACTED, has_secrets, is_secret_setting
+from fakebroker.testing.exchanges.writing import line_of
 from fakebroker.testing.journal.pcap import write_pcap
-from fakebroker.testing.journal.redaction import REDACTED, has_secrets, is_secret_setting
 from fakebroker.testing.journal.request_log import line_of as log_line_of
 from fakebroker.testing.journal.rows import rows_of
 from tests.support.frames import request

@@ -24,7 +24,21 @@ from fakebroker.protocol.records.consumer_protocol import (
 from fakebroker.protocol.records.message_set import build_message_set, read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record, decode_records, encode_record
 from fakebroker.protocol.schema import Struct
+from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.schema.types import BYTES, RECORDS, STRING, ArrayOf, Entity, FieldSpec, Primitive
+
+
+def has_payloads(declaration: type[Declaration]) -> bool:
+    """Whether messages of a class may carry payloads: records, bytes of members, metadata beside offsets."""
+    for spec in declaration.fields:
+        kind = spec.type.element if isinstance(spec.type, ArrayOf) else spec.type
+        if has_payloads(kind) if not isinstance(kind, Primitive) else _is_payload(spec, kind):
+            return True
+    return False
+
+
+def _is_payload(spec: FieldSpec, kind: Primitive) -> bool:
+    return kind is RECORDS or spec.entity == "committedMetadata" or (kind is BYTES and spec.entity != "secret")
 
 
 class Payloads:

@@ -26,7 +26,7 @@ from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchResponseTopic
 from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from fakebroker.scenarios.recording.payloads import Payloads
+from fakebroker.testing.exchanges.payloads import Payloads
 
 PAYLOADS = Payloads(b"a key")
 RECORDS = st.lists(
