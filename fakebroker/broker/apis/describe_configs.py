@@ -34,18 +34,26 @@ def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsRespon
 
 
 def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
-    """A resource is described in one step; configs that are not asked for cost as much as those that are."""
+    """A resource is described in one step; configs that are not asked for cost as much as those that are.
+
+    A resource that is asked for again has the same result: 200,000 results of their own would take 3 GB.
+    """
     response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
+    known: dict[tuple[int, str, tuple[str, ...]], DescribeConfigsResult] = {}
     for entry in request.resources:
-        described = list[ConfigEntry]()
-        try:
-            found = resource(call.node, entry.resource_type, entry.resource_name)
-            found.check_name()
-            described = found.describe()
-            response.results.append(_result(call, request, entry, described))
-        except KafkaError as error:
-            response.results.append(_error_result(entry, error))
-        if pace.is_over(1 + len(described) + len(entry.configuration_keys or ())):
+        described, keys = list[ConfigEntry](), tuple(entry.configuration_keys or ())
+        result = known.get((entry.resource_type, entry.resource_name, keys))
+        if result is None:
+            try:
+                found = resource(call.node, entry.resource_type, entry.resource_name)
+                found.check_name()
+                described = found.describe()
+                result = _result(call, request, entry, described)
+            except KafkaError as error:
+                result = _error_result(entry, error)
+            known[entry.resource_type, entry.resource_name, keys] = result
+        response.results.append(result)
+        if pace.is_over(1 + len(described) + len(keys)):
             yield
     return response
 

@@ -9,7 +9,8 @@ MOCK: the internal topic is created by the first request, which is answered with
 import re
 from typing import NamedTuple
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.listeners import Address
@@ -20,6 +21,7 @@ from fakebroker.protocol.wire.messages.find_coordinator import (
 )
 
 GROUP, TRANSACTION, SHARE = range(3)
+KEYS_PER_STEP = 5_000
 _TOPICS = {GROUP: CONSUMER_OFFSETS, TRANSACTION: TRANSACTION_STATE, SHARE: SHARE_GROUP_STATE}
 _SHARE_KEY = re.compile(r".+:[A-Za-z0-9_-]{22}:[0-9]+", re.DOTALL)
 _FIRST_BATCH, _FIRST_SHARE = 4, 6
@@ -32,12 +34,10 @@ class _Found(NamedTuple):
     address: Address = Address("", -1)
 
 
-def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse | None:
     """The coordinators of one key (v0-v3) or of many, in request order (FC-1, FC-9)."""
     if call.version >= _FIRST_BATCH:
-        return FindCoordinatorResponse(
-            coordinators=[_entry(key, _find(call, request.key_type, key)) for key in request.coordinator_keys]
-        )
+        return call.work(_in_steps(call, request))
     found = _find(call, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.code,
@@ -46,6 +46,16 @@ def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorRespon
         host=found.address.host,
         port=found.address.port,
     )
+
+
+def _in_steps(call: Call, request: FindCoordinatorRequest) -> Steps[FindCoordinatorResponse]:
+    """A frame of 1 MB may ask for 300,000 keys."""
+    response, pace = FindCoordinatorResponse(), Pace(KEYS_PER_STEP)
+    for key in request.coordinator_keys:
+        response.coordinators.append(_entry(key, _find(call, request.key_type, key)))
+        if pace.is_over():
+            yield
+    return response
 
 
 def _entry(key: str, found: _Found) -> Coordinator:

@@ -7,7 +7,8 @@ mirrors which, and what is repeated of each entry. Both are found by what the fi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.engine.subjects import FORGOTTEN
@@ -183,7 +184,7 @@ def error_entries(
     mirror: Mirror, response: type[Message], request: Message, version: int, code: ErrorCode
 ) -> list[Entry]:
     """The entries of the answer for everything in the list of the request that `mirror` names."""
-    return _mirrored(mirror, response, type(request), [request], version, code)
+    return _mirror_of_list(mirror, response, type(request), version, code)([request])
 
 
 def has_code(declaration: type[Declaration], version: int) -> bool:
@@ -197,29 +198,45 @@ def _code_field(declaration: type[Declaration], version: int) -> str | None:
     return next((spec.name for spec in there if spec.entity == "errorCode"), None)
 
 
-def _mirrored(
-    mirror: Mirror,
-    answer: type[Declaration],
-    request: Kind,
-    parents: Iterable[object],
-    version: int,
-    code: ErrorCode,
-) -> list[Entry]:
-    """The entries of `mirror.answered`, for the entries that `parents`, of the declaration `request`, hold."""
-    element = element_of(answer, mirror.answered)
+def _mirror_of_list(
+    mirror: Mirror, answer: type[Declaration], request: Kind, version: int, code: ErrorCode
+) -> Callable[[Iterable[object]], list[Entry]]:
+    """What makes the entries of `mirror.answered` for all entries that some of the declaration `request` hold.
+
+    A request may have hundreds of thousands of them: what is the same for all is found out here, once.
+    """
+    way = []
     for name in mirror.asked.split("."):
-        parents = [entry for parent in parents for entry in value_of(request, parent, name) or ()]
+        way.append(getter(request, name))
         request = kind_in(request, name)
-    entries = []
-    for entry in parents:
-        values = {field: value_of(request, entry, name) for field, name in mirror.repeated.items()}
-        values = {field: value for field, value in values.items() if value is not None}
-        if not mirror.inner and (code_field := _code_field(element, version)):
+    one = _mirror_of_one(mirror, element_of(answer, mirror.answered), request, version, code)
+
+    def mirrored(parents: Iterable[object]) -> list[Entry]:
+        for held in way:
+            parents = [entry for parent in parents for entry in held(parent) or ()]
+        return list(map(one, parents))
+
+    return mirrored
+
+
+def _mirror_of_one(
+    mirror: Mirror, element: type[Declaration], request: Kind, version: int, code: ErrorCode
+) -> Callable[[object], Entry]:
+    """What makes the answer's entry, of the declaration `element`, for one of the request's, of `request`."""
+    repeated = [(field, getter(request, name)) for field, name in mirror.repeated.items()]
+    inner = mirror.inner
+    code_field = None if inner else _code_field(element, version)
+    inner_entries = None if inner is None else _mirror_of_list(inner, element, request, version, code)
+
+    def mirrored(entry: object) -> Entry:
+        values = {field: value for field, get in repeated if (value := get(entry)) is not None}
+        if code_field:
             values[code_field] = int(code)
-        if mirror.inner:
-            values[mirror.inner.answered] = _mirrored(mirror.inner, element, request, [entry], version, code)
-        entries.append(made(element, values))
-    return entries
+        if inner is not None and inner_entries is not None:
+            values[inner.answered] = inner_entries([entry])
+        return made(element, values)  # type: ignore[no-any-return]
+
+    return mirrored
 
 
 def kind_in(declaration: Kind, name: str) -> Kind:
@@ -239,8 +256,13 @@ def element_of(declaration: Kind, name: str) -> type[Declaration]:
 
 def value_of(declaration: Kind, entry: object, name: str) -> Any:
     """A field of an entry: of a structure, a row (a plain tuple), or a bare value."""
+    return getter(declaration, name)(entry)
+
+
+def getter(declaration: Kind, name: str) -> Callable[[Any], Any]:
+    """What takes that field of an entry."""
     if isinstance(declaration, Primitive):
-        return entry
+        return lambda entry: entry
     if declaration.is_row:
-        return cast("tuple[object, ...]", entry)[[spec.name for spec in declaration.fields].index(name)]
-    return getattr(entry, name)
+        return itemgetter([spec.name for spec in declaration.fields].index(name))
+    return attrgetter(name)

@@ -18,6 +18,7 @@ from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_prope
 from fakebroker.cli.http.problems import Problem, kafka_problem, shown_value, unknown_field
 from fakebroker.cli.http.request_body import body_of
 from fakebroker.protocol.errors import KafkaError, UnknownThing, WaitTimeout, nearest
+from fakebroker.testing.handles.still_journal import StillJournal
 from fakebroker.testing.reflection.members import Member, handles_in, is_handle, parameters_of
 
 if TYPE_CHECKING:
@@ -60,12 +61,22 @@ class Endpoint:
         else:
             many, given = self.arguments.from_query(request.query_params.multi_items())
         try:
+            if self.operation.reads_entries:
+                return await asyncio.to_thread(self._entries_found, StillJournal(broker.journal), given)
             result = self._call(broker, in_path, many, given)
             if inspect.isawaitable(result):
                 result = await while_connected(result, request)
         except KafkaError as error:
             raise kafka_problem(error, {**in_path, **dict.fromkeys(self.arguments.many, many), **given}) from error
         return self._response(broker, result, request)
+
+    def _entries_found(self, journal: StillJournal, given: dict[str, Any]) -> Response:
+        """What a query of the journal finds. Each entry is written by itself: a thread holds up the others while it
+        writes JSON.
+        """
+        found = getattr(journal, self.operation.members[-1].name)(**given)
+        lines = [JSONResponse(to_json(entry, frozenset())).body for entry in found]
+        return Response(b"[" + b",".join(lines) + b"]", media_type=JSONResponse.media_type)
 
     def _call(self, broker: Any, in_path: dict[str, Any], many: tuple[Any, ...], given: dict[str, Any]) -> Any:
         target = broker

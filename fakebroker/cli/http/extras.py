@@ -35,7 +35,7 @@ async def _metrics(served: Served, request: Request) -> Response:
     """Prometheus metrics: requests by API and error, connections, groups by state, bytes of logs, the clock."""
     from fakebroker.cli.http.metrics import CONTENT_TYPE, metrics
 
-    return Response(metrics(served.broker_of(request)), media_type=CONTENT_TYPE)
+    return Response(await metrics(served.broker_of(request)), media_type=CONTENT_TYPE)
 
 
 async def _openapi(_served: Served, _request: Request) -> Response:

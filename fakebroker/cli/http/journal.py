@@ -1,5 +1,6 @@
 """The journal by HTTP: as a stream of server-sent events, as files for tools, compared with a file that is sent."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,8 @@ from fakebroker.cli.http.journal_stream import journal_events
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.cli.http.request_body import read_body
 from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.testing.handles.journal import JournalHandle
+from fakebroker.testing.handles.still_journal import StillJournal
+from fakebroker.testing.journal.diff import JournalDiff
 
 LINES, PCAP = "application/jsonl", "application/vnd.tcpdump.pcap"
 
@@ -45,31 +47,39 @@ def _is_number(text: str) -> bool:
 
 async def _file(served: Served, request: Request) -> Response:
     """What is in memory as a journal file (JSON lines): for `fakebroker journal`, and for `POST /journal/diff`."""
-    return _written(served.broker_of(request).journal.save, LINES)
+    return await asyncio.to_thread(_written, _journal(served, request).save, LINES)
 
 
 async def _trace(served: Served, request: Request) -> Response:
     """A timeline of clients and groups that https://ui.perfetto.dev and chrome://tracing open."""
-    return _written(served.broker_of(request).journal.export_trace, "application/json")
+    return await asyncio.to_thread(_written, _journal(served, request).export_trace, "application/json")
 
 
 async def _pcap(served: Served, request: Request) -> Response:
     """The frames as a network capture that Wireshark and tshark dissect."""
-    return _written(served.broker_of(request).journal.export_pcap, PCAP)
+    return await asyncio.to_thread(_written, _journal(served, request).export_pcap, PCAP)
 
 
 async def _diff(served: Served, request: Request) -> Response:
     """How the journal file in the body differs from this journal: what each client and group did."""
-    journal: JournalHandle = served.broker_of(request).journal
     body = await read_body(request)
+    found = await asyncio.to_thread(_difference, _journal(served, request), body)
+    return PlainTextResponse(f"{found}\n") if wants_text(request) else JSONResponse(to_json(found, frozenset()))
+
+
+def _journal(served: Served, request: Request) -> StillJournal:
+    """The journal as it is now, which another thread may read."""
+    return StillJournal(served.broker_of(request).journal)
+
+
+def _difference(journal: StillJournal, other: bytes) -> JournalDiff:
     with TemporaryDirectory() as folder:
         path = Path(folder, "the body")
-        path.write_bytes(body)
+        path.write_bytes(other)
         try:
-            found = journal.diff(path)
+            return journal.diff(path)
         except InvalidArgument as error:
             raise Problem(422, "invalid-argument", str(error).replace(str(path), path.name)) from None
-    return PlainTextResponse(f"{found}\n") if wants_text(request) else JSONResponse(to_json(found, frozenset()))
 
 
 def _written(write: Callable[[str | os.PathLike[str]], object], media_type: str) -> Response:

@@ -1,5 +1,6 @@
 """The state of a broker in the text format of Prometheus."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from time import time
@@ -14,6 +15,7 @@ from fakebroker.protocol.errors import error_name
 from fakebroker.testing.broker import AsyncFakeBroker
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+ENTRIES_PER_LOOK = 500  # they are decoded, which takes time from the loop that serves the broker's clients
 _COUNTS: "WeakKeyDictionary[AsyncFakeBroker, _Counts]" = WeakKeyDictionary()
 
 
@@ -25,15 +27,18 @@ class _Counts:
         self.uncounted = 0  # requests and events that left the journal between two looks
         self._seq = 0
 
-    def look(self, broker: AsyncFakeBroker) -> None:
-        """Count what came since the last look."""
+    def look(self, broker: AsyncFakeBroker, end_seq: int) -> bool:
+        """Count some of what came since the last look. Returns whether all before `end_seq` is counted."""
         journal = broker._engine.journal
-        self.uncounted += max(0, journal.forgotten - self._seq)
-        for entry in journal.entries(self._seq):
+        first = max(self._seq, journal.forgotten)
+        end = min(first + ENTRIES_PER_LOOK, journal.next_seq)
+        self.uncounted += first - self._seq
+        for entry in journal.kept(first).of(range(first, end)):
             if isinstance(entry, Exchange):
                 names = dict.fromkeys(error_name(code) for code in entry.errors) or {"NONE": None}
                 self.requests.update((entry.api, name) for name in names)
-        self._seq = journal.next_seq
+        self._seq = end
+        return end >= min(end_seq, journal.next_seq)
 
 
 class _BrokerCollector(Collector):
@@ -59,8 +64,7 @@ class _BrokerCollector(Collector):
         yield groups
 
     def _counters(self) -> Iterator[Metric]:
-        counts = _COUNTS.setdefault(self._broker, _Counts())
-        counts.look(self._broker)
+        counts = _counts_of(self._broker)
         about = "Answered requests by API and by each error in the answer (NONE: without any)."
         requests = CounterMetricFamily("fakebroker_requests", about, labels=["api", "error"])
         for (api, error), count in sorted(counts.requests.items()):
@@ -70,8 +74,15 @@ class _BrokerCollector(Collector):
         yield CounterMetricFamily("fakebroker_uncounted_entries", about, value=counts.uncounted)
 
 
-def metrics(broker: AsyncFakeBroker) -> bytes:
-    """The metrics of a broker as text."""
+def _counts_of(broker: AsyncFakeBroker) -> _Counts:
+    return _COUNTS.setdefault(broker, _Counts())
+
+
+async def metrics(broker: AsyncFakeBroker) -> bytes:
+    """The metrics of a broker as text, after what is new in its journal was counted, in turn with its clients."""
+    end_seq = broker._engine.journal.next_seq
+    while not _counts_of(broker).look(broker, end_seq):
+        await asyncio.sleep(0)
     registry = CollectorRegistry()
     registry.register(_BrokerCollector(broker))
     return generate_latest(registry)

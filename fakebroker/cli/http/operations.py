@@ -51,6 +51,7 @@ class Operation(NamedTuple):
     gives: str = ""  # the power whose type it returns, where the annotation is only Any
     word: str = ""  # of `fakebroker ctl`, where the path does not end in one
     form: Callable[..., Any] | None = None  # makes the answer of the handle, the result and the arguments
+    reads_entries: bool = False  # all that the journal keeps, perhaps: another thread does it
 
     @property
     def members(self) -> list[Member]:
@@ -229,10 +230,10 @@ OPERATIONS = (
     Operation("DELETE", "/faults/{fault_id}", "fault_by_id.remove"),
     Operation("POST", "/faults/{fault_id}/wait", "fault_by_id.wait", {"hits": 1}, gives="fault_by_id.hits"),
     # What happened
-    Operation("GET", "/journal", "journal.requests", {"api": "JoinGroup"}),
+    Operation("GET", "/journal", "journal.requests", {"api": "JoinGroup"}, reads_entries=True),
     Operation("DELETE", "/journal", "journal.clear"),
-    Operation("GET", "/journal/events", "journal.events", {"kind": "transition"}),
-    Operation("GET", "/journal/lines", "journal.rows"),
+    Operation("GET", "/journal/events", "journal.events", {"kind": "transition"}, reads_entries=True),
+    Operation("GET", "/journal/lines", "journal.rows", reads_entries=True),
     Operation("GET", "/journal/brief", "journal.brief", {"limit": 100}),
     Operation("GET", "/journal/entries/{seq}", "journal.entry"),
     Operation("GET", "/journal/waiting", "journal.waiting"),

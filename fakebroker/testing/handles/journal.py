@@ -1,10 +1,10 @@
 """What happened, as a test sees it: requests with answers, events; waiting for them, keeping and comparing them."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from fakebroker.broker.engine.journal import Event, Exchange, KeptEntries, Recorded
+from fakebroker.broker.engine.journal import Event, Exchange, Recorded
 from fakebroker.protocol.arguments import check_one_of, check_path, check_whole
 from fakebroker.protocol.errors import WHERE_KINDS, UnknownThing
 from fakebroker.testing.handles.expectation import Expectation, RequestPattern
@@ -201,7 +201,7 @@ class JournalHandle(Handle):
         check_path("path", path)
         return write_pcap(self._kept(0), path)
 
-    def _kept(self, since: int) -> KeptEntries:
+    def _kept(self, since: int) -> Iterable[Exchange | Recorded[Event]]:
         check_whole("since", since)
         return self._access._call(lambda: self._access._engine.journal.kept(since))
 

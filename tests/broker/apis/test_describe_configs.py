@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis import describe_configs
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.journal import Journal
@@ -289,3 +290,21 @@ def test_listeners_that_are_not_advertised(ask: Ask) -> None:
     assert (configs["advertised.listeners"].value, configs["advertised.listeners"].config_source) == (None, 5)
     assert configs["listener.security.protocol.map"].value == f"{DEFAULT_MAP},INSIDE:PLAINTEXT"
     assert configs["fakebroker.request.time.us"].value == "5"  # a recording tells a replay so
+
+
+def test_a_resource_that_is_asked_for_again(ask: Ask, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is answered as often, by one result: a frame of 1 MB has room for 200,000 of them."""
+    made = []
+    make = describe_configs._result
+    monkeypatch.setattr(describe_configs, "_result", lambda *args: made.append(make(*args)) or made[-1])
+
+    def asked(*keys: str) -> DescribeConfigsResource:
+        return DescribeConfigsResource(resource_type=TOPICS, resource_name="t", configuration_keys=list(keys) or None)
+
+    resources = [asked(), asked("retention.ms"), *[asked() for _ in range(1000)]]
+    every, one, *again = ask(cluster, DescribeConfigsRequest(resources=resources), 4).results
+    assert [config.name for config in one.configs] == ["retention.ms"]
+    assert len(every.configs) > 20
+    assert len(again) == 1000
+    assert all(each.configs == every.configs for each in again)
+    assert len(made) == 2

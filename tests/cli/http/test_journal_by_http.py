@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from time import process_time, thread_time
 
 from fakebroker.cli.http.app import ControlApp
 from fakebroker.cli.http.extra import Extra
@@ -129,3 +130,62 @@ def test_extras_are_described() -> None:
     extras: tuple[Extra, ...] = EXTRAS
 
     assert [extra.path for extra in extras if not extra.doc] == []
+
+
+READS_OF_ENTRIES = (
+    "/journal",
+    "/journal?group=billing",
+    "/journal/lines",
+    "/journal/events",
+    "/journal/file",
+    "/journal/trace",
+    "/journal/pcap",
+    "/metrics",
+)
+
+
+def test_clients_are_served_while_the_whole_journal_is_read() -> None:
+    """However long the journal is, no query of it keeps the broker from its clients for more than a moment."""
+
+    async def test(control: Client) -> None:
+        for number in range(20):
+            await heartbeat(control, f"svc-{number}")
+        journal = control.broker._engine.journal
+        heartbeats = journal._fresh[:]
+        for _ in range(80):
+            for entry in heartbeats:
+                journal.append(entry)
+            journal.settle()
+        with LongestTurn() as turn:
+            for path in READS_OF_ENTRIES:
+                turn.where = path
+                assert (await control.ask("GET", path)).status_code == 200
+        assert turn.longest_s < turn.total_s / 15, str(turn)
+
+    with_control(test)
+
+
+class LongestTurn:
+    """For how much processor time the running loop does nothing else, at most."""
+
+    def __enter__(self) -> "LongestTurn":
+        self.longest_s, self.total_s, self.where, self.longest_at = 0.0, 0.0, "", ""
+        self._began_s, self._last_s = process_time(), thread_time()
+        self._loop = asyncio.get_running_loop()
+        self._next = self._loop.call_soon(self._look)
+        return self
+
+    def _look(self) -> None:
+        now_s = thread_time()
+        if now_s - self._last_s > self.longest_s:
+            self.longest_s, self.longest_at = now_s - self._last_s, self.where
+        self._last_s = now_s
+        self._next = self._loop.call_soon(self._look)
+
+    def __exit__(self, *_: object) -> None:
+        self._look()
+        self._next.cancel()
+        self.total_s = process_time() - self._began_s
+
+    def __str__(self) -> str:
+        return f"{self.longest_s:.2f} of {self.total_s:.2f} s for {self.longest_at}"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.core.security.authorizer import Authorizer
 
+MAX_NOTED = 1000  # refusals of one request in the journal: a frame of 1 MB may have 300,000
 MAX_CHARACTERS = 300  # of a name in the journal: that of a resource or of a token's subject may be much longer
 
 
@@ -21,20 +22,22 @@ class Access:
         self._authorizer = authorizer
         self._api = api
         self._client = Client(str(call.principal), call.client_host.removeprefix("/"))
+        self._noted = 0
         self._known: dict[tuple[Operation, ResourceType, str], bool] = {}
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str, *, noted: bool = True) -> bool:
         """Whether the client may do something with a resource (AU-2).
 
-        A refusal is an event of the journal if it is `noted`; as in Kafka's log, one that only leaves something out of
-        a list is not.
+        A refusal is an event of the journal if it is `noted`, up to `MAX_NOTED` of one request; as in Kafka's log, one
+        that only leaves something out of a list is not.
         """
         key = operation, resource_type, name
         known = self._known.get(key)
         if known is not None:
             return known
         decision = self._authorizer.decide(self._client, *key)
-        if not decision.is_allowed and noted:
+        if not decision.is_allowed and noted and self._noted < MAX_NOTED:
+            self._noted += 1
             self._note(operation, resource_type, name, decision.reason)
         if decision.is_allowed or noted:
             self._known[key] = decision.is_allowed

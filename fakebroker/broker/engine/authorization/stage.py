@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest
-from fakebroker.broker.engine.authorization.needs import NEEDS
+from fakebroker.broker.engine.authorization.needs import NEEDS, Each
 from fakebroker.broker.engine.feature_gates import FEATURES
-from fakebroker.broker.engine.stages import Handle, Passage, StageKind
+from fakebroker.broker.engine.stages import Handle, NextTurn, Passage, StageKind
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.security.authorizer import Authorizer
@@ -34,6 +34,9 @@ class AuthorizationStage:
             return (yield Handle(request))
         authorized: AuthorizedRequest[Message, Message] = AuthorizedRequest(route, call, request, self._authorizer)
         for check in NEEDS[route.api_key]:
+            if isinstance(check, Each):
+                for _ in check.in_steps(authorized):
+                    yield NextTurn()
             check(authorized)
             if authorized.answer is not None:
                 return authorized.finish(authorized.answer if _wants_answer(request) else None)

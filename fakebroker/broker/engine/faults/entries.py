@@ -16,6 +16,7 @@ from fakebroker.broker.engine.error_response import (
     Mirror,
     element_of,
     error_entries,
+    getter,
     value_of,
 )
 from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in
@@ -131,6 +132,7 @@ class _Positions:
         self._repeated = tuple(mirror.repeated)
         self._there = there
         self._by_fields: dict[tuple[str, ...], dict[tuple[object, ...], int]] = {}
+        self._getters = {field: getter(element, field) for field in self._repeated}
 
     def of(self, entry: Entry) -> int | None:
         """The position of the first that stands for the same; None: there is none."""
@@ -151,7 +153,8 @@ class _Positions:
         self._there.append(entry)
 
     def _values(self, entry: Entry, fields: tuple[str, ...]) -> tuple[object, ...]:
-        return tuple([value_of(self._element, entry, field) for field in fields])
+        getters = self._getters
+        return tuple([getters[field](entry) for field in fields])
 
 
 def _says_something(value: object) -> bool:

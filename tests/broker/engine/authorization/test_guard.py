@@ -7,7 +7,7 @@ import pytest
 from fakebroker.broker.core.events import AccessDenied
 from fakebroker.broker.core.security.acls import Permission
 from fakebroker.broker.engine.authorization.needs import NEEDS
-from fakebroker.broker.engine.error_response import value_of
+from fakebroker.broker.engine.error_response import getter
 from fakebroker.broker.engine.faults import entries
 from fakebroker.broker.release import release
 from fakebroker.protocol.errors import ErrorCode
@@ -283,12 +283,17 @@ def test_thousands_of_refused_names_are_not_compared_with_each_other(monkeypatch
     allow(lab, "DELETE", "GROUP", "mine")
     looks = 0
 
-    def counted(declaration: Any, entry: Any, name: str) -> Any:
-        nonlocal looks
-        looks += 1
-        return value_of(declaration, entry, name)
+    def counting(declaration: Any, name: str) -> Any:
+        take = getter(declaration, name)
 
-    monkeypatch.setattr(entries, "value_of", counted)
+        def counted(entry: Any) -> Any:
+            nonlocal looks
+            looks += 1
+            return take(entry)
+
+        return counted
+
+    monkeypatch.setattr(entries, "getter", counting)
     names = [f"g{number}" for number in range(500)]
     answer = ask(client, "DeleteGroups", 2, GroupsNames=[*names, "mine"])
 
