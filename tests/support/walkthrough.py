@@ -95,8 +95,8 @@ class Walkthrough:
         process.wait(TIMEOUT_S)
 
     def _wait_for_listeners(self, command: str, process: subprocess.Popen[bytes], output: Path) -> None:
-        for port in re.findall(r"--(?:listen|control) (?:\S+:)?([1-9]\d*)(?!\S)", command):
-            eventually(lambda port=port: answers(port) or process.poll() is not None)
+        ports = re.findall(r"--(?:listen|control) (?:\S+:)?([1-9]\d*)(?!\S)", command)
+        eventually(lambda: process.poll() is not None or all(map(answers, ports)))
         assert process.poll() is None, output.read_text()
 
     def _expect(self, outputs: list[Path], lines: list[str]) -> None:

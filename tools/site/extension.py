@@ -11,8 +11,10 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -23,13 +25,13 @@ _PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)-light\.png\)")
 _DRAWING = re.compile(r"^!\[[^\]]*\]\(([^)]+\.svg)\)$", re.M)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("source-read", prepare)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def prepare(app: Sphinx, name: str, source: list[str]) -> None:
+def prepare(app: "Sphinx", name: str, source: list[str]) -> None:
     """Change the text of the page `name`, which is the only item of `source`."""
     source[0] = prepared(name, source[0], repository())
 
