@@ -4,8 +4,11 @@
 - A link to a file outside docs/ leads to the repository if pyproject.toml declares one; else its text is shown as code.
 - A picture `NAME-light.png` has `NAME-dark.png` in its place in the dark theme.
 - A drawing in SVG becomes part of the page, so that it takes the colours of the theme.
+
+The beginnings of all pages are written to `summaries.js`, for the results of a search (static/search.js).
 """
 
+import json
 import os
 import re
 import tomllib
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 INDEXES = ("index", "rules/README", "decisions/README")
+SUMMARY = 180  # letters of the beginning of a page
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)-light\.png\)")
@@ -28,12 +32,32 @@ _DRAWING = re.compile(r"^!\[[^\]]*\]\(([^)]+\.svg)\)$", re.M)
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("source-read", prepare)
+    app.connect("build-finished", write_summaries)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def prepare(app: "Sphinx", name: str, source: list[str]) -> None:
     """Change the text of the page `name`, which is the only item of `source`."""
     source[0] = prepared(name, source[0], repository())
+
+
+def write_summaries(app: "Sphinx", error: Exception | None) -> None:
+    """Write the beginning of each page beside the scripts of the site."""
+    pages = {page.relative_to(DOCS).with_suffix("").as_posix(): page.read_text() for page in DOCS.rglob("*.md")}
+    summaries = {name: summary(text) for name, text in sorted(pages.items())}
+    if error is None:
+        script = f"window.summaries = {json.dumps(summaries, indent=0)};\n"
+        (Path(app.outdir) / "_static" / "summaries.js").write_text(script)
+
+
+def summary(text: str) -> str:
+    """The first sentences of a page, without marks of Markdown; empty if it begins with a table or a list."""
+    paragraphs = re.sub(r"<!--.*?-->", "", text, flags=re.S).strip().partition("\n")[2].strip().split("\n\n")
+    first = " ".join(paragraphs[0].split())
+    if first.startswith(("#", "|", "-", "`" * 3, "![")):
+        return ""
+    plain = re.sub(r"[`*]", "", _LINK.sub(r"\1", first))
+    return plain if len(plain) <= SUMMARY else plain[:SUMMARY].rpartition(" ")[0] + " ..."
 
 
 def prepared(name: str, text: str, repository_url: str | None) -> str:

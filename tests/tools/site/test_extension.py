@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.site.extension import DOCS, INDEXES, prepared, toctrees
+from tools.site.extension import DOCS, INDEXES, prepared, summary, toctrees
 
 URL = "https://git.example/fakebroker"
 
@@ -53,3 +53,12 @@ def test_drawings_are_part_of_the_page() -> None:
 
     assert text.startswith("```{raw} html\n<svg ")
     assert text.endswith("</svg>\n```")
+
+
+def test_results_of_a_search_show_how_pages_begin() -> None:
+    """The first paragraph as plain words, cut between two of them; none if the page begins with a table."""
+    assert summary("# Time\n<!-- Generated. -->\n\nA broker reads [two\nclocks](a.md), `now`.\n\nMore.") == (
+        "A broker reads two clocks, now."
+    )
+    assert summary("# Time\n\n" + "word " * 100).endswith("word ...")
+    assert summary("# Time\n\n| a | b |\n|---|---|\n") == ""
