@@ -13,6 +13,7 @@
 # make instructions   instructions per request under callgrind, compared with bench/instructions.json
 # make spark    the data pipeline from end to end, on data that the broker makes
 # make docs     the generated pages                       make screenshots   the pictures of the page
+# make site     the documentation as a site in build/site; open build/site/index.html
 # make setup-java, setup-node, setup-go, setup-spark-kafka   clients of other languages, for their tests
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
@@ -38,7 +39,7 @@ REST := not ($(TEST)) and not long and not spark
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs page screenshots \
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
@@ -48,7 +49,7 @@ help:
 .venv/.lint .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up $(@:.venv/.%=%)
 
-.venv/.test .venv/.spark .venv/.http .venv/.page: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
+.venv/.test .venv/.spark .venv/.http .venv/.page .venv/.site: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
 	@scripts/set-up $(@:.venv/.%=%)
 
 set-up-test: .venv/.test
@@ -143,6 +144,12 @@ soak: .venv/.test
 
 docs: .venv/.test .venv/.spark
 	@$(BIN)/python -m tools.generate_docs
+
+# Warnings are errors: a link that leads nowhere, a page that no index names.
+site: .venv/.site
+	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --jobs auto \
+		--conf-dir tools/site --doctree-dir build/doctrees docs build/site $(ARGS)
+	@echo 'site: open build/site/index.html'
 
 page: .venv/.test .venv/.page
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m page tests/page $(ARGS)

@@ -298,8 +298,47 @@ def test_only_what_is_defined_is_there() -> None:
 def test_every_page_is_in_the_index() -> None:
     """docs/index.md links once to every page, and to the indexes of the rules and the decisions."""
     docs = ROOT / "docs"
-    links = re.findall(r"^- \[[^]]+\]\(([^)]+)\): \S", (docs / "index.md").read_text(), re.M)
+    links = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", (docs / "index.md").read_text(), re.M)
     pages = [page.relative_to(docs) for page in docs.rglob("*.md") if page.name not in ("README.md", "index.md")]
     alone = [page.as_posix() for page in pages if page.parts[0] not in ("rules", "decisions")]
 
     assert sorted(links) == sorted([*alone, "rules/README.md", "decisions/README.md"])
+
+
+QUESTIONS = {
+    "how do I test that offsets expire": "how-to/expire-offsets.md",
+    "how do I use it in Docker Compose": "how-to/compose.md",
+    "how do I use it from Go in Docker Compose": "how-to/go-in-compose.md",
+    "one broker for each xdist worker": "how-to/xdist.md",
+    "how do I simulate a slow broker": "how-to/slow-broker.md",
+    "does it support transactions": "how-to/test-transactions.md",
+    "what does it not do": "reference/not-implemented.md",
+    "how sure can I be that it behaves as Kafka": "explanation/how-sure.md",
+    "why did my group rebalance": "how-to/why-rebalance.md",
+    "how do I replay a production incident": "how-to/replay-an-incident.md",
+    "how do I add a rule": "how-to/add-a-rule.md",
+}
+ONE_SCREEN = 60  # lines of a page that answers one question
+
+
+def links_of(page: Path) -> set[Path]:
+    """The pages that a page links to."""
+    links = re.findall(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)", page.read_text())
+    return {(page.parent / link).resolve() for link in links}
+
+
+def test_a_reader_finds_each_answer_in_two_clicks() -> None:
+    """From the README a page leads to the answer; from the index of the site it is one click."""
+    first = links_of(ROOT / "README.md")
+    second = {page for each in first for page in links_of(each)}
+    answers = {question: ROOT / "docs" / page for question, page in QUESTIONS.items()}
+
+    assert {question for question, page in answers.items() if page not in first | second} == set()
+    assert {question for question, page in answers.items() if page not in links_of(ROOT / "docs" / "index.md")} == set()
+
+
+def test_an_answer_fits_on_a_screen() -> None:
+    """A how-to that answers one question is short; what else there is to know is behind its links."""
+    pages = [ROOT / "docs" / page for page in QUESTIONS.values() if page != "reference/not-implemented.md"]
+
+    assert [page.name for page in pages if len(page.read_text().splitlines()) > ONE_SCREEN] == []

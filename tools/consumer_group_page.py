@@ -1,14 +1,13 @@
 """docs/reference/consumer-group-states.md: states of consumer groups and of their members, drawn from the tables."""
 
 from fakebroker.broker.core.groups.consumer.reconciliation import LOOKS
-from fakebroker.broker.core.groups.consumer.states import ABSENT, AWAY, NEXT_STATE, MemberState
 from fakebroker.broker.core.groups.consumer.table import GROUP_STATES
+from tools.diagrams import shown
 from tools.docstrings import first_line, name_of
 
 
 def consumer_group_states_page(note: str) -> str:
     """What the state of a group follows from, and the way of a member to its target assignment."""
-    first = MemberState.STABLE.text
     lines = [
         "# States of consumer groups",
         note,
@@ -29,19 +28,7 @@ def consumer_group_states_page(note: str) -> str:
         "",
         "At each heartbeat one look at the target assignment is taken, which comes to one of three results:",
         "",
-        "```mermaid",
-        "stateDiagram-v2",
-        f"    [*] --> {ABSENT}",
-        f"    {ABSENT} --> {first}: it joins, and has nothing yet",
-        *[
-            f"    {before.text} --> {after.text}: {step.value}"
-            for before in MemberState
-            for step, after in NEXT_STATE.items()
-        ],
-        f"    {first} --> {AWAY}: a static member leaves with -2, in any state",
-        f"    {AWAY} --> {first}: it comes back, in the state that it had",
-        f"    {first} --> [*]: it leaves or a timer removes it, in any state",
-        "```",
+        shown("consumer-group-member"),
         "",
         "| state | how it looks | what that is |",
         "|---|---|---|",

@@ -33,6 +33,7 @@ from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.language.json_schema import schema_text
 from tools.cli_page import cli_page
 from tools.consumer_group_page import consumer_group_states_page
+from tools.diagrams import DIAGRAMS
 from tools.exchange_page import exchange_page
 from tools.group_page import groups_page
 from tools.journal_pages import journal_schema_page, json_schema_file
@@ -210,6 +211,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/scenario-language.md": partial(scenario_language_page, _NOTE),
     **{f"rules/{chapter.path.name}": partial(filled_page, chapter.path) for chapter in chapters()},
     "rules/README.md": partial(index_page, _NOTE),
+    **{f"pictures/states/{name}.svg": draw for name, draw in DIAGRAMS.items()},
 }
 
 

@@ -1,7 +1,8 @@
 """docs/reference/classic-group-states.md: the state machine of classic groups, drawn from the code's tables."""
 
-from fakebroker.broker.core.groups.classic.states import TRANSITIONS, GroupInput, State
+from fakebroker.broker.core.groups.classic.states import GroupInput, State
 from fakebroker.broker.core.groups.classic.table import HANDLERS
+from tools.diagrams import shown
 
 _INPUTS = {
     GroupInput.JOIN_NEEDS_MEMBER_ID: "JoinGroup without member id, v4+",
@@ -32,12 +33,7 @@ def groups_page(note: str) -> str:
         "",
         "## States",
         "",
-        "```mermaid",
-        "stateDiagram-v2",
-        f"    [*] --> {State.EMPTY}",
-        *[f"    {before} --> {after}: {trigger.value}" for (before, trigger), after in TRANSITIONS.items()],
-        f"    {State.DEAD} --> [*]",
-        "```",
+        shown("classic-group"),
         "",
         "## What a group does with each input",
         "",

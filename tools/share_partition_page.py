@@ -1,6 +1,7 @@
 """docs/reference/share-partition-states.md: the states of records in share partitions, drawn from the table."""
 
 from fakebroker.broker.core.share_partitions.states import EVENT_OF, TRANSITIONS, RecordEvent, RecordState
+from tools.diagrams import shown
 
 
 def share_partition_states_page(note: str) -> str:
@@ -13,13 +14,7 @@ def share_partition_states_page(note: str) -> str:
         "`fakebroker/broker/core/share_partitions/states.py`, from which this page is drawn. Records before the start",
         "of the share partition are done with, those after its end were never delivered; neither has a state.",
         "",
-        "```mermaid",
-        "stateDiagram-v2",
-        f"    [*] --> {RecordState.AVAILABLE.kafka_name}",
-        *[line for pair, after in TRANSITIONS.items() for line in _arrows(*pair, *after)],
-        f"    {RecordState.ACKNOWLEDGED.kafka_name} --> [*]: the start moves over it",
-        f"    {RecordState.ARCHIVED.kafka_name} --> [*]: the start moves over it",
-        "```",
+        shown("share-record"),
         "",
         f"| event | type | {' | '.join(state.kafka_name for state in RecordState)} |",
         f"|---|---|{'---|' * len(RecordState)}",
@@ -29,13 +24,6 @@ def share_partition_states_page(note: str) -> str:
         "`share.delivery.count.limit` allows (SGP-6). The types are those of acknowledgements (SGK).",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _arrows(before: RecordState, event: RecordEvent, after: RecordState, at_limit: RecordState) -> list[str]:
-    arrows = [f"    {before.kafka_name} --> {after.kafka_name}: {event.value}"]
-    if at_limit is not after:
-        arrows.append(f"    {before.kafka_name} --> {at_limit.kafka_name}: {event.value}; at the limit")
-    return arrows
 
 
 def _row(event: RecordEvent) -> str:

@@ -1,7 +1,8 @@
 """docs/reference/transaction-states.md: the states of transactional ids, drawn from the tables the code runs on."""
 
-from fakebroker.broker.core.transactions.states import TRANSITIONS, TransactionInput, TransactionState
+from fakebroker.broker.core.transactions.states import TransactionInput
 from fakebroker.broker.core.transactions.table import COLUMNS, HANDLERS
+from tools.diagrams import shown
 
 _INPUTS = {
     TransactionInput.INIT_PRODUCER_ID: "InitProducerId",
@@ -29,15 +30,7 @@ def transaction_states_page(note: str) -> str:
         "",
         "## States",
         "",
-        "```mermaid",
-        "stateDiagram-v2",
-        f"    [*] --> {TransactionState.EMPTY.kafka_name}",
-        *[
-            f"    {before.kafka_name} --> {after.kafka_name}: {trigger.value}"
-            for (before, trigger), after in TRANSITIONS.items()
-        ],
-        f"    {TransactionState.DEAD.kafka_name} --> [*]",
-        "```",
+        shown("transactional-id"),
         "",
         "## What the coordinator does with each input",
         "",

@@ -1,0 +1,1 @@
+"""The documentation site: `make site` builds docs/ with Sphinx into build/site."""
