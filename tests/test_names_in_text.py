@@ -83,7 +83,7 @@ def test_modules_in_text_exist() -> None:
     texts = {path: docstrings(path) for path in PACKAGE.rglob("*.py")} | {page: page.read_text() for page in PAGES}
     named = {(path, f"fakebroker{rest}") for path, text in texts.items() for rest in MODULE.findall(text)}
 
-    assert len(named) > 50
+    assert len(named) > 30
     assert {f"{path.relative_to(ROOT)}: {name}" for path, name in named if not is_known(name)} == set()
 
 
@@ -135,7 +135,7 @@ def requests_on_the_map() -> int:
         ("docs/explanation/architecture.md", r"## (\w+) rooms", len(ROOMS)),
         ("docs/explanation/architecture.md", r"## (\w+) requests", requests_on_the_map()),
         ("docs/decisions/0001-eight-rooms.md", r"has (\w+) rooms", len(ROOMS)),
-        ("docs/how-to/against-kafka.md", r"time; (\w+) of them run side by side", JOBS),
+        ("docs/how-to/against-kafka.md", r"(\w+) plays run side by side", JOBS),
         ("CONTRIBUTING.md", r"There are (\w+) at most", MOST),
     ],
 )
@@ -245,68 +245,19 @@ def test_prose_that_gave_way_is_found(gone: str) -> None:
 # Phrases that docs/style.md replaces, in lower case.
 FOREIGN = re.compile(
     r"\b(?:whoever|nobody|somebody|everybody)\b|\ba kafka(?=[.,;:]| (?:that|has|was|is|does|did|and|or|waits)\b)"
-    r"|\bthat there is not\b|\bthat cannot be\b|\bas new\b|\bby chance\b",
+    r"|\bthat there is not\b|\b(?:what|that) cannot be\b(?!\s+\w+(?:ed|en|d|n|t)\b)|\bas new\b|\bby chance\b",
     re.IGNORECASE,
 )
-REWRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-REWRITTEN += [
-    ROOT / "docs" / f"{name}.md"
-    for name in (
-        "explanation/consumer-groups",
-        "explanation/expiry",
-        "explanation/layouts",
-        "explanation/reliability",
-        "explanation/time",
-        "explanation/transactions",
-        "explanation/how-sure",
-        "how-to/acls",
-        "how-to/add-a-rule",
-        "how-to/compose",
-        "how-to/expire-offsets",
-        "how-to/go-in-compose",
-        "how-to/replay-an-incident",
-        "how-to/slow-broker",
-        "how-to/test-transactions",
-        "how-to/why-rebalance",
-        "how-to/xdist",
-        "tutorial/first-twenty-minutes",
-        "how-to/against-kafka",
-        "how-to/client-telemetry",
-        "how-to/cluster",
-        "how-to/compile",
-        "how-to/history",
-        "how-to/journal",
-        "how-to/other-languages",
-        "how-to/page",
-        "how-to/pipeline",
-        "how-to/pytest",
-        "how-to/quotas",
-        "how-to/rebalances",
-        "how-to/recording",
-        "how-to/report",
-        "how-to/snapshots",
-        "how-to/spark",
-        "how-to/tls",
-        "how-to/whatif",
-        "reference/glossary",
-        "reference/gold-tables",
-        "reference/http",
-        "reference/exchange-format",
-        "reference/journal-schema",
-        "reference/not-implemented",
-        "reference/python-api",
-        "reference/scenarios",
-        "reference/tables",
-        "tutorial/tour",
-    )
-]
+STYLE = ROOT / "docs" / "style.md"  # its pairs have the phrases
+HELD_PAGES = [page for page in PAGES if page != STYLE and "rules" not in page.relative_to(ROOT).parts]
 
 
-def test_rewritten_pages_and_what_users_call_follow_the_style_page() -> None:
-    """README, tour, command line and handles have none of the phrases of docs/style.md, comments included."""
+def test_pages_and_what_users_call_follow_the_style_page() -> None:
+    """Pages but for the rules, command line and handles have none of the phrases of docs/style.md, in comments, too."""
     modules = [*(PACKAGE / "cli").rglob("*.py"), *(PACKAGE / "testing" / "handles").rglob("*.py")]
-    texts = {path: path.read_text() for path in [*REWRITTEN, *modules]}
+    texts = {path: path.read_text() for path in [*HELD_PAGES, *modules]}
     found = {(path, phrase) for path, text in texts.items() for phrase in FOREIGN.findall(text)}
 
     assert len(modules) > 100
+    assert len(HELD_PAGES) > 80
     assert {f"{path.relative_to(ROOT)}: {phrase}" for path, phrase in found} == set()

@@ -77,8 +77,8 @@ def settings_page() -> str:
         "Broker settings are given under their Kafka names to `fakebroker serve --config name=value`, to",
         "`FakeBroker(config={...})` or to the fixture; clients alter the dynamic ones with IncrementalAlterConfigs.",
         "Unknown names and wrong values are rejected, with the nearest name. The unit stands after the type.",
-        "A bold name does what it says here; the others are known, validated and shown by DescribeConfigs, and have no",
-        "effect.",
+        "A bold name has an effect. The others are known, validated and shown by DescribeConfigs; Kafka's",
+        "documentation describes them.",
         "",
         "When it can be altered: *start* only before the broker starts; *broker* at run time for one broker;",
         "*cluster* at run time, for one broker or for all.",
@@ -113,7 +113,8 @@ def _table(rows: Iterable[Setting], has_broker_name: bool) -> list[str]:
         extra = (row.broker_name or "") if has_broker_name else moments[row.update]
         allowed = "" if row.allowed is None else str(row.allowed)
         kind = f"{TYPE_NAMES[row.type]}, {row.unit}" if row.unit else TYPE_NAMES[row.type]
-        cells = (name, kind, _shown(row.default), allowed, extra, row.description)
+        is_described = row.has_effect or re.search(r"\bhere\b|\(\w+-\d+\)", row.description)
+        cells = (name, kind, _shown(row.default), allowed, extra, row.description if is_described else "")
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines
 

@@ -68,8 +68,7 @@ PARTS = (
     Part(
         "testing/handles/coordinator.py",
         "TransactionCoordinatorHandle",
-        "`broker.transaction_coordinator(transactional_id)`",
-        ("PartitionLeaderHandle",),
+        "`broker.transaction_coordinator(transactional_id)`; the rest is that of CoordinatorHandle",
     ),
     Part("testing/handles/users.py", "UsersHandle", "`broker.users`"),
     Part(
@@ -193,8 +192,7 @@ def python_api_page(note: str) -> str:
         "[transactions](../explanation/transactions.md), [snapshots](../how-to/snapshots.md),",
         "[faults](../how-to/faults.md), [fault sweeps](../how-to/sweep.md).",
         "",
-        *(f"- [{part.name}](#{part.name.lower()}): {part.got_by}" for part in (*PARTS, *FUNCTIONS)),
-        "- [Errors](#errors)",
+        ", ".join(f"[{name}](#{name.lower()})" for name in (*(part.name for part in (*PARTS, *FUNCTIONS)), "Errors")),
     ]
     for part in PARTS:
         lines += ["", f"## {part.name}", "", f"From {part.got_by}.", "", *_class_lines(part)]

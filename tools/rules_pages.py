@@ -1,9 +1,10 @@
 """The chapters of docs/rules: reading their rules, and filling in what shows each of them.
 
 A chapter is one page per prefix: `docs/rules/jg-join-group.md` holds JG-1, JG-2, ... A rule is a heading `### JG-14`,
-plain sentences, and lines `- Source:`, `- Release:` and `- Shown by:` or `- Left out:` (both if a part is left out).
-People write everything but what follows `- Shown by:` and the line `- In the code:`; these are made here, from the
-marks of the tests, the "about" lines of the recordings that are played, and the ids that the code names.
+plain sentences, and lines `- Source:`, `- Release:` unless it holds in all releases of its page, and `- Shown:` or
+`- Left out:` (both if a part is left out). People write everything but what follows `- Shown:` and the line `- Code:`;
+these are made here, from the marks of the tests, the "about" lines of the recordings that are played, and the ids that
+the code names.
 """
 
 import ast
@@ -19,8 +20,8 @@ from tests.conformance.recordings import PATHS, WAITING, name_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "docs" / "rules"
-SHOWN_BY = "- Shown by:"
-IN_THE_CODE = "- In the code:"
+SHOWN_BY = "- Shown:"
+IN_THE_CODE = "- Code:"
 LEFT_OUT = "- Left out:"
 
 _ID = r"[A-Z]{2,3}-\d+"
@@ -34,11 +35,11 @@ How Kafka behaves, rule by rule, as far as fakebroker serves it. Code, tests, re
 rules by their ids. The letters of an id are its page, and each rule is a heading there: `HB-6` is
 [hb-heartbeat.md#hb-6](hb-heartbeat.md#hb-6).
 
-A rule says what a broker does, where that comes from (a KIP, a class or method of Kafka, an issue of its JIRA), for
-which releases it holds, which code names it, and what shows it: tests, and recordings of a real broker's answers that
-are played here. The
-default release is 4.3; what others did differently is also listed in [releases](../reference/releases.md). *Left out*
-marks what fakebroker does not do, and why; beside *Shown by* it speaks of a part.
+A rule says what a broker does, and where that comes from: a KIP, a class or method of Kafka, an issue of its JIRA.
+*Release* says where it holds; without it, in the releases that the head of the page names, or in all. *Code* has the
+files that cite it. *Shown* has the files of its tests, which are marked with the id, and the recordings of a real
+broker that are played here. *Left out* is what fakebroker does not do; beside *Shown* it is a part. The default release
+is 4.3; differences are also listed in [releases](../reference/releases.md).
 
 To add or change a rule: edit its page, mark a test with `@pytest.mark.rules("JG-14")` or name the rule in the "about"
 line of a recording, and run `make docs`. An id is never given twice, and never changes its meaning.
@@ -121,11 +122,11 @@ def prefix_of(rule: str) -> str:
 
 @cache
 def evidence() -> dict[str, list[str]]:
-    """What shows each rule: links to the tests that are marked with it, then to the recordings that name it."""
+    """What shows each rule: links to files with tests that are marked with it, then to recordings that name it."""
     shown: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for rule, name in sorted(_marks(path)):
-            shown.setdefault(rule, []).append(_link(name, path))
+        for rule in sorted({rule for _, rules in marked(ast.parse(path.read_text())) for rule in rules}):
+            shown.setdefault(rule, []).append(_link(path.stem, path))
     for path in PATHS:
         if name_of(path) not in WAITING:
             for rule in sorted(rules_in(about(path))):
@@ -148,12 +149,6 @@ def about(recording: Path) -> str:
     """What the head of a recording says it shows."""
     with recording.open() as lines:
         return str(json.loads(next(lines))["about"])
-
-
-def _marks(path: Path) -> Iterator[tuple[str, str]]:
-    """(rule, name of the test function or class) for every argument of a `pytest.mark.rules` in a file."""
-    for node, rules in marked(ast.parse(path.read_text())):
-        yield from ((rule, node.name) for rule in rules)
 
 
 def marked(tree: ast.Module) -> Iterator[tuple[Definition, list[str]]]:
@@ -195,9 +190,14 @@ def index_page(note: str) -> str:
         f"| {chapter.prefix} | [{chapter.title}]({chapter.path.name}) | {len(chapter.rules)} |"
         for chapter in chapters()
     ]
-    return (
-        "\n".join(["# The rules", note, "", _INTRODUCTION, "| ids | chapter | rules |", "|---|---|---|", *rows]) + "\n"
-    )
+    left_out = [
+        f"[{rule.id}]({chapter.path.name}#{rule.id.lower()})"
+        for chapter in chapters()
+        for rule in chapter.rules
+        if rule.has(LEFT_OUT)
+    ]
+    lines = ["# The rules", note, "", _INTRODUCTION, "| ids | chapter | rules |", "|---|---|---|", *rows]
+    return "\n".join([*lines, "", "## Left out", "", "Whole or in part: " + ", ".join(left_out) + "."]) + "\n"
 
 
 def duplicates(ids: list[str]) -> list[str]:

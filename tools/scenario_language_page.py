@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from fakebroker.client.steps import ClientSteps
 from fakebroker.scenarios.language.answer_fields import ANSWERED_BY, answer_form
 from fakebroker.scenarios.language.declaration import (
     ACTOR_KEYS,
@@ -58,9 +59,20 @@ def scenario_language_page(note: str) -> str:
         "",
         "## What an actor does",
         "",
-        "The fields of `request` are those of the API's message, in snake_case.",
+        "The steps of [ClientSteps](python-api.md#clientsteps), which says what they do. The fields of `request` are",
+        "those of the API's message, in snake_case.",
         "",
-        *_verbs(actor_verbs().values()),
+        *_verbs(verb for verb in actor_verbs().values() if hasattr(ClientSteps, verb.name)),
+        "",
+        "Beside them:",
+        "",
+        "| what is done | other keys | what it means |",
+        "|---|---|---|",
+        *(
+            f"| `{verb.name}{_subject(verb)}` | {_others(verb)} | {_cell(verb.about)} |"
+            for verb in actor_verbs().values()
+            if not hasattr(ClientSteps, verb.name)
+        ),
         "",
         "### What an answer has",
         "",
@@ -73,7 +85,7 @@ def scenario_language_page(note: str) -> str:
         "",
         "## What is done to the broker",
         "",
-        "These are the methods and properties of [the Python API](python-api.md).",
+        "These are the methods and properties of [the Python API](python-api.md), which says what they do.",
         *(line for word in WORDS.values() for line in _word(word)),
         "",
         "## Time, order, and what must be",
@@ -142,10 +154,8 @@ def _answers() -> list[str]:
 
 
 def _verbs(verbs: Iterable[Verb], which: str = "") -> list[str]:
-    rows = ["| what is done | other keys | what it means |", "|---|---|---|"]
-    return rows + [
-        f"| `{verb.name}{which}{_subject(verb)}` | {_others(verb)} | {_cell(verb.about)} |" for verb in verbs
-    ]
+    rows = ["| what is done | other keys |", "|---|---|"]
+    return rows + [f"| `{verb.name}{which}{_subject(verb)}` | {_others(verb)} |" for verb in verbs]
 
 
 def _subject(verb: Verb) -> str:

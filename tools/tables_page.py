@@ -1,7 +1,10 @@
 """The page of the pipeline's tables, from their contracts."""
 
+from collections.abc import Sequence
+
 from fakebroker.analysis.pipeline.contract import Column, Table
 from fakebroker.analysis.pipeline.tables import all_tables
+from fakebroker.analysis.pipeline.tables.events import OF_JOURNALS
 
 _LAYERS = (
     ("bronze", "as it was read"),
@@ -26,9 +29,7 @@ def tables_page(note: str) -> str:
         "`fakebroker pipeline check` runs them again. Every table has two that are not listed: its key is unique, and",
         "what is not said to be null never is.",
         "",
-        "| table | layer | what it is |",
-        "|---|---|---|",
-        *(f"| [{table.name}](#{table.name}) | {table.layer} | {table.about} |" for table in tables),
+        *(f"- {layer}: {_links(tables, layer)}" for layer, _ in _LAYERS),
     ]
     for layer, about in _LAYERS:
         lines += ["", f"# {layer.capitalize()}: {about}"]
@@ -38,10 +39,17 @@ def tables_page(note: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _links(tables: Sequence[Table], layer: str) -> str:
+    return ", ".join(f"[{table.name}](#{table.name})" for table in tables if table.layer == layer)
+
+
 def _section(table: Table) -> list[str]:
     lines = ["", f"## {table.name}", "", f"{table.about}. Key: {', '.join(f'`{name}`' for name in table.key)}.", ""]
     lines += ["| column | type | what it is |", "|---|---|---|"]
-    lines += [f"| `{each.name}` | {_type(each)} | {each.about} |" for each in table.columns]
+    own = [each for each in table.columns if each.about != OF_JOURNALS]
+    if len(own) < len(table.columns):
+        lines.append("| every column of [the journal's schema](journal-schema.md) | | |")
+    lines += [f"| `{each.name}` | {_type(each)} | {each.about} |" for each in own]
     if table.checks:
         lines += ["", *(f"- Check: {check.must}." for check in table.checks)]
     return lines

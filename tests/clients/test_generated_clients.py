@@ -87,4 +87,4 @@ def test_the_page_names_the_commands_that_are_run() -> None:
     assert f"openapi-typescript@{typescript[1]}" in page
     for name in ("control.ts", "main.go"):
         (program,) = CLIENTS.rglob(f"openapi/**/{name}")
-        assert f"]({os.path.relpath(program, ROOT / 'docs')})" in page
+        assert f"]({os.path.relpath(program, ROOT / 'docs' / 'how-to')})" in page

@@ -65,7 +65,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "python-api
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
 OF_ALL_BROKERS = ("FakeBroker", "BrokerControl")
 ALSO_IN = {"FakeBroker": OF_ALL_BROKERS, "AsyncFakeBroker": OF_ALL_BROKERS, "VirtualBroker": OF_ALL_BROKERS,
-           "ScriptedClient": ("ClientSteps",)}  # fmt: skip
+           "ScriptedClient": ("ClientSteps",), "TransactionCoordinatorHandle": ("CoordinatorHandle",)}  # fmt: skip
 """Sections that have the rest of a class."""
 CLASSES = [
     found

@@ -42,4 +42,4 @@ def test_the_page_has_the_table() -> None:
     }
 
     assert listed == plausible.PLAUSIBLE
-    assert [name for name in plausible.FAULTS if f"- `{name}`" not in page] == []
+    assert [name for name in plausible.FAULTS if f"| `{name}`" not in page] == []

@@ -14,15 +14,14 @@ _TYPES: Final[dict[str, ColumnType]] = {
     "json": "string",
 }
 
+OF_JOURNALS: Final = "see the journal's schema"
+
 TABLE = Table(
     name="events",
     layer="bronze",
     about="Every line of the journals, once: the columns of the journal's schema, decoded messages as JSON text",
     columns=(
-        *(
-            Column(each.name, _TYPES[each.type], "see the journal's schema", each.is_nullable)
-            for each in all_columns().values()
-        ),
+        *(Column(each.name, _TYPES[each.type], OF_JOURNALS, each.is_nullable) for each in all_columns().values()),
         Column("file", "string", "the file it was read from first"),
         Column("line", "long", "the line in that file, counted from 1"),
     ),

@@ -41,14 +41,14 @@ class Action(NamedTuple):
 
 ACTIONS = {
     "disconnect": Action("close the connection in place of an answer", moment=RECEIVED, has_answer=False),
-    "drop-answer": Action("never answer; the connection stays open and serves nothing any more", has_answer=False),
-    "answer-twice": Action("send the answer two times", moments=(APPLIED,)),
+    "drop-answer": Action("never answer; the connection stays open and serves no more requests", has_answer=False),
+    "answer-twice": Action("send the answer twice", moments=(APPLIED,)),
     "truncate": Action("send the first `bytes` of the answer, then reset the connection", ("bytes",),
                        moments=(APPLIED,)),
-    "corrupt": Action("flip the bits of one byte of the answer: that at `offset`, or one by chance", (), ("offset",),
+    "corrupt": Action("flip the bits of one byte of the answer, at `offset` or at random", (), ("offset",),
                       moments=(APPLIED,)),
     "slow": Action("send the answer at `bytes_per_s`", ("bytes_per_s",), moments=(APPLIED,)),
-    "stall-reading": Action("read nothing from the connection for `for_s`; when received, the request waits as well",
+    "stall-reading": Action("do not read the connection for `for_s`; when received, the request waits too",
                             ("for_s",)),
 }  # fmt: skip
 ANSWER_ONLY = tuple(name for name, action in ACTIONS.items() if action.moments == (APPLIED,))
@@ -85,51 +85,47 @@ class FaultSpec:
     """
 
     # Which requests
-    api: str | None = _field(text, 'the API by name; several as "Heartbeat|OffsetCommit"; wildcards', "match")
-    version: int | str | None = _field(versions, 'the version of the request: 3, "3-5" or "3+"', "match")
-    node: int | None = _field(whole(0), "the node that was asked", "match")
-    topic: str | None = _field(name_pattern, "the topic, where a request names topics; wildcards", "match")
-    partition: int | None = _field(whole(0), "the number of a partition that the request names", "match")
-    group: str | None = _field(name_pattern, "the group that the request names; wildcards", "match")
-    client_id: str | None = _field(name_pattern, "what the client calls itself; wildcards", "match")
-    transactional_id: str | None = _field(
-        name_pattern, "the transactional id that the request names; wildcards", "match"
-    )
+    api: str | None = _field(text, 'API, or several: "Heartbeat|OffsetCommit"; wildcards', "match")
+    version: int | str | None = _field(versions, 'version of the request: 3, "3-5" or "3+"', "match")
+    node: int | None = _field(whole(0), "node that the request was sent to", "match")
+    topic: str | None = _field(name_pattern, "topic that the request names; wildcards", "match")
+    partition: int | None = _field(whole(0), "partition that the request names", "match")
+    group: str | None = _field(name_pattern, "group that the request names; wildcards", "match")
+    client_id: str | None = _field(name_pattern, "client id; wildcards", "match")
+    transactional_id: str | None = _field(name_pattern, "transactional id that the request names; wildcards", "match")
     principal: str | None = _field(
         name_pattern,
-        "as whom the client is authenticated: User:alice, User:ANONYMOUS without a login; wildcards",
+        "principal: User:alice, or User:ANONYMOUS without a login; wildcards",
         "match",
     )
-    connection: int | None = _field(whole(1), "the connection, by its number in the journal", "match")
+    connection: int | None = _field(whole(1), "number of the connection in the journal", "match")
     when: "Callable[[IncomingRequest], object] | None" = _field(  # noqa: RUF009
-        function, "a function that is given the request (IncomingRequest) and says whether it is meant", "match", True
+        function, "whether the request (IncomingRequest) matches", "match", True
     )
     # Which of them
-    nth: int | None = _field(whole(1), "only the n-th request that matches, from 1", "count")
-    every: int | None = _field(whole(1), "each n-th request that matches", "count")
-    times: int | None = _field(whole(1), "at most so many hits", "count")
-    probability: float | None = _field(share, "how probable a hit is; the same seed gives the same hits", "count")
+    nth: int | None = _field(whole(1), "only the n-th match, from 1", "count")
+    every: int | None = _field(whole(1), "each n-th match", "count")
+    times: int | None = _field(whole(1), "largest number of hits", "count")
+    probability: float | None = _field(share, "probability of a hit; the same seed gives the same hits", "count")
     # What happens
-    error: str | int | None = _field(error_name, "the error the answer has, by Kafka's name or number", "do")
-    action: str | None = _field(one_of(ACTIONS), "what is done to the connection or the answer: see the actions", "do")
+    error: str | int | None = _field(error_name, "error of the answer, by Kafka's name or number", "do")
+    action: str | None = _field(one_of(ACTIONS), "action on the connection or the answer", "do")
     after: str | None = _field(
         one_of((RECEIVED, APPLIED)),
-        "when: after the request was received, and before it is applied; or after it was applied",
+        "when: before the request is applied (received), or after (applied)",
         "do",
     )
-    delay_s: float | None = _field(seconds, "how long the request waits, or, after it was applied, its answer", "do")
-    jitter_s: float | None = _field(seconds, "by how much longer at most; the same seed gives the same delays", "do")
-    throttle_ms: int | None = _field(whole(0), "the throttle time that the answer tells the client", "do")
-    bytes: int | None = _field(
-        whole(0), "truncate: how many bytes are sent, the length before the answer among them", "do"
+    delay_s: float | None = _field(seconds, "delay of the request or, once applied, of its answer", "do")
+    jitter_s: float | None = _field(
+        seconds, "largest random addition to the delay; the same seed gives the same delays", "do"
     )
-    offset: int | None = _field(
-        whole(0), "corrupt: which byte, from 0; the first four are the length of the answer", "do"
-    )
-    for_s: float | None = _field(seconds, "stall-reading: for how long", "do")
-    bytes_per_s: int | None = _field(whole(1), "slow: how fast", "do")
+    throttle_ms: int | None = _field(whole(0), "throttle time in the answer", "do")
+    bytes: int | None = _field(whole(0), "truncate: number of bytes sent, including the four of the length", "do")
+    offset: int | None = _field(whole(0), "corrupt: index of the byte; the first four are the length", "do")
+    for_s: float | None = _field(seconds, "stall-reading: duration", "do")
+    bytes_per_s: int | None = _field(whole(1), "slow: rate", "do")
     run: "Callable[[IncomingRequest], object] | None" = _field(  # noqa: RUF009
-        function, "a function that is given the request and called on the broker's thread", "do", True
+        function, "called with the request on the broker's thread", "do", True
     )
 
     def __post_init__(self) -> None:

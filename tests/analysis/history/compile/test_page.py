@@ -42,7 +42,7 @@ def an_incident() -> Rows:
 
 
 def test_the_page_shows_what_is_compiled() -> None:
-    """The scenario on the page is the one that the command makes of this incident, and it passes."""
+    """The scenario on the page has the lines that the command makes of this incident, in order, and it passes."""
     rows = of_group(of_lines(an_incident()), "billing")
     ten_ms = int(TEN.timestamp() * 1000)
     window = window_of(rows, "billing", ten_ms - MINUTE_MS // 2, ten_ms + MINUTE_MS // 2)
@@ -50,4 +50,6 @@ def test_the_page_shows_what_is_compiled() -> None:
 
     assert found.problems == []
     (block,) = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.M | re.S)
-    assert block == found.text
+    shown, made = block.splitlines(), iter(found.text.splitlines())
+    assert len(shown) > 10
+    assert [line for line in shown if line != "  # ..." and line not in made] == []
