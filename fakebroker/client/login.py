@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scram import HASHES, ScramClient
-from fakebroker.protocol.arguments import check_text
+from fakebroker.protocol.arguments.checks import check_text
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, UnknownThing, nearest
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateRequest
