@@ -16,6 +16,7 @@ from typing import Any
 from fakebroker.protocol.arguments.forms import JSON, PYTHON, Form, Schema
 from fakebroker.protocol.errors import MAX_LISTED, InvalidArgument, nearest
 
+MAX_ENUMERATED = 40  # names in a schema
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 
@@ -393,7 +394,7 @@ class Choice(Kind):
         raise WrongValue(value, sentence, error=self._error)
 
     def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
-        return {"enum": list(self.names)}
+        return {"enum": list(self.names)} if len(self.names) <= MAX_ENUMERATED else {"type": "string"}
 
 
 class Choices(Choice):
@@ -416,7 +417,8 @@ class ListOf(Kind):
     def __init__(self, element: Kind, least: int = 0) -> None:
         self.element = element
         self._least = least
-        self.about = f"a list, each element {element.about}"
+        is_optional = isinstance(element, OneOf) and NULL in element.kinds
+        self.about = f"a list, each element {element.about}{' or null' if is_optional else ''}"
 
     @property
     def python_only(self) -> bool:  # type: ignore[override]
