@@ -31,10 +31,11 @@ LAYERS: dict[str, dict[str, set[str]]] = {
     "protocol": {
         "errors": set(),
         "json_text": set(),
-        "short_errors": {"errors"},
+        "annotations": set(),
+        "arguments": {"errors", "annotations"},
+        "short_errors": {"errors", "arguments"},
         "extras": {"errors"},
         "instant": set(),
-        "arguments": {"errors"},
         "durations": {"errors"},
         "listeners": {"errors", "arguments"},
         "schema": {"errors"},

@@ -12,24 +12,9 @@ from fakebroker.cli.ctl.extras import Extra, FileText
 from fakebroker.cli.ctl.option_help import option_help
 from fakebroker.cli.ctl.paths import Row
 from fakebroker.protocol.arguments.forms import JSON as FORM
-from fakebroker.protocol.arguments.kinds import (
-    FLAG,
-    NULL,
-    TEXT,
-    WHOLE,
-    ByPartition,
-    Choice,
-    Fields,
-    Kind,
-    ListOf,
-    Number,
-    OneOf,
-    TableOf,
-    TupleOf,
-    Whole,
-    WrongValue,
-)
+from fakebroker.protocol.arguments.kinds import FLAG, NULL, TEXT, WHOLE, Choice, Kind, Number, Whole, WrongValue
 from fakebroker.protocol.arguments.signatures import data_kind
+from fakebroker.protocol.arguments.structures import ByPartition, Fields, ListOf, OneOf, TableOf, TupleOf
 from fakebroker.protocol.durations import duration_ms
 from fakebroker.protocol.errors import MAX_LISTED
 from fakebroker.testing.reflection.members import parameters_of
@@ -71,7 +56,7 @@ def _option(parameter: inspect.Parameter, text: str) -> click.Parameter:
     is_many = metavar in (TABLE, OFFSETS, MANY)
     shorter = SHORTER.get(name, ()) if is_many else ()
     return click.Option(
-        [*shorter, flag, name], multiple=is_many, required=required and not is_many, help=text,
+        [*shorter, flag, name], multiple=is_many, required=required, help=text,
         metavar="TEXT" if metavar == MANY else metavar, type=None if is_many else _Text(metavar),
     )  # fmt: skip
 

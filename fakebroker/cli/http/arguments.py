@@ -11,8 +11,9 @@ from pydantic_core import from_json
 
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.protocol.arguments.forms import JSON, JsonForm, Schema
-from fakebroker.protocol.arguments.kinds import Kind, ListOf, WrongValue
+from fakebroker.protocol.arguments.kinds import Kind, WrongValue
 from fakebroker.protocol.arguments.signatures import data_kind, missing_argument, unknown_argument
+from fakebroker.protocol.arguments.structures import ListOf
 from fakebroker.protocol.errors import UnknownThing
 from fakebroker.testing.journal.redaction import REDACTED
 
@@ -84,11 +85,11 @@ class Arguments:
             raise Problem(422, "unknown-field", detail, field=shown_value(name))
 
     def _read(self, given: dict[str, Any], required: Sequence[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        made = {name: read(name, self.kinds[name], value) for name, value in given.items()}
         for name in required:
             if name not in given:
                 detail = f"{name}: {missing_argument(self._of, self.kinds[name])}"
                 raise Problem(422, "missing-field", detail, field=name)
-        made = {name: read(name, self.kinds[name], value) for name, value in given.items()}
         many = [each for name in self.many for each in made.pop(name, ())]
         return tuple(many), made
 

@@ -5,23 +5,9 @@ It names the argument and its value, in the words of the kinds.
 
 from collections.abc import Iterable, Mapping
 
-from fakebroker.protocol.arguments.kinds import (
-    NAME,
-    PARTITION,
-    PATH,
-    SCALAR,
-    TEXT,
-    WHOLE,
-    ByPartition,
-    Choice,
-    Kind,
-    ListOf,
-    SecretTable,
-    TableOf,
-    Whole,
-    WrongValue,
-)
+from fakebroker.protocol.arguments.kinds import NAME, PATH, SCALAR, TEXT, WHOLE, Choice, Kind, Whole, WrongValue
 from fakebroker.protocol.arguments.signatures import unknown_argument
+from fakebroker.protocol.arguments.structures import PARTITION, ByPartition, ListOf, SecretTable, TableOf
 from fakebroker.protocol.errors import InvalidArgument, WrongCall, nearest
 
 _PASSWORDS, _PARTITIONS, _SETTINGS = SecretTable(), ListOf(PARTITION), TableOf(SCALAR)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-from fakebroker.protocol.arguments.kinds import NAME, SECRET, Number, SecretTable, Whole
+from fakebroker.protocol.arguments.kinds import NAME, SECRET, Number, Whole
+from fakebroker.protocol.arguments.structures import SecretTable
 
 LONGEST_S: Final = 10**9  # of times in seconds, some thirty years: what is longer was meant to be milliseconds
 

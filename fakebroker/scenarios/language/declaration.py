@@ -18,20 +18,17 @@ from fakebroker.protocol.arguments.kinds import (
     FLAG,
     NAME,
     NULL,
-    PARTITION,
     SCALAR,
     TEXT,
     WHOLE,
     Choice,
     Kind,
-    ListOf,
     OfType,
-    OneOf,
-    TableOf,
     Whole,
     WrongValue,
 )
 from fakebroker.protocol.arguments.signatures import data_kind
+from fakebroker.protocol.arguments.structures import PARTITION, ListOf, OneOf, TableOf
 from fakebroker.protocol.durations import DURATION, duration_ms
 from fakebroker.protocol.errors import SettingError
 from fakebroker.scenarios.language.actor_verbs import ActorVerbs

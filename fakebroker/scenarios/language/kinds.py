@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any, TypeGuard
 
 from fakebroker.protocol.arguments.forms import Form, JsonForm, Schema
-from fakebroker.protocol.arguments.kinds import MOMENT, Kind, OfType, WrongValue, partition_of
+from fakebroker.protocol.arguments.kinds import MOMENT, Kind, OfType, WrongValue
+from fakebroker.protocol.arguments.structures import partition_of
 from fakebroker.protocol.durations import DURATION, duration_ms
 from fakebroker.protocol.errors import nearest
 from fakebroker.scenarios.errors import Problems

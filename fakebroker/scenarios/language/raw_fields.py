@@ -5,18 +5,8 @@ from functools import cache
 from typing import Any
 
 from fakebroker.protocol.arguments.forms import JSON, Form, Schema
-from fakebroker.protocol.arguments.kinds import (
-    FLAG,
-    NULL,
-    NUMBER,
-    TEXT,
-    Anything,
-    Fields,
-    Kind,
-    ListOf,
-    OneOf,
-    Whole,
-)
+from fakebroker.protocol.arguments.kinds import FLAG, NULL, NUMBER, TEXT, Anything, Kind, Whole
+from fakebroker.protocol.arguments.structures import Fields, ListOf, OneOf
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.schema.types import BOOL, BYTES, FLOAT64, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.protocol.wire.registry import api

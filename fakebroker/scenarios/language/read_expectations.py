@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from fakebroker.protocol.arguments.kinds import ANYTHING, NAME, NULL, PARTITION, WHOLE, partition_of
+from fakebroker.protocol.arguments.kinds import ANYTHING, NAME, NULL, WHOLE
+from fakebroker.protocol.arguments.structures import PARTITION, partition_of
 from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
 from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.language.declaration import WORDS

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from fakebroker.broker.engine.faults.patterns import api_names
 from fakebroker.broker.engine.faults.spec import FaultSpec
-from fakebroker.protocol.arguments.kinds import NAME, PARTITION, TEXT, Kind, Whole
+from fakebroker.protocol.arguments.kinds import NAME, TEXT, Kind, Whole
 from fakebroker.protocol.arguments.signatures import missing_argument, unknown_argument
+from fakebroker.protocol.arguments.structures import PARTITION
 from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest, spelt_alike
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.errors import no_actor

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fakebroker.client.login import Credentials
-from fakebroker.protocol.arguments.kinds import TEXT, Fields
+from fakebroker.protocol.arguments.kinds import TEXT
+from fakebroker.protocol.arguments.structures import Fields
 from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, KafkaError, nearest
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.errors import Problem, ScenarioError

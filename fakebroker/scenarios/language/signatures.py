@@ -4,8 +4,9 @@ import inspect
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fakebroker.protocol.arguments.kinds import Kind, ListOf
+from fakebroker.protocol.arguments.kinds import Kind
 from fakebroker.protocol.arguments.signatures import data_kind
+from fakebroker.protocol.arguments.structures import ListOf
 from fakebroker.scenarios.language.kinds import MOMENT_MS, Duration
 
 MOMENTS = ("timestamp_ms",)  # ends in a unit, but is a time of day

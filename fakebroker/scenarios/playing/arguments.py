@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from fakebroker.protocol.arguments.kinds import partition_of
+from fakebroker.protocol.arguments.structures import partition_of
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.scenarios.playing.raw_requests import as_record
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fakebroker.broker.core import elections
-from fakebroker.protocol.arguments.kinds import WHOLE, ListOf
+from fakebroker.protocol.arguments.kinds import WHOLE
+from fakebroker.protocol.arguments.structures import ListOf
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.handle import Handle

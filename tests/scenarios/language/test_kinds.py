@@ -6,21 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.protocol.arguments.kinds import (
-    MOMENT,
-    NUMBER,
-    PARTITION,
-    TEXT,
-    WHOLE,
-    ByPartition,
-    Choice,
-    Fields,
-    Kind,
-    ListOf,
-    OneOf,
-    Whole,
-    partition_of,
-)
+from fakebroker.protocol.arguments.kinds import MOMENT, NUMBER, TEXT, WHOLE, Choice, Kind, Whole
+from fakebroker.protocol.arguments.structures import PARTITION, ByPartition, Fields, ListOf, OneOf, partition_of
 from fakebroker.scenarios.language.kinds import DURATION_MS, Duration, Reading, Wrong
 from fakebroker.scenarios.language.kinds import read as read_node
 from fakebroker.scenarios.language.yaml_file import parse_yaml

@@ -227,10 +227,13 @@ def test_bad_arguments_change_nothing(broker: FakeBroker) -> None:
         (lambda: partition.set_in_sync([leader, outside]), "has no live replica of t-0"),
         (lambda: partition.set_in_sync([leader, leader]), "named twice"),
         (lambda: partition.reassign([]), "should have at least 1 element"),
-        (lambda: partition.reassign(wrong), "should have at least 1 element"),
-        (lambda: broker.coordinator("g").load(for_s=-1), "for_s is -1; it is a number of seconds"),
-        (lambda: broker.coordinator("g").zombie(for_s=float("nan")), "for_s is nan"),
-        (lambda: broker.coordinator("g").move(to=wrong), "there is no node '2'"),
+        (lambda: partition.reassign(wrong), "replicas: should be a list, not '2'"),
+        (
+            lambda: broker.coordinator("g").load(for_s=-1),
+            "for_s: should be a number of seconds from 0 to 1000000000, not -1",
+        ),
+        (lambda: broker.coordinator("g").zombie(for_s=float("nan")), "for_s: should be a finite number, not nan"),
+        (lambda: broker.coordinator("g").move(to=wrong), "to: should be a whole number, not '2'"),
         (
             lambda: broker.coordinator("g").zombie(for_s=1, to=broker.coordinator("g").node_id),
             rf"cannot be replaced by node {broker.coordinator('g').node_id}: other replicas in sync are",
