@@ -5,7 +5,7 @@
 None of them is made by a test: brokers and handles give them.
 """
 
-from fakebroker.broker.engine.faults.fault import IncomingRequest
+from fakebroker.broker.engine.faults.incoming import IncomingRequest
 from fakebroker.broker.engine.journal import Exchange, Recorded
 from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient
 from fakebroker.testing.handles.acls import AclEntry, AclExplanation, AclsHandle

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from inspect import cleandoc
 from pathlib import Path
 from typing import NamedTuple
@@ -91,7 +92,9 @@ PARTS = (
     Part("testing/handles/partition.py", "PartitionHandle", "`broker.topic(name).partition(index)`"),
     Part("testing/snapshot/snapshot.py", "Snapshot", "`broker.snapshot()`, `Snapshot.load(path)`"),
     Part("testing/handles/fault.py", "FaultHandle", "`broker.fault(...)`, `broker.faults`"),
-    Part("broker/engine/faults/fault.py", "IncomingRequest", "the functions `when` and `run` of `broker.fault(...)`"),
+    Part(
+        "broker/engine/faults/incoming.py", "IncomingRequest", "the functions `when` and `run` of `broker.fault(...)`"
+    ),
     Part("client/scripted/scripted_client.py", "ScriptedClient", '`broker.client("a")`'),
     Part(
         "client/steps.py",
@@ -269,14 +272,49 @@ def _plain(node: ast.AST | None) -> str:
     if node is None:
         return ""
     if isinstance(node, ast.arguments):
-        for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs):
+        if node.kwarg and node.kwarg.annotation and ast.unparse(node.kwarg.annotation) == "Unpack[FaultFields]":
+            keywords = [each for each in _classes(_FAULT_FIELDS)["FaultFields"].body if isinstance(each, ast.AnnAssign)]
+            node.kwonlyargs = [ast.arg(ast.unparse(each.target), each.annotation) for each in keywords]
+            node.kw_defaults, node.kwarg = [ast.Constant(None) for _ in keywords], None
+        varargs = [node.vararg] if node.vararg else []
+        for argument in (*node.posonlyargs, *node.args, *varargs, *node.kwonlyargs):
             argument.annotation = argument.annotation and ast.parse(_plain(argument.annotation), mode="eval").body
         return ast.unparse(node)
-    return ast.unparse(_Unquoted().visit(node))
+    return ast.unparse(_Plain().visit(node))
 
 
-class _Unquoted(ast.NodeTransformer):
-    """Annotations that are text because of an import for type checking only."""
+_FAULT_FIELDS = "broker/engine/faults/fields.py"
+_TYPES = ("protocol/arguments/types.py", "serve/listener_options.py", _FAULT_FIELDS)
+
+
+@cache
+def _types() -> dict[str, str]:
+    """The types of arguments that have a name of their own, as the types that a caller needs to know."""
+    found: dict[str, str] = {}
+    for module in (*_TYPES, *(part.module for part in PARTS), "testing/handles/expectation.py"):
+        for node in ast.parse((PACKAGE / module).read_text()).body:
+            match node:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, *_])),
+                ):
+                    found[name] = ast.unparse(kind)
+    return found
+
+
+class _Plain(ast.NodeTransformer):
+    """Annotations without what is checked beside the type, and without quotes."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        kind = _types().get(node.id)
+        return node if kind is None else ast.parse(kind, mode="eval").body
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if ast.unparse(node.value) == "Annotated" and isinstance(node.slice, ast.Tuple):
+            kind: ast.expr = self.visit(node.slice.elts[0])
+            return kind
+        self.generic_visit(node)
+        return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from fakebroker.client.steps import ClientSteps
+from fakebroker.protocol.arguments.kinds import Kind
 from fakebroker.scenarios.language.answer_fields import ANSWERED_BY, answer_form
 from fakebroker.scenarios.language.declaration import (
     ACTOR_KEYS,
@@ -18,7 +19,6 @@ from fakebroker.scenarios.language.declaration import (
     fault_fields,
     topic_arguments,
 )
-from fakebroker.scenarios.language.kinds import Kind
 from fakebroker.scenarios.language.read_expectations import MATCHERS, PATTERN_FIELDS, SUBJECTS, properties_of
 from fakebroker.scenarios.language.signatures import Argument
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fakebroker.client.requesting import Flow, Requesting, by_topic
-from fakebroker.protocol.arguments import check_one_of, check_partitions, check_settings
+from fakebroker.protocol.arguments.checks import check_one_of, check_partitions, check_settings
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from fakebroker.protocol.wire.messages.create_topics import (

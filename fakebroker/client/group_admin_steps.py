@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fakebroker.client.requesting import Flow, Requesting, by_topic
-from fakebroker.protocol.arguments import check_partitions
+from fakebroker.protocol.arguments.checks import check_partitions
 
 
 class GroupAdminSteps(Requesting):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scram import HASHES, ScramClient
-from fakebroker.protocol.arguments import check_text
+from fakebroker.protocol.arguments.checks import check_text
 from fakebroker.protocol.errors import (
     ErrorCode,
     FakebrokerError,

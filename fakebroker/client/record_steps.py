@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fakebroker.client.committed_records import committed_records
 from fakebroker.client.requesting import NEWEST_SPOKEN, Flow, Requesting
-from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.arguments.checks import check_whole
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument, nearest
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.batch_format import NO_PRODUCER_ID

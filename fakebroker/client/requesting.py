@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.client.login import Credentials, LoginRefused, log_in, refusal_of
-from fakebroker.protocol.arguments import check_text
+from fakebroker.protocol.arguments.checks import check_text
 from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, UnknownThing, nearest
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.building import built

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from fakebroker.client.committed_records import committed_records
-from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.arguments.checks import check_whole
 from fakebroker.protocol.errors import InvalidArgument, nearest
 from fakebroker.protocol.records.record_codec import Header
 

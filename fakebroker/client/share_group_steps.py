@@ -18,7 +18,7 @@ from fakebroker.client.share_acknowledgements import (
     batches,
     by_offset,
 )
-from fakebroker.protocol.arguments import check_partitions
+from fakebroker.protocol.arguments.checks import check_partitions
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, error_name
 
 KIND = "share"

@@ -19,7 +19,7 @@ from fakebroker.client.requesting import Flow, Offsets, by_topic
 from fakebroker.client.share_group_steps import ShareGroupSteps
 from fakebroker.client.streams_group_steps import StreamsGroupSteps
 from fakebroker.client.transaction_steps import TransactionSteps
-from fakebroker.protocol.arguments import check_partitions, check_whole
+from fakebroker.protocol.arguments.checks import check_partitions, check_whole
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument
 from fakebroker.protocol.records.consumer_protocol import (
     ConsumerProtocolAssignment,

@@ -11,7 +11,7 @@ from typing import Any
 
 from fakebroker.client.record_steps import RecordSteps
 from fakebroker.client.requesting import Flow, Offsets, by_topic
-from fakebroker.protocol.arguments import check_partitions
+from fakebroker.protocol.arguments.checks import check_partitions
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from fakebroker.protocol.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic

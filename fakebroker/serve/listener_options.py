@@ -3,8 +3,11 @@
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from fakebroker.broker.settings import Settings
+from fakebroker.protocol.arguments.checks import check
+from fakebroker.protocol.arguments.kinds import Whole
 from fakebroker.protocol.errors import InvalidArgument, SettingError
 from fakebroker.protocol.listeners import PLAINTEXT, PROTOCOLS, Address, Listener
 from fakebroker.serve.net.ports import EVERY_ADDRESS, is_dual_stack
@@ -14,6 +17,9 @@ DEFAULT = f"{LOOPBACK}:0"
 MAX_NODES = 1000
 FIRST_NODE_ID = 1  # unless `node_id` says another
 HIGHEST_FIRST_ID = 2**30  # others follow, and ids have 31 bits
+NODE_COUNT, FIRST_ID = Whole(1, MAX_NODES, "brokers"), Whole(0, HIGHEST_FIRST_ID)
+NodeCount = Annotated[int, NODE_COUNT]
+FirstNodeId = Annotated[int, FIRST_ID]
 _EVERYWHERE = ("", "0.0.0.0")
 
 
@@ -112,27 +118,18 @@ def checked_nodes(
     nodes: int, racks: Sequence[str | None] | None, first_id: int = FIRST_NODE_ID
 ) -> tuple[tuple[int, ...], Sequence[str | None] | None]:
     """The ids of so many nodes, from `first_id` on, and the rack of each. Raises InvalidArgument."""
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
-        raise InvalidArgument("nodes", nodes, f"nodes is {nodes!r}; it is a number of brokers, 1 to {MAX_NODES}")
-    if racks is not None and (isinstance(racks, str) or len(racks) != nodes):
-        raise InvalidArgument("racks", racks, f"racks is {racks!r}; it has the rack of each node, {nodes} in all")
-    for rack in racks or ():
-        check_rack(rack)
+    check("nodes", nodes, NODE_COUNT)
+    if racks is not None and len(racks) != nodes:
+        raise InvalidArgument(
+            "racks", racks, f"racks: should have the rack of each of the {nodes} nodes, not {racks!r}"
+        )
     return ids_of_nodes(nodes, first_id), racks
 
 
 def ids_of_nodes(nodes: int, first_id: int) -> tuple[int, ...]:
     """The ids of so many nodes. Raises InvalidArgument for a first id that no node can have."""
-    if isinstance(first_id, bool) or not isinstance(first_id, int) or not 0 <= first_id <= HIGHEST_FIRST_ID:
-        wrong = f"node_id is {first_id!r}; the id of the first node is a number from 0 to {HIGHEST_FIRST_ID}"
-        raise InvalidArgument("node_id", first_id, wrong)
+    check("node_id", first_id, FIRST_ID)
     return tuple(range(first_id, first_id + nodes))
-
-
-def check_rack(rack: str | None) -> None:
-    """Raises InvalidArgument for what cannot be a rack."""
-    if rack is not None and not (isinstance(rack, str) and rack):
-        raise InvalidArgument("rack", rack, f"rack is {rack!r}; it is a text, or None for no rack")
 
 
 def next_listeners(listeners: Sequence[Listener], node_id: int) -> list[Listener]:

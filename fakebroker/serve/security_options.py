@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from fakebroker.protocol.arguments import check_user
+from fakebroker.protocol.arguments.checks import check
+from fakebroker.protocol.arguments.kinds import NAME, SECRET
 from fakebroker.protocol.errors import InvalidArgument, SettingError
 from fakebroker.protocol.extras import missing_extra
 
@@ -28,7 +29,8 @@ def parse_user(text: str) -> tuple[str, str]:
     name, found, password = text.partition("=")
     if not found:
         raise InvalidArgument("user", "(password)", "a user is not NAME=PASSWORD")
-    check_user(name, password)
+    check("name", name, NAME)
+    check("password", password, SECRET)
     return name, password
 
 

@@ -14,7 +14,7 @@ from fakebroker.broker.core.security.acls import (
     ResourcePattern,
     ResourceType,
 )
-from fakebroker.protocol.arguments import check_one_of, check_options, check_text
+from fakebroker.protocol.arguments.checks import check_one_of, check_options, check_text
 from fakebroker.protocol.errors import InvalidArgument
 
 N = TypeVar("N", bound=IntEnum)

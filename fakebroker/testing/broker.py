@@ -23,9 +23,10 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
-from fakebroker.protocol.arguments import check_options, check_timeout_s
+from fakebroker.protocol.arguments.checks import check_options
+from fakebroker.protocol.arguments.types import Name, Passwords, TimeoutS
 from fakebroker.protocol.errors import WaitTimeout
-from fakebroker.serve.listener_options import FIRST_NODE_ID, listeners_for
+from fakebroker.serve.listener_options import FIRST_NODE_ID, FirstNodeId, NodeCount, listeners_for
 from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.server import Server
 from fakebroker.serve.net.thread import LoopThread
@@ -49,11 +50,11 @@ class _Broker(BrokerBase):
     def __init__(
         self,
         *,
-        nodes: int = 1,
-        node_id: int = FIRST_NODE_ID,
-        racks: Sequence[str | None] | None = None,
+        nodes: NodeCount = 1,
+        node_id: FirstNodeId = FIRST_NODE_ID,
+        racks: Sequence[Name | None] | None = None,
         config: Mapping[str, object] | None = None,
-        users: Mapping[str, str] | None = None,
+        users: Passwords | None = None,
         acls: Sequence[Mapping[str, object]] | None = None,
         seed: int = 0,
         profile: Profile = "test",
@@ -205,12 +206,11 @@ class FakeBroker(_Broker):
                 if self._running_thread() is None:
                     return self._run(function)
 
-    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
+    def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> T:
         """Block until `probe` gives something. Raises WaitTimeout with the text of `failure`, what `probe` raised,
         BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing, RuntimeError on
         the broker's own thread.
         """
-        check_timeout_s(timeout_s)
         done: Future[T] = Future()
         waiter = Waiter(probe, done)
         try:
@@ -299,14 +299,13 @@ class AsyncFakeBroker(_Broker):
         """Run `function` now; returns what it returns and raises what it raises."""
         return self._run(function)
 
-    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Awaitable[T]:
+    def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> Awaitable[T]:
         """An awaitable of what `probe` gives. Raises WaitTimeout with the text of `failure`, what `probe` raised,
         BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing.
         """
-        check_timeout_s(timeout_s)
         return self._wait(probe, timeout_s, failure)
 
-    async def _wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
+    async def _wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> T:
         __tracebackhide__ = True
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         waiter = Waiter(probe, future)

@@ -16,7 +16,6 @@ from fakebroker.broker.engine.journal import Journal
 from fakebroker.broker.engine.server import EngineServer
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
-from fakebroker.protocol.arguments import check_settings, check_users, check_whole
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Listener
@@ -66,9 +65,7 @@ class BrokerBase(BrokerControl):
         acls: Sequence[Mapping[str, object]] | None = None,
         node_id: int = FIRST_NODE_ID,
     ) -> None:
-        check_settings("config", config or {})
-        check_whole("seed", seed)
-        self._users: Mapping[str, str] = check_users(users)
+        self._users: Mapping[str, str] = dict(users or {})
         self._acls: Sequence[Acl] = ()
         self._config: dict[str, object] = dict(SASL_LISTENER if users else {}) | dict(config or {})
         if acls is not None:

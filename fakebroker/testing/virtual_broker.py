@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Never, Self, TypeVar
 
 from fakebroker.broker.engine.clock import check_wall_ms
 from fakebroker.broker.engine.journal import Journal
-from fakebroker.protocol.arguments import check_options, check_timeout_s, check_whole
+from fakebroker.protocol.arguments.checks import check_options
+from fakebroker.protocol.arguments.types import Count, Name, Passwords, TimeoutS
 from fakebroker.protocol.errors import BrokerStopped, InvalidArgument, SettingError, WaitTimeout
 from fakebroker.protocol.instant import Instant
-from fakebroker.serve.listener_options import FIRST_NODE_ID
+from fakebroker.serve.listener_options import FIRST_NODE_ID, FirstNodeId, NodeCount
 from fakebroker.serve.sim.network import DAY_MS, SimNetwork
 from fakebroker.serve.sim.sim_listeners import listeners_of
 from fakebroker.testing.broker_base import BrokerBase, noted_on
@@ -44,11 +45,11 @@ class VirtualBroker(BrokerBase):
     def __init__(
         self,
         *,
-        nodes: int = 1,
-        node_id: int = FIRST_NODE_ID,
-        racks: Sequence[str | None] | None = None,
+        nodes: NodeCount = 1,
+        node_id: FirstNodeId = FIRST_NODE_ID,
+        racks: Sequence[Name | None] | None = None,
         config: Mapping[str, object] | None = None,
-        users: Mapping[str, str] | None = None,
+        users: Passwords | None = None,
         acls: Sequence[Mapping[str, object]] | None = None,
         seed: int = 0,
         profile: Profile = "test",
@@ -64,7 +65,6 @@ class VirtualBroker(BrokerBase):
         if unknown:
             options = inspect.unwrap(VirtualBroker.__init__).__kwdefaults__ or ()
             check_options("a broker in virtual time", unknown, tuple(options))
-        check_whole("start_wall_ms", start_wall_ms)
         check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
         super().__init__(nodes, racks, config, seed, profile, as_release, users, acls, node_id)
         self._depth = 0  # of calls that are under way
@@ -116,13 +116,12 @@ class VirtualBroker(BrokerBase):
             if not self._is_inside:
                 self.driver.deliver()
 
-    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
+    def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> T:
         """Let time pass until `probe` gives something; the scripted clients go on meanwhile.
 
         Raises WaitTimeout with the text of `failure`, what `probe` raised, BrokerStopped on a broker that is stopped
         if `probe` gives nothing, RuntimeError inside `call`. An infinite wait ends after a year.
         """
-        check_timeout_s(timeout_s)
         found: list[T] = []
 
         def is_found() -> bool:
@@ -139,7 +138,7 @@ class VirtualBroker(BrokerBase):
             raise WaitTimeout(self._call(failure))
         return found[0]
 
-    def pass_time(self, *, ms: int | None = None, s: float | None = None) -> None:
+    def pass_time(self, *, ms: Count | None = None, s: TimeoutS | None = None) -> None:
         """Let time pass for all clients: everything that falls due happens at its moment, and clients hear of it.
 
         Raises InvalidArgument for what is no time, is negative or more than a year, RuntimeError inside `call`.
@@ -147,8 +146,6 @@ class VirtualBroker(BrokerBase):
         if ms is None and s is None:
             raise InvalidArgument("s", None, "pass_time() needs a duration: s=5, or ms=")
         ms, s = ms or 0, s or 0
-        check_whole("ms", ms, 0)
-        check_timeout_s(s, "s")
         if s * 1000 + ms > LONGEST_MS:
             raise InvalidArgument("s", s, f"s={s}, ms={ms} is more than a year; clock.advance can go further")
         self._pass_ms(ms + round(s * 1000), lambda: False)

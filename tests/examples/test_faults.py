@@ -84,7 +84,7 @@ def test_half_an_answer_then_a_reset(fakebroker: FakeBroker) -> None:
 def test_a_misspelt_field_names_the_right_one(fakebroker: FakeBroker) -> None:
     """Neither a wrong field nor a wrong name is taken silently."""
     with pytest.raises(InvalidArgument, match="client_id"):
-        fakebroker.fault(api="OffsetCommit", clientid="a", error="NOT_COORDINATOR")  # type: ignore[arg-type]
+        fakebroker.fault(api="OffsetCommit", clientid="a", error="NOT_COORDINATOR")  # type: ignore[call-arg]
     with pytest.raises(InvalidArgument, match="OffsetCommit"):
         fakebroker.fault(api="OffsetComit", error="NOT_COORDINATOR")
     with pytest.raises(InvalidArgument, match="NOT_COORDINATOR"):

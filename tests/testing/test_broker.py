@@ -15,7 +15,7 @@ from fakebroker import AsyncFakeBroker, FakeBroker
 from fakebroker.broker.apis import handlers
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.release import UnknownRelease
-from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError, WaitTimeout
+from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError, SettingError, WaitTimeout
 from fakebroker.protocol.wire.api_keys import ApiKey
 from tests.support.frames import request
 
@@ -108,8 +108,8 @@ def test_several_nodes_have_a_listener_each() -> None:
     [
         ({"config": {"num.partition": 1}}, SettingError, "num.partitions"),
         ({"config": {"num.partitions": "many"}}, SettingError, "num.partitions"),
-        ({"profile": "fast"}, SettingError, "kafka"),
-        ({"as_release": "1.7"}, UnknownRelease, "4.3.1"),
+        ({"profile": "fast"}, InvalidArgument, "kafka"),
+        ({"as_release": "1.7"}, UnknownRelease, "1.1"),
         ({"listen": "localhost"}, ValueError, "HOST:PORT"),
         ({"listen": "node=2,127.0.0.1:0"}, ValueError, "no node 2"),
         ({"listen": "color=red,127.0.0.1:0"}, ValueError, "dialect=NAME"),

@@ -1,9 +1,10 @@
 """The tables of docs/how-to/faults.md are those of the declaration."""
 
-from dataclasses import fields
 from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from fakebroker.broker.engine.faults.spec import ACTIONS, FaultSpec
+from fakebroker.broker.engine.faults.actions import ACTIONS
+from fakebroker.broker.engine.faults.fields import FIELDS, PYTHON_ONLY, FaultFields
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "faults.md"
 PARTS = {"match": "which requests", "count": "which of them", "do": "what happens"}
@@ -13,16 +14,22 @@ def field_rows() -> list[str]:
     """The table of the fields."""
     rows = ["| | field | type | meaning |", "|---|---|---|---|"]
     part = ""
-    for each in fields(FaultSpec):
-        type_name = "function, in Python only" if each.metadata["python_only"] else type_text(str(each.type))
-        first = PARTS[each.metadata["part"]] if each.metadata["part"] != part else ""
-        part = each.metadata["part"]
-        rows.append(f"| {first} | `{each.name}` | {type_name} | {each.metadata['about']} |")
+    for each, hint in FaultFields.__annotations__.items():
+        field = FIELDS[each]
+        type_name = "function, in Python only" if each in PYTHON_ONLY else type_text(hint)
+        rows.append(f"| {PARTS[field.part] if field.part != part else ''} | `{each}` | {type_name} | {field.about} |")
+        part = field.part
     return rows
 
 
-def type_text(annotation: str) -> str:
-    return annotation.replace(" | None", "").replace(" | ", " or ")
+def type_text(hint: Any) -> str:
+    """The names of the types: "int or str"."""
+    if get_origin(hint) is Annotated:
+        return type_text(hint.__origin__)
+    if get_origin(hint) is Literal:
+        return "str"
+    parts = [part for part in get_args(hint) if part is not type(None)]
+    return " or ".join(dict.fromkeys(map(type_text, parts))) if parts else str(hint.__name__)
 
 
 def action_rows() -> list[str]:

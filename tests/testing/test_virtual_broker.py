@@ -284,7 +284,7 @@ def test_nodes_have_addresses_of_their_own() -> None:
 
 def test_options_are_checked() -> None:
     """As those of FakeBroker; those about sockets do not exist."""
-    with pytest.raises(InvalidArgument, match="nodes is 0"):
+    with pytest.raises(InvalidArgument, match="nodes: should be a whole number"):
         VirtualBroker(nodes=0)
     with pytest.raises(InvalidArgument, match="before 1970"):
         VirtualBroker(start_wall_ms=-1)

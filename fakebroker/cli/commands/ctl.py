@@ -10,9 +10,11 @@ from fakebroker.cli.ctl.answers import follow, judge, put_file, show
 from fakebroker.cli.ctl.command_help import COMMANDS, GROUPS
 from fakebroker.cli.ctl.extras import Answer, Extra
 from fakebroker.cli.ctl.http import ControlClient
-from fakebroker.cli.ctl.options import FILE, MOVES, OUT, milliseconds, options_of, value_of
+from fakebroker.cli.ctl.options import FILE, MOVES, OUT, flag_of, kinds_of, milliseconds, options_of, value_of
 from fakebroker.cli.ctl.paths import NUMBERED, Node, Row, tree
 from fakebroker.cli.lazy_commands import Commands
+from fakebroker.protocol.arguments.kinds import Kind
+from fakebroker.protocol.arguments.signatures import missing_argument, unknown_argument
 from fakebroker.protocol.errors import nearest
 
 _SAME_WORDS = {"remove": "delete", "rm": "delete"}  # what others call them
@@ -137,7 +139,7 @@ def _command(name: str, node: Node, values: Mapping[str, str]) -> click.Command:
 def _operation(name: str, row: Row, values: Mapping[str, str]) -> click.Command:
     """The command of one row; its options are the arguments of the power."""
     options = options_of(row)
-    kinds = {str(option.name): option for option in options}
+    by_name, kinds = {str(option.name): option for option in options}, kinds_of(row)
     files = [FILE] if isinstance(row, Extra) and row.sends_file else []
     outs = [OUT] if isinstance(row, Extra) and row.answer is Answer.FILE else []
 
@@ -156,12 +158,36 @@ def _operation(name: str, row: Row, values: Mapping[str, str]) -> click.Command:
         if duration:
             given["ms"] = milliseconds(duration)
         present = {key: value for key, value in given.items() if value is not None and value != ()}
-        texts = [value for key, value in present.items() if isinstance(kinds[key], click.Argument)]
-        if "name" in kinds and texts:
+        texts = [value for key, value in present.items() if isinstance(by_name[key], click.Argument)]
+        if "name" in by_name and texts:
             present.setdefault("name", texts[0].name)
-        _run(ctx, row, values, {key: value_of(kinds[key], value) for key, value in present.items()}, file, out)
+        sent = {key: value_of(by_name[key], kinds.get(key), value) for key, value in present.items()}
+        _run(ctx, row, values, sent, file, out)
 
-    return click.Command(name, callback=run, params=[*files, *options, *outs], help=_about(row))
+    return _PowerCommand(name, kinds, callback=run, params=[*files, *options, *outs], help=_about(row))
+
+
+class _PowerCommand(click.Command):
+    """A command whose options are the arguments of a power, which are read as in all ways to it."""
+
+    def __init__(self, name: str, kinds: Mapping[str, Kind], **settings: Any) -> None:
+        super().__init__(name, **settings)
+        self._kinds = kinds
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does. Raises UsageError for an option that does not exist or is missing."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = [option for parameter in self.params for option in parameter.opts if option.startswith("--")]
+            text = unknown_argument(str(self.name), error.option_name, known)
+            raise click.UsageError(f"{error.option_name}: {text}", ctx) from None
+        except click.MissingParameter as error:
+            kind = None if error.param is None else self._kinds.get(str(error.param.name))
+            if kind is None or error.param is None:
+                raise
+            text = missing_argument(str(self.name), kind)
+            raise click.UsageError(f"{flag_of(str(error.param.name))}: {text}", ctx) from None
 
 
 def _about(row: Row) -> str:

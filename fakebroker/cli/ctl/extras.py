@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
+from fakebroker.protocol.arguments.types import TimeoutS
 from fakebroker.testing.broker import AsyncFakeBroker
 from fakebroker.testing.reflection.members import Member
 from fakebroker.testing.snapshot.snapshot import Snapshot
@@ -60,17 +61,17 @@ def _play_options() -> list[inspect.Parameter]:
 
 
 def _wait_options() -> list[inspect.Parameter]:
-    return [_keyword("timeout_s", float)]
+    return [_keyword("timeout_s", TimeoutS)]
 
 
 def _broker_options() -> list[inspect.Parameter]:
     made = Member(AsyncFakeBroker, "__init__", AsyncFakeBroker.__init__, is_property=False).parameters
-    return [*made, _keyword("idle_ttl_s", float)]
+    return [*made, _keyword("idle_ttl_s", TimeoutS)]
 
 
 def _fork_options() -> list[inspect.Parameter]:
     made = Member(Snapshot, "async_fork", Snapshot.async_fork, is_property=False).parameters
-    return [*(p for p in made if p.kind is not p.VAR_KEYWORD), _keyword("idle_ttl_s", float)]
+    return [*(p for p in made if p.kind is not p.VAR_KEYWORD), _keyword("idle_ttl_s", TimeoutS)]
 
 
 def _stream_options() -> list[inspect.Parameter]:

@@ -3,20 +3,23 @@
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
-from fakebroker.cli.choice import Choice
 from fakebroker.cli.ctl.extras import Extra, FileText
 from fakebroker.cli.ctl.option_help import option_help
 from fakebroker.cli.ctl.paths import Row
+from fakebroker.protocol.arguments.forms import JSON as FORM
+from fakebroker.protocol.arguments.kinds import FLAG, NULL, TEXT, WHOLE, Choice, Kind, Number, Whole, WrongValue
+from fakebroker.protocol.arguments.signatures import data_kind
+from fakebroker.protocol.arguments.structures import ByPartition, Fields, ListOf, OneOf, TableOf, TupleOf
 from fakebroker.protocol.durations import duration_ms
+from fakebroker.protocol.errors import MAX_LISTED
+from fakebroker.testing.reflection.members import parameters_of
 
-TABLE, OFFSETS, JSON = "KEY=VALUE", "TOPIC-PARTITION=OFFSET", "JSON"
+TABLE, OFFSETS, JSON, MANY = "KEY=VALUE", "TOPIC-PARTITION=OFFSET", "JSON", "TEXT..."
 SHORTER = {"parameters": ("--set",)}  # as `fakebroker scenario run` and `serve` call them
 FILE = click.Argument(["file"], type=click.File("rb"), metavar="FILE")
 MOVES = ("/clock/advance", "/clock/step_back")  # commands that take a duration
@@ -37,43 +40,88 @@ def _parameters(row: Row) -> list[inspect.Parameter]:
     member = row.members[-1]
     if member.is_property and not row.is_setting:
         return []
-    if member.is_property:
-        return [inspect.Parameter(member.name, inspect.Parameter.KEYWORD_ONLY, annotation=member.returns)]
-    return [p for p in member.parameters if p.name not in row.in_path]
+    return [p for p in parameters_of(member) if p.name not in row.in_path]
 
 
 def _option(parameter: inspect.Parameter, text: str) -> click.Parameter:
     """One argument: numbers and words by themselves, tables as KEY=VALUE, what is more complicated as JSON."""
-    name, hint = parameter.name, _without_none(parameter.annotation)
-    if hint is FileText:
+    name = parameter.name
+    if parameter.annotation is FileText:
         return click.Argument([name], type=click.File("r", encoding="utf-8"), metavar="FILE")
-    flag = f"--{name.replace('_', '-')}"
+    flag, kind = flag_of(name), _kind(parameter)
     required = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
-    if hint is bool:
+    if kind is FLAG:
         return click.Option([f"{flag}/--no-{flag[2:]}", name], default=None, help=text)
-    if parameter.kind is parameter.VAR_POSITIONAL or Sequence[str] in get_args(parameter.annotation)[1:]:
-        return click.Option([flag, name], multiple=True, metavar="TEXT", help=text)
-    origin = get_origin(hint)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        metavar = OFFSETS if get_origin(get_args(hint)[0]) is tuple else TABLE
-        return click.Option([*SHORTER.get(name, ()), flag, name], multiple=True, metavar=metavar, help=text)
-    if hint in (int, float):
-        return click.Option([flag, name], type=hint, required=required, help=text)
-    if origin is Literal:
-        choice = Choice([str(each) for each in get_args(hint)])
-        return click.Option([flag, name], type=choice, required=required, help=text)
-    if isinstance(origin, type) and origin not in (Union, UnionType):
-        return click.Option([flag, name], metavar=JSON, required=required, help=text)
-    return click.Option([flag, name], metavar="TEXT", required=required, help=text)
+    metavar = _metavar(parameter, kind)
+    is_many = metavar in (TABLE, OFFSETS, MANY)
+    shorter = SHORTER.get(name, ()) if is_many else ()
+    return click.Option(
+        [*shorter, flag, name], multiple=is_many, required=required, help=text,
+        metavar="TEXT" if metavar == MANY else metavar, type=None if is_many else _Text(metavar),
+    )  # fmt: skip
 
 
-def value_of(option: click.Parameter, value: Any) -> Any:
+class _Text(click.types.StringParamType):
+    """A text that is read when it is sent; its name is what help shows."""
+
+    def __init__(self, metavar: str) -> None:
+        self.name = metavar.lower()
+
+
+def flag_of(name: str) -> str:
+    """The option of an argument."""
+    return f"--{name.replace('_', '-')}"
+
+
+def kinds_of(row: Row) -> dict[str, Kind]:
+    """The kinds of the values of a row's options."""
+    return {p.name: _kind(p) for p in _parameters(row) if data_kind(p.annotation) is not None}
+
+
+def _kind(parameter: inspect.Parameter) -> Kind:
+    """The kind of an argument: of several, without null, the first that a shell can say."""
+    kind = data_kind(parameter.annotation)
+    assert kind is not None
+    return ListOf(kind) if parameter.kind is parameter.VAR_POSITIONAL else kind
+
+
+def _metavar(parameter: inspect.Parameter, kind: Kind) -> str:
+    """How a value is written."""
+    kinds = [each for each in kind.kinds if each is not NULL] if isinstance(kind, OneOf) else [kind]
+    first = next((each for each in kinds if each is TEXT), kinds[0])
+    if parameter.kind is parameter.VAR_POSITIONAL or any(_is_texts(each) for each in kinds[1:]):
+        return MANY
+    if isinstance(first, TableOf):
+        return OFFSETS if isinstance(first, ByPartition) else TABLE
+    if isinstance(first, Choice) and first.names and len(first.names) <= MAX_LISTED:
+        return f"[{'|'.join(first.names)}]"
+    if isinstance(first, Number):
+        return "INTEGER" if isinstance(first, Whole) else "FLOAT"
+    return JSON if isinstance(first, ListOf | TupleOf | Fields) else "TEXT"
+
+
+def _is_texts(kind: Kind) -> bool:
+    return isinstance(kind, ListOf) and kind.element is TEXT
+
+
+def value_of(option: click.Parameter, kind: Kind | None, value: Any) -> Any:
     """What is sent of an option's value, or of the file of an argument. Raises UsageError."""
     if isinstance(option, click.Argument):
         try:
             return value.read()
         except UnicodeDecodeError as error:
             raise click.UsageError(f"{value.name}: {error}") from None
+    assert kind is not None
+    data = _data(option, kind, value)
+    try:
+        kind.read(data, FORM)
+    except WrongValue as wrong:
+        raise click.UsageError(str(wrong.of(flag_of(str(option.name))))) from None
+    return data
+
+
+def _data(option: click.Parameter, kind: Kind, value: Any) -> Any:
+    """The value as data."""
     if option.metavar == TABLE:
         return dict(_pair(each) for each in value)
     if option.metavar == OFFSETS:
@@ -82,8 +130,10 @@ def value_of(option: click.Parameter, value: Any) -> Any:
         try:
             return json.loads(value)
         except ValueError as error:
-            raise click.UsageError(f"--{option.name}: {error}") from None
-    return list(value) if option.multiple else value
+            raise click.UsageError(f"{flag_of(str(option.name))}: {error}") from None
+    if option.multiple:
+        return list(value)
+    return kind.parsed(value) if isinstance(value, str) else value
 
 
 def milliseconds(words: Sequence[str]) -> int:
@@ -95,20 +145,16 @@ def milliseconds(words: Sequence[str]) -> int:
         raise click.UsageError(f"{' '.join(words)!r} is not a duration, such as 8d, 90s or '2 h 30 m'") from None
 
 
-def _offsets(texts: Iterable[str]) -> dict[str, dict[str, int]]:
+def _offsets(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     """orders-0=42 as a table by topic and partition. Raises UsageError."""
-    table: dict[str, dict[str, int]] = {}
+    table: dict[str, dict[str, Any]] = {}
     for text in texts:
         place, _, offset = text.rpartition("=")
         topic, _, partition = place.rpartition("-")
-        if not topic or not _is_number(partition) or not _is_number(offset):
+        if not topic or not partition.isdecimal():
             raise click.UsageError(f"{text!r} is not {OFFSETS}, such as orders-0=42")
-        table.setdefault(topic, {})[partition] = int(offset)
+        table.setdefault(topic, {})[partition] = WHOLE.parsed(offset)
     return table
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 20
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -118,17 +164,6 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _without_none(hint: Any) -> Any:
-    """A type without None; of several the first that a shell can say."""
-    if get_origin(hint) not in (Union, UnionType):
-        return hint
-    parts = [part for part in get_args(hint) if part is not type(None)]
-    return str if str in parts else parts[0]
-
-
 def _is_sayable(hint: Any) -> bool:
     """Whether a value of the type can be written in a shell: functions and objects of Python cannot."""
-    hint = _without_none(hint)
-    if get_origin(hint) is not None:
-        return get_origin(hint) is not Callable
-    return hint in (bool, int, float, str, bytes, datetime, object, Any, FileText)
+    return hint is FileText or data_kind(hint) is not None

@@ -1,13 +1,13 @@
 """What a page, or any caller, has to know first: which broker this is, and the names that it may use."""
 
-from dataclasses import fields
 from importlib.metadata import version
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from fakebroker.broker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED, FaultSpec
+from fakebroker.broker.engine.faults.actions import ACTIONS, APPLIED, RECEIVED
+from fakebroker.broker.engine.faults.fields import FIELDS, PYTHON_ONLY
 from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.live import PARTS, live
 from fakebroker.protocol.errors import ErrorCode
@@ -63,9 +63,9 @@ def names(versions: Any) -> dict[str, Any]:
         "actions": [{"name": name, "about": action.about, "needs": action.needs} for name, action in ACTIONS.items()],
         "moments": [RECEIVED, APPLIED],
         "fault_fields": [
-            {"name": field.name, "about": field.metadata["about"], "part": field.metadata["part"]}
-            for field in fields(FaultSpec)
-            if not field.metadata["python_only"]
+            {"name": name, "about": field.about, "part": field.part}
+            for name, field in FIELDS.items()
+            if name not in PYTHON_ONLY
         ],
         "kinds": [{"name": kind.name, "about": kind.about} for kind in KINDS.values()],
         "group_states": list(STATE_NAMES),

@@ -15,9 +15,10 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from fakebroker.broker.engine.journal import Event, Exchange, Recorded
+from fakebroker.protocol.annotations import type_hints
 from fakebroker.testing.handles.journal import RUN_IN_MEMORY
 from fakebroker.testing.journal.rows import rows_of
-from fakebroker.testing.reflection.members import Member, is_handle, is_optional, members_of, type_hints
+from fakebroker.testing.reflection.members import Member, is_handle, is_optional, members_of
 
 Json = Any
 Schema = dict[str, Json]

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any
 
 from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.protocol.arguments.types import TimeoutS
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.serve.listener_options import bootstrap
 from fakebroker.testing.broker import AsyncFakeBroker
@@ -169,4 +170,4 @@ class Brokers:
 
 def idle_ttl() -> Parameter:
     """The argument that says after which time a broker counts as forgotten."""
-    return Parameter("idle_ttl_s", Parameter.KEYWORD_ONLY, default=IDLE_TTL_S, annotation=float)
+    return Parameter("idle_ttl_s", Parameter.KEYWORD_ONLY, default=IDLE_TTL_S, annotation=TimeoutS)

@@ -12,11 +12,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.cli.http.answers import identity, to_json
-from fakebroker.cli.http.arguments import Arguments, from_text, input_type
+from fakebroker.cli.http.arguments import Arguments, read
 from fakebroker.cli.http.event_stream import disconnected
 from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_properties
-from fakebroker.cli.http.problems import Problem, kafka_problem, shown_value, unknown_field
+from fakebroker.cli.http.problems import Problem, kafka_problem, shown_value
 from fakebroker.cli.http.request_body import body_of
+from fakebroker.protocol.arguments.kinds import Kind
+from fakebroker.protocol.arguments.signatures import kind_of, unknown_argument
 from fakebroker.protocol.errors import KafkaError, UnknownThing, WaitTimeout, nearest
 from fakebroker.testing.handles.still_journal import StillJournal
 from fakebroker.testing.reflection.members import Member, handles_in, is_handle, parameters_of
@@ -39,22 +41,23 @@ class Endpoint:
         title = "".join(word.title() for word in words) + "Arguments"
         member = operation.members[-1]
         if member.is_property and not operation.is_setting:
-            return Arguments((), title)
-        return Arguments((p for p in parameters_of(member) if p.name not in operation.in_path), title)
+            return Arguments((), title, member.name)
+        parameters = (p for p in parameters_of(member) if p.name not in operation.in_path)
+        return Arguments(parameters, title, member.name)
 
     @cached_property
-    def path_types(self) -> dict[str, Any]:
-        """The types of the path's placeholders."""
+    def path_kinds(self) -> dict[str, Kind]:
+        """The kinds of the path's placeholders."""
         parameters = [p for member in self.operation.members if not member.is_property for p in member.parameters]
-        types = {p.name: input_type(p.annotation) for p in parameters}
+        hints = {p.name: p.annotation for p in parameters}
         for member in self.operation.members:  # what picks a handle of a list
             for handle in handles_in(member.returns) if member.is_property else ():
-                types = {**dict(identity(handle)), **types}
-        return {name: types[name] for name in self.operation.in_path}
+                hints = {**dict(identity(handle)), **hints}
+        return {name: kind_of(hints[name]) for name in self.operation.in_path}
 
     async def answer(self, broker: "AsyncFakeBroker", request: Request) -> Response:
         """Do it. Raises whatever the power raises, and Problem."""
-        in_path = {name: _path_value(name, kind, request) for name, kind in self.path_types.items()}
+        in_path = {name: _path_value(name, kind, request) for name, kind in self.path_kinds.items()}
         if self.operation.has_body:
             many, given = self.arguments.from_body(await body_of(request))
             no_query(request)
@@ -163,15 +166,16 @@ def only_query(request: Request, known: Sequence[str]) -> None:
     """Raises Problem for a field of the query that is not `known`."""
     for name in request.query_params:
         if name not in known:
-            raise unknown_field(name, list(known), "the query")
+            detail = f"{shown_value(name)}: {unknown_argument(request.url.path, name, known)}"
+            raise Problem(422, "unknown-field", detail, field=shown_value(name))
 
 
-def _path_value(name: str, kind: Any, request: Request) -> Any:
+def _path_value(name: str, kind: Kind, request: Request) -> Any:
     try:
         text = unquote(request.path_params[name], errors="strict")
     except UnicodeDecodeError:
         raise Problem(404, "not-found", f"{name} in the path is not UTF-8", field=name) from None
-    return from_text(name, kind, text)
+    return read(name, kind, kind.parsed(text))
 
 
 def _not_there(operation: Operation, broker: "AsyncFakeBroker", handle: Any) -> UnknownThing:

@@ -21,7 +21,7 @@ from fakebroker.testing.reflection.members import Member
 def broker_arguments() -> Arguments:
     """The options of an isolated broker: those of AsyncFakeBroker and the time after which it counts as forgotten."""
     options = Member(AsyncFakeBroker, "__init__", AsyncFakeBroker.__init__, is_property=False).parameters
-    return Arguments([*options, idle_ttl()], "BrokerOptions")
+    return Arguments([*options, idle_ttl()], "BrokerOptions", "a broker")
 
 
 async def _health(served: Served, request: Request) -> Response:

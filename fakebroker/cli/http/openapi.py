@@ -1,10 +1,8 @@
 """The OpenAPI 3.1 document: made from the table, the signatures and the docstrings, never written by hand."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from pydantic import BaseModel, TypeAdapter
 
 from fakebroker.cli.http.about import ABOUT_SCHEMAS, QUERY_SCHEMAS, version_of_package
 from fakebroker.cli.http.answers import Json, Schema, Schemas
@@ -16,6 +14,8 @@ from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_prope
 from fakebroker.cli.http.overview import OVERVIEW_QUERY, OVERVIEW_SCHEMAS
 from fakebroker.cli.http.schema_forms import for_generators, optional_fields, without_null
 from fakebroker.cli.http.topic_extras import TOPIC_QUERY, TOPIC_SCHEMAS
+from fakebroker.protocol.arguments.forms import JSON, JsonForm
+from fakebroker.protocol.arguments.kinds import TEXT, Kind
 
 _REF = "#/components/schemas/{model}"
 ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nodes and journal, in the words of Python.
@@ -157,7 +157,7 @@ def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
         "operationId": operation_id(row.verb, row.path),
         "tags": [row.path.split("/")[1]],
         **_texts(row.members[-1].doc),
-        "parameters": [_path_parameter(name, kind) for name, kind in endpoint.path_types.items()],
+        "parameters": [_path_parameter(name, kind) for name, kind in endpoint.path_kinds.items()],
         "responses": {**_good(row, schemas), **_errors(row.has_body)},
     }
     if not row.has_body:
@@ -181,7 +181,7 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
         "operationId": operation_id(extra.verb, extra.path),
         "tags": [extra.path.split("/")[1]],
         **_texts(extra.doc),
-        "parameters": [_path_parameter(name, str) for name in in_path],
+        "parameters": [_path_parameter(name, TEXT) for name in in_path],
         "responses": {**good, **statuses},
     }
     if extra.is_public:
@@ -199,7 +199,7 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
                     "name": name,
                     "in": "query",
                     "description": about_query,
-                    "schema": _of_query(arguments.schema_of(name)),
+                    "schema": _of_query(arguments.schema(JSON)["properties"][name]),
                 }
                 for name in extra.query
             ]
@@ -228,17 +228,14 @@ def _texts(doc: str) -> dict[str, str]:
     return {"summary": summary, "description": doc}
 
 
-def _path_parameter(name: str, kind: Any) -> dict[str, Json]:
-    return {"name": name, "in": "path", "required": True, "schema": _schema_of(kind)}
-
-
-def _schema_of(kind: Any) -> Schema:
-    schema = dict(TypeAdapter(kind).json_schema())
-    return {**schema, "minLength": 1} if schema.get("type") == "string" else schema
+def _path_parameter(name: str, kind: Kind) -> dict[str, Json]:
+    schema = kind.schema()
+    about = {**schema, "minLength": 1} if schema.get("type") == "string" else schema
+    return {"name": name, "in": "path", "required": True, "schema": about}
 
 
 def _query(arguments: Arguments, example: dict[str, Any]) -> Iterator[dict[str, Json]]:
-    schemas = arguments.model.model_json_schema(ref_template=_REF)["properties"]
+    schemas = arguments.schema(JSON)["properties"]
     for name, parameter in arguments.parameters.items():
         schema = _of_query(schemas[name])
         needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
@@ -254,16 +251,25 @@ def _of_query(schema: Schema) -> Schema:
 
 
 def _body(arguments: Arguments, example: dict[str, Any], schemas: Schemas) -> dict[str, Json]:
-    needed = bool(arguments.model.model_json_schema().get("required"))
-    media = {"schema": _model(arguments.model, schemas), "example": example}
-    return {"required": needed, "content": {"application/json": media}}
+    schemas.components[arguments.title] = optional_fields(arguments.schema(_DocumentForm(schemas.components)))
+    media = {"schema": {"$ref": _REF.format(model=arguments.title)}, "example": example}
+    return {"required": bool(arguments.required), "content": {"application/json": media}}
 
 
-def _model(model: type[BaseModel], schemas: Schemas) -> Schema:
-    schema = model.model_json_schema(ref_template=_REF)
-    schemas.components.update({name: optional_fields(each) for name, each in schema.pop("$defs", {}).items()})
-    schemas.components[model.__name__] = optional_fields(schema)
-    return {"$ref": _REF.format(model=model.__name__)}
+class _DocumentForm(JsonForm):
+    """Mappings with named fields are components of the document."""
+
+    def __init__(self, components: dict[str, Schema]) -> None:
+        self._components = components
+
+    def component(self, name: str, about: str, schema: Schema, defaults: Mapping[str, Any]) -> Schema:
+        """A reference; the schema is put among the components."""
+        properties = {
+            field: each | ({"default": defaults[field]} if field in defaults else {})
+            for field, each in schema["properties"].items()
+        }
+        self._components[name] = optional_fields({**schema, "description": about, "properties": properties})
+        return {"$ref": _REF.format(model=name)}
 
 
 def _good(row: Operation, schemas: Schemas) -> dict[str, Json]:

@@ -10,8 +10,9 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fakebroker.protocol.annotations import type_hints
 from fakebroker.serve.listener_options import bootstrap
-from fakebroker.testing.reflection.members import Member, find, handles_in, type_hints
+from fakebroker.testing.reflection.members import Member, find, handles_in
 
 if TYPE_CHECKING:
     from fakebroker.testing.broker import AsyncFakeBroker
@@ -267,7 +268,6 @@ PYTHON_ONLY: dict[str, str] = {
 # Arguments that are Python's own: functions and objects. Over HTTP they keep their default.
 PYTHON_ONLY_ARGUMENTS: dict[str, str] = {
     "AsyncFakeBroker.fault(run)": "a function",
-    "AsyncFakeBroker.fault(unknown)": "catches misspelt fields, as the checks of a body do",
     "AsyncFakeBroker.fault(when)": "a function",
 }
 

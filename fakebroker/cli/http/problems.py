@@ -17,7 +17,6 @@ from fakebroker.protocol.errors import (
     SettingError,
     UnknownThing,
     WaitTimeout,
-    nearest,
     spelt_alike,
 )
 
@@ -169,12 +168,6 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [_as_json(each) for each in value]
     return repr(value)
-
-
-def unknown_field(name: str, known: list[str], where: str) -> Problem:
-    """A field that does not exist, with the nearest that does."""
-    detail = f"{where} has no field {shown_value(name)!r}; {nearest(name, known)}"
-    return Problem(422, "unknown-field", detail, field=shown_value(name))
 
 
 def no_such_path(path: str, routes: Iterable[str]) -> Problem:

@@ -37,7 +37,7 @@ class SavedApp:
         self._view = SavedView(rows)
         self._source = source
         self._is_closing = asyncio.Event()
-        self._brief_arguments = Arguments(_BRIEF.parameters, "BriefArguments")
+        self._brief_arguments = Arguments(_BRIEF.parameters, "BriefArguments", "brief")
         routes = [
             *PageFiles().routes(),
             PublicRoute("/healthz", _healthy),

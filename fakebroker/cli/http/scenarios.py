@@ -12,6 +12,7 @@ from fakebroker.cli.http.endpoint import no_query, wants_text, while_connected
 from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.plays import Play
 from fakebroker.cli.http.request_body import body_of, media_type_of, read_body
+from fakebroker.protocol.arguments.types import TimeoutS
 
 WAIT_S = 30.0
 QUERY = ("seed", "virtual", "name")
@@ -42,12 +43,13 @@ def play_arguments() -> Arguments:
             _keyword("name", str | None),
         ],
         "ScenarioArguments",
+        "play",
     )
 
 
 def wait_arguments() -> Arguments:
     """How long is waited."""
-    return Arguments([_keyword("timeout_s", float, WAIT_S)], "ScenarioWaitArguments")
+    return Arguments([_keyword("timeout_s", TimeoutS, WAIT_S)], "ScenarioWaitArguments", "wait")
 
 
 async def _play(served: Served, request: Request) -> Response:
@@ -87,7 +89,7 @@ async def _sent(request: Request) -> dict[str, Any]:
     if media_type_of(request) not in YAML:
         no_query(request)
         return play_arguments().from_body(await body_of(request))[1]
-    in_query = Arguments([play_arguments().parameters[name] for name in QUERY], "ScenarioQuery")
+    in_query = Arguments([play_arguments().parameters[name] for name in QUERY], "ScenarioQuery", "play")
     _, given = in_query.from_query(request.query_params.multi_items())
     return {**given, "scenario": await read_body(request)}
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.transactions.states import TransactionState
-from fakebroker.broker.engine.faults.spec import ACTIONS, APPLIED, RECEIVED
+from fakebroker.broker.engine.faults.actions import ACTIONS, APPLIED, RECEIVED
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.handles.group_wait import STATE_NAMES
 from fakebroker.testing.releases import PROFILES, RELEASES

@@ -23,11 +23,11 @@ def fork_arguments() -> Arguments:
     """Those of `Snapshot.async_fork`, and the time after which the broker counts as forgotten."""
     options = Member(Snapshot, "async_fork", Snapshot.async_fork, is_property=False).parameters
     named = [option for option in options if option.kind is not option.VAR_KEYWORD]
-    return Arguments([*named, idle_ttl()], "ForkOptions")
+    return Arguments([*named, idle_ttl()], "ForkOptions", "fork")
 
 
 def _no_arguments() -> Arguments:
-    return Arguments((), "NoArguments")
+    return Arguments((), "NoArguments", "a snapshot")
 
 
 def _shown(snapshot_id: str, snapshot: Snapshot) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.protocol.arguments import check_options, check_users
+from fakebroker.protocol.arguments.checks import check_options, check_users
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.releases import PROFILES, UnknownRelease, release
 

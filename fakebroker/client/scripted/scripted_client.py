@@ -21,7 +21,7 @@ from fakebroker.client.login import Credentials
 from fakebroker.client.requesting import Flow
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.steps import ClientSteps
-from fakebroker.protocol.arguments import check_text, check_whole
+from fakebroker.protocol.arguments.checks import check_text, check_whole
 from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.short_errors import ShortErrors, short_errors

@@ -13,30 +13,27 @@ from fakebroker.broker.settings.settings import find_topic
 from fakebroker.broker.settings.table import TOPIC, TOPIC_BEFORE_4
 from fakebroker.client.login_steps import Mechanism
 from fakebroker.client.steps import ClientSteps
-from fakebroker.protocol.durations import DURATION, duration_ms
-from fakebroker.protocol.errors import SettingError
-from fakebroker.scenarios.language.actor_verbs import ActorVerbs
-from fakebroker.scenarios.language.kinds import (
-    DURATION_MS,
+from fakebroker.protocol.arguments.forms import Form
+from fakebroker.protocol.arguments.kinds import (
     FLAG,
     NAME,
     NULL,
-    PARTITION,
     SCALAR,
     TEXT,
     WHOLE,
     Choice,
     Kind,
-    ListOf,
-    OneOf,
-    Reading,
-    ScalarKind,
-    TableOf,
-    Wrong,
-    whole,
+    OfType,
+    Whole,
+    WrongValue,
 )
-from fakebroker.scenarios.language.signatures import Argument, arguments_of, kind_of
-from fakebroker.scenarios.language.yaml_file import Node, Table
+from fakebroker.protocol.arguments.signatures import data_kind
+from fakebroker.protocol.arguments.structures import PARTITION, ListOf, OneOf, TableOf
+from fakebroker.protocol.durations import DURATION, duration_ms
+from fakebroker.protocol.errors import SettingError
+from fakebroker.scenarios.language.actor_verbs import ActorVerbs
+from fakebroker.scenarios.language.kinds import DURATION_MS
+from fakebroker.scenarios.language.signatures import Argument, arguments_of
 from fakebroker.testing.acl_option import AclDeclaration
 from fakebroker.testing.handles.acls import AclsHandle
 from fakebroker.testing.handles.broker_control import BrokerControl
@@ -67,15 +64,14 @@ class SettingTable(TableOf):
         super().__init__(SCALAR)
         self._check = check
 
-    def value(self, node: Node, reading: Reading) -> Any:
-        """The settings. Raises Wrong."""
-        made = super().value(node, reading)
-        assert isinstance(node, Table)
-        for name, value in made.items():
+    def value(self, value: Any, form: Form) -> Any:
+        """The settings."""
+        made = super().value(value, form)
+        for name, each in made.items():
             try:
-                self._check(name, value)
+                self._check(name, each)
             except SettingError as error:
-                raise Wrong(node.keys[name], str(error)) from None
+                raise WrongValue(each, str(error), (name,), is_key=True) from None
         return made
 
 
@@ -214,10 +210,10 @@ def _range(text: str) -> tuple[int, int]:
 
 
 _RANGE_SCHEMA = {"type": "string", "pattern": rf"^{DURATION}(\.\.{DURATION})?$"}
-RANGE_MS = ScalarKind("a duration, or a range of them (3s..5s)", (str,), _RANGE_SCHEMA, _range)
+RANGE_MS = OfType("a duration, or a range of them (3s..5s)", (str,), _RANGE_SCHEMA, _range)
 TEXTS = OneOf([TEXT, ListOf(TEXT)])
 
-_ACL = kind_of(AclDeclaration)
+_ACL = data_kind(AclDeclaration)
 assert _ACL is not None
 
 FILE_KEYS: Mapping[str, Key] = {
@@ -225,10 +221,10 @@ FILE_KEYS: Mapping[str, Key] = {
     "source": Key(TEXTS, "Where it is from: KIPs, issues, rules; one or a list."),
     "release": Key(TEXT, f'The release of Kafka that the broker answers as, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
-    "nodes": Key(whole(1, 1000), "How many brokers. [1]"),
+    "nodes": Key(Whole(1, 1000), "How many brokers. [1]"),
     "racks": Key(ListOf(OneOf([TEXT, NULL]), 1), "The rack of each broker, in order; then `nodes` may be left out."),
     "config": Key(BROKER_SETTINGS, "Broker settings by their Kafka names."),
-    "seed": Key(whole(0), "The seed of all ids that the broker makes up. [0]"),
+    "seed": Key(Whole(0), "The seed of all ids that the broker makes up. [0]"),
     "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms..5ms]"),
     "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
     "users": Key(
@@ -246,8 +242,8 @@ FILE_KEYS: Mapping[str, Key] = {
 INCLUDED_KEYS = ("about", "source", "parameters", "topics", "actors", "timeline")
 ACTOR_KEYS: Mapping[str, Key] = {
     "client_id": Key(TEXT, "Its client id; its name unless given."),
-    "versions": Key(TableOf(whole(0, 100)), "APIs pinned to versions: {JoinGroup: 4}."),
-    "node": Key(whole(1), "The broker that it connects to; the first unless given."),
+    "versions": Key(TableOf(Whole(0, 100)), "APIs pinned to versions: {JoinGroup: 4}."),
+    "node": Key(Whole(1), "The broker that it connects to; the first unless given."),
     "user": Key(NAME, "As whom each of its connections logs in before its first request; with `password`."),
     "password": Key(NAME, "The password of its user."),
     "mechanism": Key(Choice(get_args(Mechanism)), "The mechanism of its login. [PLAIN; with a token OAUTHBEARER]"),

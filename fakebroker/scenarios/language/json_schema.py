@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from fakebroker.protocol.arguments.forms import Schema
+from fakebroker.protocol.arguments.kinds import Kind, Whole
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.language.answer_fields import ANSWERED_BY, answer_fields
 from fakebroker.scenarios.language.declaration import (
@@ -26,7 +28,7 @@ from fakebroker.scenarios.language.declaration import (
     keys_beside,
     topic_arguments,
 )
-from fakebroker.scenarios.language.kinds import Kind, Schema, whole, with_saved
+from fakebroker.scenarios.language.kinds import YAML, with_saved
 from fakebroker.scenarios.language.raw_fields import fields_of
 from fakebroker.scenarios.language.read_expectations import PATTERN_FIELDS, SUBJECTS, properties_of
 from fakebroker.scenarios.language.signatures import Argument
@@ -53,7 +55,7 @@ def schema() -> Schema:
         "timeline": _STEPS,
     }
     properties = {
-        name: _about(special[name] if key.kind is None else with_saved(key.kind.schema()), key.about)
+        name: _about(special[name] if key.kind is None else with_saved(key.kind.schema(YAML)), key.about)
         for name, key in FILE_KEYS.items()
     }
     return {
@@ -65,7 +67,7 @@ def schema() -> Schema:
 
 
 def _definitions() -> dict[str, Schema]:
-    actor = {name: _about(with_saved(_kind(key.kind).schema()), key.about) for name, key in ACTOR_KEYS.items()}
+    actor = {name: _about(with_saved(_kind(key.kind).schema(YAML)), key.about) for name, key in ACTOR_KEYS.items()}
     answers = {
         _answer_name(api): _table({name: {} for name in answer_fields(api)}) for api in [None, *ANSWERED_BY.values()]
     }
@@ -113,9 +115,9 @@ def _other_step(name: str, about: str) -> Schema:
     forms: Mapping[str, Schema] = {
         "expect": {"$ref": "#/$defs/expectation"},
         "wait": {"$ref": "#/$defs/expectation"},
-        "pass": with_saved(RANGE_MS.schema()),
+        "pass": with_saved(RANGE_MS.schema(YAML)),
         "any_order": _STEPS,
-        "repeat": with_saved(whole(1, MAX_TIMES).schema()),
+        "repeat": with_saved(Whole(1, MAX_TIMES).schema(YAML)),
         "include": {"type": "string"},
     }
     beside = {"expect": ("within",), "wait": ("within",), "repeat": ("steps",), "include": ("with",)}.get(name, ())
@@ -188,7 +190,7 @@ def _names(value: Schema) -> Schema:
 
 
 def _arguments(arguments: Sequence[Argument]) -> dict[str, Schema]:
-    return {each.key: with_saved(each.kind.schema()) for each in arguments}
+    return {each.key: with_saved(each.kind.schema(YAML)) for each in arguments}
 
 
 def _beside(verb: Verb) -> dict[str, Schema]:
@@ -205,7 +207,7 @@ def _step_key(key: str) -> Schema:
     special: Mapping[str, Schema] = {"expect": {}, "with": {"type": "object"}, "steps": _STEPS}
     if key in special:
         return special[key]
-    return with_saved(_kind(STEP_KEYS[key].kind).schema()) if key not in ("note", "as") else {"type": "string"}
+    return with_saved(_kind(STEP_KEYS[key].kind).schema(YAML)) if key not in ("note", "as") else {"type": "string"}
 
 
 def _table(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:

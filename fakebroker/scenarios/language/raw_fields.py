@@ -1,26 +1,15 @@
 """The fields of raw requests, from the declarations of the messages: what a scenario may say for each."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
+from fakebroker.protocol.arguments.forms import JSON, Form, Schema
+from fakebroker.protocol.arguments.kinds import FLAG, NULL, NUMBER, TEXT, Anything, Kind, Whole
+from fakebroker.protocol.arguments.structures import Fields, ListOf, OneOf
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.schema.types import BOOL, BYTES, FLOAT64, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.protocol.wire.registry import api
-from fakebroker.scenarios.language.kinds import (
-    ANYTHING,
-    FLAG,
-    NULL,
-    NUMBER,
-    TEXT,
-    Anything,
-    FieldsOf,
-    Kind,
-    ListOf,
-    OneOf,
-    Reading,
-    Schema,
-    whole,
-)
-from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table
 
 BYTES_FORMS = ("hex", "subscription", "assignment")
 
@@ -28,17 +17,12 @@ BYTES_FORMS = ("hex", "subscription", "assignment")
 class _Bytes(Anything):
     """Bytes: a text, or a mapping that says how they are made."""
 
-    def fits(self, node: Node) -> bool:
-        if isinstance(node, Table):
-            return len(node.keys) == 1 and next(iter(node.keys)) in BYTES_FORMS
-        return isinstance(node, Scalar) and isinstance(node.value, str)
+    def fits(self, value: Any, form: Form) -> bool:  # noqa: ARG002
+        if isinstance(value, Mapping):
+            return len(value) == 1 and next(iter(value)) in BYTES_FORMS
+        return isinstance(value, str)
 
-    def value(self, node: Node, reading: Reading) -> object:
-        if not self.fits(node):
-            raise self.wrong(node)
-        return ANYTHING.read(node, reading)
-
-    def schema(self) -> Schema:
+    def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
         forms = {
             "hex": {"type": "string"},
             "subscription": {"type": "array", "items": {"type": "string"}},
@@ -51,8 +35,8 @@ class _Bytes(Anything):
 class _Records(Anything):
     """A list of records, or the bytes of batches."""
 
-    def fits(self, node: Node) -> bool:
-        return isinstance(node, Items) or _BYTES.fits(node)
+    def fits(self, value: Any, form: Form) -> bool:
+        return isinstance(value, list) or _BYTES.fits(value, form)
 
 
 _BYTES = _Bytes('bytes: a text, {hex: "..."}, {subscription: [orders]} or {assignment: {orders: [0]}}')
@@ -79,7 +63,7 @@ def _kind(spec: FieldSpec) -> Kind:
 
 def _element(kind: "Primitive | type[Declaration]") -> Kind:
     if not isinstance(kind, Primitive):
-        return FieldsOf(_fields(kind), (), dict)
+        return Fields(_fields(kind), (), dict)
     if kind in (STRING, UUID):
         return TEXT
     if kind is BYTES:
@@ -92,4 +76,4 @@ def _element(kind: "Primitive | type[Declaration]") -> Kind:
         return NUMBER
     bits = kind.size * 8
     is_signed = not kind.name.startswith("u")
-    return whole(-(1 << bits - 1) if is_signed else 0, (1 << bits - is_signed) - 1)
+    return Whole(-(1 << bits - 1) if is_signed else 0, (1 << bits - is_signed) - 1)

@@ -5,24 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from fakebroker.protocol.arguments.kinds import ANYTHING, NAME, NULL, WHOLE
+from fakebroker.protocol.arguments.structures import PARTITION, partition_of
 from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
 from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.language.declaration import WORDS
-from fakebroker.scenarios.language.kinds import (
-    ACTOR_PROPERTIES,
-    ANYTHING,
-    FLAG,
-    NAME,
-    NULL,
-    PARTITION,
-    WHOLE,
-    Reading,
-    Wrong,
-    is_saved,
-    partition_of,
-    plain,
-    shown,
-)
+from fakebroker.scenarios.language.kinds import ACTOR_PROPERTIES, Reading, Wrong, is_saved, plain, read, shown
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table
 from fakebroker.scenarios.script import Json
 from fakebroker.testing.handles.expectation import RequestPattern
@@ -97,7 +85,7 @@ def read_expectation(node: Node, reading: Reading, actors: Sequence[str]) -> tup
 def read_expected(node: Node, reading: Reading, key: str = "expect") -> Json:
     """What a value must be, as data; its matchers and saved names are checked, and what is wrong is kept."""
     try:
-        value = ANYTHING.read(node, reading)
+        value = read(ANYTHING, node, reading)
     except Wrong as wrong:
         reading.wrong(wrong.node, key, wrong.message)
         return None
@@ -173,28 +161,28 @@ def _check_pattern(node: Table, reading: Reading) -> None:
 def _identity(subject: str, node: Node, reading: Reading, actors: Sequence[str]) -> dict[str, Json]:
     if subject == "clock":
         if not isinstance(node, Scalar) or node.value is not None:
-            NULL.read(node, reading)
+            read(NULL, node, reading)
         return {}
     if subject == "actor":
-        name = NAME.read(node, reading)
+        name = read(NAME, node, reading)
         if name not in actors:
             raise Wrong(node, no_actor(name, actors))
         return {"name": name}
     if subject in ("fault", "hold"):
         return {"name": saved_thing(node, reading, subject)}
     if subject == "partition":
-        found = PARTITION.read(node, reading)
+        found = read(PARTITION, node, reading)
         return {"name": found[0], "index": found[1]} if isinstance(found, tuple) else {"name": found}
     if subject == "records":
-        text = NAME.read(node, reading)
+        text = read(NAME, node, reading)
         try:
             topic, index = partition_of(text)
         except ValueError:
             return {"name": text}
         return {"name": topic, "index": index}
     if subject == "node":
-        return {"node_id": WHOLE.read(node, reading)}
-    return {"name" if subject == "topic" else "group_id": NAME.read(node, reading)}
+        return {"node_id": read(WHOLE, node, reading)}
+    return {"name" if subject == "topic" else "group_id": read(NAME, node, reading)}
 
 
 def saved_thing(node: Node, reading: Reading, kind: str) -> str:
@@ -231,6 +219,10 @@ def _is_number(node: Node) -> bool:
     return is_number or _is_saved(node)
 
 
+def _is_flag(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, bool)
+
+
 def _is_pattern(node: Node) -> bool:
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
         return False
@@ -254,7 +246,7 @@ class Matcher(NamedTuple):
 
 
 MATCHERS: Mapping[str, Matcher] = {
-    "any": Matcher("anything but null; with `false`, null", "true or false", FLAG.fits),
+    "any": Matcher("anything but null; with `false`, null", "true or false", _is_flag),
     "at_least": Matcher("this number or a greater one", "a number", _is_number),
     "at_most": Matcher("this number or a smaller one", "a number", _is_number),
     "contains": Matcher("a text with this in it, a list with such an element, a mapping with this key"),

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fakebroker.broker.engine.faults.fields import api_names
+from fakebroker.broker.engine.faults.patterns import api_names
 from fakebroker.broker.engine.faults.spec import FaultSpec
+from fakebroker.protocol.arguments.kinds import NAME, TEXT, Kind, Whole
+from fakebroker.protocol.arguments.signatures import missing_argument, unknown_argument
+from fakebroker.protocol.arguments.structures import PARTITION
 from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest, spelt_alike
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.errors import no_actor
@@ -24,18 +27,16 @@ from fakebroker.scenarios.language.declaration import (
 )
 from fakebroker.scenarios.language.kinds import (
     DURATION_MS,
-    NAME,
-    PARTITION,
     SAVED,
-    TEXT,
-    Kind,
+    YAML,
     Reading,
     Wrong,
     check_saved,
     is_saved,
+    read,
+    read_itself,
     shown,
     takes_text,
-    whole,
 )
 from fakebroker.scenarios.language.raw_fields import fields_of
 from fakebroker.scenarios.language.read_expectations import read_answer, read_expectation, read_expected, saved_thing
@@ -192,7 +193,7 @@ class StepReader:
         arguments = [each for each in verb.arguments if each.parameter in ("api_name", "version")]
         for name, kind in {**fields, "hex": NAME}.items():
             arguments.append(Argument(name, kind, name))
-            arguments += [each for each in with_duration(name, False) if each.key not in fields]
+            arguments += [each for each in with_duration(name, False, kind) if each.key not in fields]
         return verb._replace(arguments=tuple(arguments))
 
     def _check_version(self, entry: _Entry, api_name: str | None, version: Json) -> None:
@@ -265,11 +266,11 @@ class StepReader:
             return
         try:
             spec = FaultSpec.of(arguments)
-            api_names("api", spec.api or "*", [each.name for each in APIS.values()])
+            api_names("api", spec.fields.get("api") or "*", [each.name for each in APIS.values()])
         except InvalidArgument as error:
             keys = [each.key for each in verb.arguments if each.parameter == error.field and each.key in entry.rest]
             key = keys[0] if keys else entry.word
-            self._reading.wrong(entry.node.keys.get(key, entry.node), key, str(error).removeprefix(f"{key}: "))
+            self._reading.wrong(entry.node.keys.get(key, entry.node), key, str(error).removeprefix(f"{error.field}: "))
 
     def _saved_thing(self, entry: _Entry, word: Word, name: str) -> str:
         try:
@@ -316,7 +317,7 @@ class StepReader:
             self._check_keys(entry, ("note",))
             return AnyOrder(**entry.base, steps=self.steps(entry.value, word))
         self._check_keys(entry, ("note", "steps"))
-        times = self._read_value(entry, whole(1, MAX_TIMES))
+        times = self._read_value(entry, Whole(1, MAX_TIMES))
         if "steps" not in entry.rest:
             raise Wrong(entry.value, "which steps? (repeat: 3, steps: [...])", word)
         before = self._times
@@ -372,24 +373,23 @@ class StepReader:
                     self._value(entry, "note", STEP_KEYS["note"].kind)
                 continue
             if name not in by_key:
-                hint = nearest(name, [*by_key, *beside])
-                if name in self._actors or (name in WORDS and not hint.startswith("did you mean")):
-                    hint = f"a step is about {entry.word} or about {name}, not about both"
-                self._reading.wrong(entry.key(name), name, f"{verb.name} has no such key; {hint}")
+                text = unknown_argument(verb.name, name, [*by_key, *beside])
+                if name in self._actors or (name in WORDS and "did you mean" not in text):
+                    text = f"{verb.name} has no such argument; a step is about {entry.word} or about {name}, not both"
+                self._reading.wrong(entry.key(name), name, text)
                 continue
             parameter = by_key[name].parameter
             if parameter in given:
                 self._reading.wrong(entry.key(name), name, f"{parameter} is given twice")
                 continue
             try:
-                given[parameter] = by_key[name].kind.read(node, self._reading)
+                given[parameter] = read(by_key[name].kind, node, self._reading)
             except Wrong as wrong:
                 self._reading.wrong(wrong.node, name, wrong.message + _unit_hint(name, by_key, node))
                 given[parameter] = None
         for parameter in verb.required:
             if parameter not in given:
-                keys = " or ".join(each.key for each in verb.arguments if each.parameter == parameter)
-                raise Wrong(entry.value, f"{verb.name} needs {keys}", entry.word)
+                raise Wrong(entry.value, missing_argument(verb.name, by_key[parameter].kind), parameter)
         if verb.takes_amount and not given.keys() - {"timers"}:
             raise Wrong(entry.value, f"how long? ({verb.name} 3d)", entry.word)
         return given
@@ -401,27 +401,27 @@ class StepReader:
             if is_saved(node):
                 check_saved(node, self._reading)
                 return text
-            if not kind.fits(node):
+            if not kind.fits(text, YAML):
                 node = Scalar(node.place, resolved(text), text)
-            return kind.read(node, self._reading)
+            return read(kind, node, self._reading)
         except Wrong as wrong:
             raise wrong.under(entry.word) from None
         except ValueError:
-            raise kind.wrong(node).under(entry.word) from None
+            raise Wrong(node, kind.wrong(text, YAML).sentence, entry.word) from None
 
     def _value(self, entry: _Entry, key: str, kind: Kind | None) -> Any:
         """The value of a key, None without it; what is wrong is kept."""
         if key not in entry.rest or kind is None:
             return None
         try:
-            return kind.value(entry.rest[key], self._reading)
+            return read_itself(kind, entry.rest[key], self._reading)
         except Wrong as wrong:
             self._reading.wrong(wrong.node, key, wrong.message)
         return None
 
     def _read_value(self, entry: _Entry, kind: Kind) -> Any:
         try:
-            return kind.value(entry.value, self._reading)
+            return read_itself(kind, entry.value, self._reading)
         except Wrong as wrong:
             raise wrong.under(entry.word) from None
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fakebroker.client.login import Credentials
+from fakebroker.protocol.arguments.kinds import TEXT
+from fakebroker.protocol.arguments.structures import Fields
 from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, KafkaError, nearest
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.errors import Problem, ScenarioError
@@ -26,7 +28,7 @@ from fakebroker.scenarios.language.declaration import (
     STEP_KEYS,
     topic_arguments,
 )
-from fakebroker.scenarios.language.kinds import TEXT, FieldsOf, Reading, Wrong, plain, shown
+from fakebroker.scenarios.language.kinds import Reading, Wrong, plain, read, read_itself, shown
 from fakebroker.scenarios.language.parameters import NAME, Filling, node_of
 from fakebroker.scenarios.language.read_steps import StepReader
 from fakebroker.scenarios.language.yaml_file import MAX_BYTES, Items, Node, Scalar, Table, parse_yaml
@@ -160,7 +162,7 @@ class _FileReader:
         if kind is None:
             return None
         try:
-            return self._outside(lambda: kind.read(table.entries[key], self._reading))
+            return self._outside(lambda: read(kind, table.entries[key], self._reading))
         except Wrong as wrong:
             self._reading.wrong(wrong.node, key, wrong.message)
         return None
@@ -219,12 +221,14 @@ class _FileReader:
 
     def _topics(self, node: Node | None) -> dict[str, dict[str, Json]]:
         arguments = {each.key: each.kind for each in topic_arguments()}
-        kind = FieldsOf(arguments, (), dict)
+        kind = Fields(arguments, (), dict)
         topics: dict[str, dict[str, Json]] = {}
         for name, each in self._named(node, "topics", "{orders: {partitions: 2}}"):
             try:
                 is_empty = isinstance(each, Scalar) and each.value is None
-                topics[name] = {} if is_empty else self._outside(lambda node=each: kind.value(node, self._reading))
+                topics[name] = (
+                    {} if is_empty else self._outside(lambda node=each: read_itself(kind, node, self._reading))
+                )
                 _check_topic(each, name, topics[name])
             except Wrong as wrong:
                 self._reading.wrong(wrong.node, name, wrong.message)
@@ -252,18 +256,18 @@ class _FileReader:
 
     def _actors(self, node: Node | None) -> dict[str, Actor]:
         kinds = {name: key.kind for name, key in ACTOR_KEYS.items() if key.kind is not None}
-        kind = FieldsOf(kinds, (), dict)
+        kind = Fields(kinds, (), dict)
         actors: dict[str, Actor] = {}
         for name, each in self._named(node, "actors", "[a, b]"):
             fields: dict[str, Any] = {}
             try:
-                TEXT.value(Scalar(each.place, name, name), self._reading)
+                read_itself(TEXT, Scalar(each.place, name, name), self._reading)
                 if not NAME.fullmatch(name.replace("-", "_")):
                     raise Wrong(each, "the name of an actor is letters, digits, _ and -")
                 if name in ALL_WORDS or name in STEP_KEYS:
                     raise Wrong(each, f"an actor cannot be called {name!r}: that is a word of the language")
                 if not (isinstance(each, Scalar) and each.value is None):
-                    fields = self._outside(lambda node=each: kind.value(node, self._reading))
+                    fields = self._outside(lambda node=each: read_itself(kind, node, self._reading))
                 self._check_versions(each, fields.get("versions") or {})
             except Wrong as wrong:
                 self._reading.wrong(wrong.node, name, wrong.message)
@@ -383,4 +387,4 @@ def _check_topic(node: Node, name: str, arguments: Mapping[str, Json]) -> None:
     for field in ("partitions", "replication_factor"):
         value = arguments.get(field)
         if isinstance(value, int) and value < 1:
-            raise Wrong(node, f"{field}: {value} is not a whole number, 1 or more")
+            raise Wrong(node, f"{field}: should be a whole number, 1 or more, not {value}")

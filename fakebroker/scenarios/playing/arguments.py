@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from fakebroker.protocol.arguments.structures import partition_of
 from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.scenarios.language.kinds import partition_of
 from fakebroker.scenarios.playing.raw_requests import as_record
 
 Json = Any
@@ -56,5 +56,5 @@ def _partition(value: Json) -> tuple[str, int]:
     try:
         return partition_of(value)
     except ValueError:
-        text = f"{value!r} is not a topic and a partition: orders-0"
+        text = f"partition: should be a topic and a partition, such as orders-0, not {value!r}"
         raise InvalidArgument("partition", value, text) from None

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.protocol.arguments import check_timeout_s
+from fakebroker.protocol.arguments.checks import check
+from fakebroker.protocol.arguments.types import TIMEOUT
 from fakebroker.protocol.errors import BrokerStopped, WaitTimeout
 from fakebroker.scenarios.happenings import Failed, Happening, StepBegan
 from fakebroker.scenarios.playing.player import Player
@@ -115,7 +116,7 @@ class BackgroundPlay:
         Raises WaitTimeout that names the step which it is at, and ScenarioFailed if an expectation did not hold.
         """
         __tracebackhide__ = True  # of pytest: the error says what failed
-        check_timeout_s(timeout_s)
+        check("timeout_s", timeout_s, TIMEOUT)
         if not self._over.wait(min(timeout_s, threading.TIMEOUT_MAX)):
             raise self.not_over(self.scenario.name, timeout_s)
         self.raise_problems()

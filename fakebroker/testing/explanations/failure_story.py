@@ -189,7 +189,7 @@ def _unanswered(engine: "Engine") -> str:
 
 def _faults(engine: "Engine") -> str:
     """The faults that go on: one that a test has forgotten hits what comes later, too."""
-    faults = [fault for fault in engine.faults if not getattr(fault.spec.run, "is_observation", False)]
+    faults = [fault for fault in engine.faults if not getattr(fault.spec.fields.get("run"), "is_observation", False)]
     return "\n".join(f"{fault} is still set, {_hits(fault.hits)}" for fault in faults if not fault.is_exhausted)
 
 

@@ -16,14 +16,12 @@ from fakebroker.broker.core.security.acls import (
     ResourceType,
 )
 from fakebroker.broker.core.security.authorizer import Authorizer, Client
-from fakebroker.protocol.arguments import check_text
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.acl_option import (
     AUTHORIZER,
     STANDARD_AUTHORIZER,
     OperationName,
-    named,
     principal_of,
     resource_of,
 )
@@ -117,8 +115,8 @@ class AclsHandle(Handle):
             pattern_type,
             principal,
             host,
-            Operation.ANY if operation is None else named(Operation, "operation", operation),
-            Permission.ANY if permission is None else named(Permission, "permission", permission),
+            Operation.ANY if operation is None else Operation[operation],
+            Permission.ANY if permission is None else Permission[permission],
         )
         if wanted == AclFilter():
             raise InvalidArgument(
@@ -140,7 +138,7 @@ class AclsHandle(Handle):
     ) -> AclExplanation:  # fmt: skip
         """Whether a principal may do something with a resource now, and why. Raises InvalidArgument."""
         resource = resource_of(topic, group, transactional_id, cluster, user, delegation_token)
-        client, wanted = Client(principal_of(principal), host), named(Operation, "operation", operation)
+        client, wanted = Client(principal_of(principal), host), Operation[operation]
 
         def explain(authorizer: Authorizer) -> AclExplanation:
             decision = authorizer.decide(client, wanted, *resource)
@@ -152,13 +150,12 @@ class AclsHandle(Handle):
     def _add(
         self, permission: Permission, principal: str, operation: str, resource: _Resource, prefix: bool, host: str
     ) -> None:
-        check_text("host", host)
         pattern_type = PatternType.PREFIXED if prefix else PatternType.LITERAL
         acl = Acl(
             ResourcePattern(*resource, pattern_type),
             principal_of(principal),
             host,
-            named(Operation, "operation", operation),
+            Operation[operation],
             permission,
         )
 

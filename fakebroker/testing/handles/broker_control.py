@@ -5,11 +5,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Never, TypeVar
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Unpack
 
-from fakebroker.protocol.arguments import check_path, check_settings, check_text, check_whole
+from fakebroker.broker.engine.faults.fields import FaultFields
+from fakebroker.protocol.arguments.kinds import Whole
+from fakebroker.protocol.arguments.types import Count, Name, TimeoutS
 from fakebroker.protocol.short_errors import ShortErrors
-from fakebroker.testing.literals import ApiName, FaultAction, FaultMoment, GroupKind, GroupState
+from fakebroker.testing.literals import GroupKind, GroupState
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.clock import BrokerClock
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from fakebroker.testing.handles.acls import AclsHandle
     from fakebroker.testing.handles.clock import ClockHandle
     from fakebroker.testing.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
-    from fakebroker.testing.handles.fault import FaultHandle, IncomingRequest
+    from fakebroker.testing.handles.fault import FaultHandle
     from fakebroker.testing.handles.group import GroupHandle
     from fakebroker.testing.handles.group_rows import GroupRows
     from fakebroker.testing.handles.journal import JournalHandle
@@ -32,10 +35,14 @@ if TYPE_CHECKING:
     from fakebroker.testing.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
+MAX_ROWS = 1000  # of groups, in one answer
 
 
 class BrokerControl(ShortErrors, ABC):
     """The powers of a broker. Handles are imported when they are first asked for: a broker starts fast."""
+
+    _has_powers = True
+    _special_powers = ("__init__",)
 
     # How handles reach the engine (`testing/handles/access.py`)
 
@@ -57,7 +64,7 @@ class BrokerControl(ShortErrors, ABC):
         """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
 
     @abstractmethod
-    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
+    def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> Any:
         """What `probe` gives as soon as it gives something, or an awaitable of it.
 
         Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile, or is not running
@@ -79,7 +86,6 @@ class BrokerControl(ShortErrors, ABC):
         """One topic, which need not exist yet."""
         from fakebroker.testing.handles.topic import TopicHandle
 
-        check_text("name", name)
         return TopicHandle(self, name)
 
     @property
@@ -103,7 +109,8 @@ class BrokerControl(ShortErrors, ABC):
         ]
 
     def group_rows(
-        self, *, since: int = 0, after: str = "", limit: int = 1000, search: str | None = None,
+        self, *, since: Count = 0, after: str = "", limit: Annotated[int, Whole(1, MAX_ROWS)] = 1000,
+        search: str | None = None,
         state: GroupState | None = None, kind: GroupKind | None = None,
     ) -> "GroupRows":  # fmt: skip
         """A row for each group, at most `limit` of those that come after the id `after`, in order of their ids.
@@ -111,39 +118,33 @@ class BrokerControl(ShortErrors, ABC):
         `since` is a version that an earlier answer had: only what changed after it. `search` is a part of the group id.
         Raises InvalidArgument for negative numbers, a `limit` outside of 1 to 1000, and a wrong state or kind.
         """
-        from fakebroker.testing.handles.group_rows import GroupRowFilter, checked_limit, group_rows
+        from fakebroker.testing.handles.group_rows import GroupRowFilter, group_rows
 
-        check_whole("since", since, 0)
-        wanted, most = GroupRowFilter(search, state, kind), checked_limit(limit)
-        wanted.check()
-        return self._call(lambda: group_rows(self, since, wanted, after, most))
+        wanted = GroupRowFilter(search, state, kind)
+        return self._call(lambda: group_rows(self, since, wanted, after, limit))
 
     def group(self, group_id: str) -> "GroupHandle":
         """One group, which need not exist yet."""
         from fakebroker.testing.handles.group import GroupHandle
 
-        check_text("group_id", group_id)
         return GroupHandle(self, group_id)
 
     def coordinator(self, group_id: str) -> "CoordinatorHandle":
         """The coordinator of a group."""
         from fakebroker.testing.handles.coordinator import CoordinatorHandle
 
-        check_text("group_id", group_id)
         return CoordinatorHandle(self, group_id)
 
     def transaction(self, transactional_id: str) -> "TransactionHandle":
         """One transactional id with its transaction, which need not exist yet."""
         from fakebroker.testing.handles.transaction import TransactionHandle
 
-        check_text("transactional_id", transactional_id)
         return TransactionHandle(self, transactional_id)
 
     def transaction_coordinator(self, transactional_id: str) -> "TransactionCoordinatorHandle":
         """The coordinator of a transactional id."""
         from fakebroker.testing.handles.coordinator import TransactionCoordinatorHandle
 
-        check_text("transactional_id", transactional_id)
         return TransactionCoordinatorHandle(self, transactional_id)
 
     @property
@@ -163,16 +164,14 @@ class BrokerControl(ShortErrors, ABC):
         """The brokers of the cluster, in the order of their ids."""
         return [self.node(node_id) for node_id in self._call(lambda: list(self._engine.cluster.nodes))]
 
-    def add_node(self, rack: str | None = None) -> "NodeHandle":
+    def add_node(self, rack: Name | None = None) -> "NodeHandle":
         """Add a broker on a free port; it has no replicas until a topic is made there or partitions are reassigned.
 
         Its id is the next one. `reset` takes it away. Raises InvalidArgument for a rack that is no text, OSError if
         there is no port.
         """
-        from fakebroker.serve.listener_options import check_rack, next_listeners
+        from fakebroker.serve.listener_options import next_listeners
         from fakebroker.testing.handles.node import NodeHandle
-
-        check_rack(rack)
 
         def add() -> int:
             listeners = next_listeners(self._engine.listeners, self._engine.cluster.next_node_id)
@@ -193,11 +192,6 @@ class BrokerControl(ShortErrors, ABC):
         config: Mapping[str, object] | None = None,
     ) -> "TopicHandle":
         """Create a topic. Raises KafkaError for a bad name, one that exists, impossible numbers and bad settings."""
-        check_text("name", name)
-        check_whole("partitions", partitions)
-        if replication_factor is not None:
-            check_whole("replication_factor", replication_factor)
-        check_settings("config", config or {})
         values = {key: str(value) for key, value in (config or {}).items()}
         self._call(lambda: self._engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
@@ -239,7 +233,7 @@ class BrokerControl(ShortErrors, ABC):
         """
         return self._call(self._take_snapshot)
 
-    def restore(self, snapshot: "Snapshot | str") -> None:
+    def restore(self, snapshot: "Snapshot | str | PathLike[str]") -> None:
         """Make the broker what it was when the snapshot was taken, its options and its time of day included.
 
         `snapshot` may be the path of a file. Clients are disconnected; groups are what their logs say, as after a
@@ -252,7 +246,6 @@ class BrokerControl(ShortErrors, ABC):
         from fakebroker.testing.snapshot.snapshot import Snapshot
 
         if not isinstance(snapshot, Snapshot):
-            check_path("snapshot", snapshot)
             snapshot = Snapshot.load(snapshot)
         wanted = snapshot
         self._call(lambda: self._restore(wanted))
@@ -267,45 +260,17 @@ class BrokerControl(ShortErrors, ABC):
 
     # Faults
 
-    def fault(
-        self,
-        *,
-        api: ApiName | str | None = None,
-        version: int | str | None = None,
-        node: int | None = None,
-        topic: str | None = None,
-        partition: int | None = None,
-        group: str | None = None,
-        client_id: str | None = None,
-        transactional_id: str | None = None,
-        principal: str | None = None,
-        connection: int | None = None,
-        when: "Callable[[IncomingRequest], object] | None" = None,
-        nth: int | None = None,
-        every: int | None = None,
-        times: int | None = None,
-        probability: float | None = None,
-        error: str | int | None = None,
-        action: FaultAction | None = None,
-        after: FaultMoment | None = None,
-        delay_s: float | None = None,
-        jitter_s: float | None = None,
-        throttle_ms: int | None = None,
-        bytes: int | None = None,
-        offset: int | None = None,
-        for_s: float | None = None,
-        bytes_per_s: int | None = None,
-        run: "Callable[[IncomingRequest], object] | None" = None,
-        **unknown: Never,
-    ) -> "FaultHandle":
+    def fault(self, **fields: Unpack[FaultFields]) -> "FaultHandle":
         """Let something go wrong with the requests that match, from now on.
 
         The fields and actions are in docs/how-to/faults.md. Several faults are judged in the order in which they were
         set. Raises InvalidArgument for a field that does not exist, an invalid value or combination, an API or version
         that is not served.
         """
-        fields = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
-        return self._fault(fields | unknown)
+        from fakebroker.testing.handles.fault import FaultHandle, FaultSpec
+
+        spec = FaultSpec(**fields)
+        return FaultHandle(self, self._call(lambda: self._engine.faults.add(spec)))
 
     @property
     def faults(self) -> "list[FaultHandle]":
@@ -327,12 +292,6 @@ class BrokerControl(ShortErrors, ABC):
     def clear_faults(self) -> None:
         """Remove all faults."""
         self._call(lambda: self._engine.faults.clear())
-
-    def _fault(self, fields: Mapping[str, object]) -> "FaultHandle":
-        from fakebroker.testing.handles.fault import FaultHandle, FaultSpec
-
-        spec = FaultSpec.of(fields)
-        return FaultHandle(self, self._call(lambda: self._engine.faults.add(spec)))
 
     # What happened
 

@@ -1,10 +1,11 @@
 """The broker's clock as a test sees it."""
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from fakebroker.broker.engine.clock import check_wall_ms
-from fakebroker.protocol.arguments import check_whole
+from fakebroker.broker.engine.clock import FASTEST_RATE, SLOWEST_RATE, check_wall_ms
+from fakebroker.protocol.arguments.kinds import Number, PythonOnly, Whole
+from fakebroker.protocol.arguments.types import Amount, Count
 from fakebroker.protocol.durations import duration_ms
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.handles.handle import Handle
@@ -14,8 +15,14 @@ if TYPE_CHECKING:
 
 MAX_DUE = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_IN_PYTHON = 'or in Python a timedelta or "8d"'
-_DURATION = f"a duration: days=8, hours=, minutes=, seconds=, ms=, {_IN_PYTHON}"
+_IN_PYTHON = 'a timedelta or a text such as "8d"'
+_DURATION = f"a duration: days=8, hours=, minutes=, seconds=, ms=, or in Python {_IN_PYTHON}"
+Duration = Annotated[
+    timedelta | str,
+    PythonOnly(
+        f"{_IN_PYTHON} (a number takes its unit: days=8, ms=500)", lambda value: isinstance(value, timedelta | str)
+    ),
+]
 _UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}
 
 
@@ -37,8 +44,8 @@ class ClockHandle(Handle):
         return self._access._call(lambda: self._access._broker_clock.now().wall_ms)
 
     def advance(
-        self, by: timedelta | str | None = None, /, *, days: float | None = None, hours: float | None = None,
-        minutes: float | None = None, seconds: float | None = None, ms: int | None = None, timers: bool = False,
+        self, by: Duration | None = None, /, *, days: Amount | None = None, hours: Amount | None = None,
+        minutes: Amount | None = None, seconds: Amount | None = None, ms: Count | None = None, timers: bool = False,
     ) -> None:  # fmt: skip
         """Move the time of day; what falls due (expiry, retention, cleaning) has run, in due order, when this returns.
 
@@ -49,8 +56,8 @@ class ClockHandle(Handle):
         self._access._call(lambda: self._advance(amount, timers))
 
     def step_back(
-        self, by: timedelta | str | None = None, /, *, days: float | None = None, hours: float | None = None,
-        minutes: float | None = None, seconds: float | None = None, ms: int | None = None,
+        self, by: Duration | None = None, /, *, days: Amount | None = None, hours: Amount | None = None,
+        minutes: Amount | None = None, seconds: Amount | None = None, ms: Count | None = None,
     ) -> None:  # fmt: skip
         """Set the time of day back, as when a machine's clock is corrected. Nothing runs; timers of clients go on.
 
@@ -95,20 +102,15 @@ class ClockHandle(Handle):
         return self._access._broker_clock.rate
 
     @rate.setter
-    def rate(self, rate: float) -> None:
-        if isinstance(rate, bool) or not isinstance(rate, int | float):
-            raise InvalidArgument("rate", rate, f"rate={rate!r} is not a number above 0")
+    def rate(self, rate: Annotated[float, Number(SLOWEST_RATE, FASTEST_RATE)]) -> None:
         self._access._call(lambda: setattr(self._access._broker_clock, "rate", rate))
 
-    def due(self, limit: int = 10) -> "ClockAndDue":
+    def due(self, limit: Annotated[int, Whole(1, MAX_DUE)] = 10) -> "ClockAndDue":
         """What falls due next, in words: at most `limit` events by the time of day, as many by timers.
 
         `run_until(due_ms)` goes to an event by the time of day, `advance(ms=left_ms, timers=True)` to one by timers.
         Raises InvalidArgument for a `limit` outside of 1 to 100.
         """
-        check_whole("limit", limit, 1)
-        if limit > MAX_DUE:
-            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_DUE}")
         return self._access._call(lambda: self._due(limit))
 
     # On the engine's thread
@@ -155,11 +157,6 @@ def _amount(method: str, by: timedelta | str | None, **units: float | None) -> "
         raise InvalidArgument("days", None, f"{method}() needs {_DURATION}")
     if by is None:
         return _Amount(**given)
-    if isinstance(by, bool) or not isinstance(by, int | float | str | timedelta):
-        raise InvalidArgument("by", by, f"{method}({by!r}): that is not {_DURATION}")
-    if isinstance(by, int | float):
-        text = f"{method}({by!r}): {by!r} what? days={by!r}, hours=, minutes=, seconds=, ms=, {_IN_PYTHON}"
-        raise InvalidArgument("by", by, text)
     if given:
         raise InvalidArgument(
             "by", by, f"{method}({by!r}): give it or {', '.join(f'{name}=' for name in given)}, not both"
@@ -184,29 +181,12 @@ class _Amount:
         self.value = units[self.field]
         total_ms: float = 0
         for name, value in units.items():
-            _check_amount(name, value)
             total_ms += value * _UNITS_MS[name]
         self.total_ms = round(total_ms)
 
 
-def _check_amount(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e300 < value < 1e300:
-        raise InvalidArgument(name, value, f"{name}={value!r} is not a finite amount of time")
-    if value < 0:
-        raise InvalidArgument(name, value, f"{name}={value!r} is negative; step_back() and set() can go back")
-
-
 def _wall_ms(when: datetime | int) -> int:
-    """Milliseconds since the epoch. Raises InvalidArgument for what is no time, or none that the clock can show."""
-    if isinstance(when, datetime):
-        if when.utcoffset() is None:
-            raise InvalidArgument("when", when, f"when={when} has no time zone: say datetime(..., tzinfo=UTC)")
-        wall_ms = (when - _EPOCH) // timedelta(milliseconds=1)
-    elif isinstance(when, int) and not isinstance(when, bool):
-        wall_ms = when
-    else:
-        raise InvalidArgument(
-            "when", when, f"when={when!r} is neither a datetime with a time zone nor milliseconds since the epoch"
-        )
+    """Milliseconds since the epoch. Raises InvalidArgument for a time that the clock cannot show."""
+    wall_ms = (when - _EPOCH) // timedelta(milliseconds=1) if isinstance(when, datetime) else when
     check_wall_ms("when", when, wall_ms)
     return wall_ms

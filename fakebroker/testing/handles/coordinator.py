@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fakebroker.broker.core import broker_life, elections
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from fakebroker.protocol.arguments import LONGEST_S
+from fakebroker.protocol.arguments.types import Seconds
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.finding_transactions import expected_coordinator
@@ -48,7 +48,7 @@ class PartitionLeaderHandle(Handle):
         """
         self._with_cluster(lambda cluster, now: self._move(cluster, now, to))
 
-    def zombie(self, for_s: float, to: int | None = None) -> None:
+    def zombie(self, for_s: Seconds, to: int | None = None) -> None:
         """Another node leads the partition, and the old one does not know it for `for_s` seconds of monotonic time.
 
         Until then it answers by its old state: Heartbeat 0, OffsetFetch the old offsets, FindCoordinator itself. What
@@ -58,17 +58,15 @@ class PartitionLeaderHandle(Handle):
 
         Raises InvalidArgument for an invalid time and when no other node could lead.
         """
-        for_ms = duration_ms("for_s", for_s)
-        self._with_cluster(lambda cluster, now: self._zombie(cluster, now, for_ms, to))
+        self._with_cluster(lambda cluster, now: self._zombie(cluster, now, round(for_s * 1000), to))
 
-    def load(self, for_s: float = 0.0) -> None:
+    def load(self, for_s: Seconds = 0.0) -> None:
         """The coordinator loads its log again, for `for_s` seconds: COORDINATOR_LOAD_IN_PROGRESS meanwhile.
 
         The seconds are of monotonic time, which session timers use, too. Raises InvalidArgument without a coordinator,
         and for a time that is negative or longer than LONGEST_S.
         """
-        for_ms = duration_ms("for_s", for_s)
-        self._with_cluster(lambda cluster, now: self._load(cluster, now, for_ms))
+        self._with_cluster(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
 
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
         self._check_alive(cluster, to)
@@ -177,11 +175,3 @@ class TransactionCoordinatorHandle(PartitionLeaderHandle):
 
     def _coordinator_of(self, node: "Node") -> "TransactionCoordinator":
         return node.transactions
-
-
-def duration_ms(field: str, seconds: float) -> int:
-    """Milliseconds. Raises InvalidArgument for what is no time, is negative, or is longer than LONGEST_S."""
-    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not is_number or not 0 <= seconds <= LONGEST_S:
-        raise InvalidArgument(field, seconds, f"{field} is {seconds!r}; it is a number of seconds, 0 to {LONGEST_S}")
-    return round(seconds * 1000)

@@ -4,13 +4,23 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from fakebroker.broker.engine.faults.fields import api_names
+from fakebroker.broker.engine.faults.patterns import api_names
 from fakebroker.broker.engine.journal import Exchange
 from fakebroker.broker.engine.unserved import MISSING
-from fakebroker.protocol.arguments import check_one_of, check_text, check_timeout_s, check_whole
-from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout
+from fakebroker.protocol.arguments.forms import JSON, Form, Schema
+from fakebroker.protocol.arguments.kinds import Choice, Kind, WrongValue
+from fakebroker.protocol.arguments.signatures import fields_of
+from fakebroker.protocol.arguments.types import TimeoutS
+from fakebroker.protocol.errors import (
+    WHERE_ERRORS,
+    ErrorCode,
+    ExpectationFailed,
+    InvalidArgument,
+    UnknownThing,
+    WaitTimeout,
+)
 from fakebroker.protocol.short_errors import ShortErrors
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.handles.handle import WAIT_S
@@ -23,14 +33,39 @@ if TYPE_CHECKING:
 LAST_SHOWN = 8
 
 
+class _Apis(Kind):
+    """APIs by name, also of those that clients ask for in vain."""
+
+    about = "the name of an API"
+
+    def fits(self, value: Any, form: Form) -> bool:  # noqa: ARG002
+        return isinstance(value, str)
+
+    def value(self, value: Any, form: Form) -> Any:
+        if not self.fits(value, form):
+            raise self.wrong(value, form)
+        try:
+            _apis(value)
+        except InvalidArgument as error:
+            raise WrongValue(value, str(error).removeprefix("api: "), error=type(error)) from None
+        return value
+
+    def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
+        return {"type": "string"}
+
+
+Api = Annotated[ApiName | str, _Apis()]
+ErrorText = Annotated[str, Choice([code.name for code in ErrorCode], WHERE_ERRORS, UnknownThing)]
+
+
 class RequestPattern(NamedTuple):
     """Which requests are meant; None is any. `api` is a name, or several as "Heartbeat|Offset*"; `error` is a name,
     "NONE" for an answer without errors; `client_id` may have wildcards. With `is_never` no such request may come before
     the next one that is expected.
     """
 
-    api: ApiName | str | None = None
-    error: str | None = None
+    api: Api | None = None
+    error: ErrorText | None = None
     client_id: str | None = None
     group: str | None = None
     topic: str | None = None
@@ -39,18 +74,12 @@ class RequestPattern(NamedTuple):
     is_never: bool = False
 
     def check(self) -> None:
-        """Raise UnknownThing for an API or error that does not exist, InvalidArgument for what is no name or number."""
-        for field in ("client_id", "group", "topic"):
-            if (value := getattr(self, field)) is not None:
-                check_text(field, value)
-        for field in ("node", "connection"):
-            if (value := getattr(self, field)) is not None:
-                check_whole(field, value)
-        if self.api is not None:
-            check_text("api", self.api)
-            _apis(self.api)
-        if self.error is not None:
-            check_one_of("error", self.error, [code.name for code in ErrorCode], WHERE_ERRORS, UnknownThing)
+        """Raises InvalidArgument for the first field that no request can have."""
+        for name, kind in PATTERN.fields.items():
+            try:
+                kind.read(getattr(self, name))
+            except WrongValue as wrong:
+                raise wrong.of(name) from None
 
     def matches(self, exchange: Exchange) -> bool:
         """Whether a request is meant; what costs least is looked at first."""
@@ -76,6 +105,9 @@ class RequestPattern(NamedTuple):
         return f"never {text}" if self.is_never else text
 
 
+PATTERN = fields_of(RequestPattern)
+
+
 @lru_cache(maxsize=256)
 def _apis(pattern: str) -> frozenset[str]:
     """The APIs that a pattern names: of those that are served, and of those that clients ask for in vain."""
@@ -89,9 +121,9 @@ class Expectation(ShortErrors):
     What the journal has already counts. An expectation does nothing before `within`; `then` and `never` make new ones.
     """
 
+    _has_powers = True
+
     def __init__(self, access: "EngineAccess", patterns: Sequence[RequestPattern], since: int = 0) -> None:
-        for pattern in patterns:
-            pattern.check()
         self._access = access
         self._patterns = tuple(patterns)
         self._since = since
@@ -103,26 +135,25 @@ class Expectation(ShortErrors):
         return ", then ".join(map(str, self._patterns))
 
     def then(
-        self, api: ApiName | str | None = None, *, error: str | None = None, client_id: str | None = None,
+        self, api: Api | None = None, *, error: ErrorText | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
     ) -> "Expectation":  # fmt: skip
         """And after that such a request."""
         return self._and(RequestPattern(api, error, client_id, group, topic, node, connection))
 
     def never(
-        self, api: ApiName | str | None = None, *, error: str | None = None, client_id: str | None = None,
+        self, api: Api | None = None, *, error: ErrorText | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
     ) -> "Expectation":  # fmt: skip
         """And no such request before the next expected one; at the end: none until the time of `within` is over."""
         return self._and(RequestPattern(api, error, client_id, group, topic, node, connection, is_never=True))
 
-    def within(self, *, s: float = WAIT_S) -> Any:
+    def within(self, *, s: TimeoutS = WAIT_S) -> Any:
         """Wait up to `s` seconds of real time; gives the requests in order (AsyncFakeBroker: an awaitable of them).
 
         Raises WaitTimeout when they have not all come, saying what came, and ExpectationFailed when one came that
         never should.
         """
-        check_timeout_s(s, "s")
         progress = _Progress(self._access, self._patterns, self._since)
         try:
             found = self._access.wait(progress.probe, s, lambda: f"waited {s:g} s for {self}: {progress}")

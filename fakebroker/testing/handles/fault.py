@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.broker.engine.faults.fault import IncomingRequest
+from fakebroker.broker.engine.faults.incoming import IncomingRequest
 from fakebroker.broker.engine.faults.spec import FaultSpec
-from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.arguments.types import CountFrom1, TimeoutS
 from fakebroker.testing.handles.handle import WAIT_S, EndsWithBlock, Handle
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ class FaultHandle(Handle, EndsWithBlock):
         """Whether it can hit no further request: `times` are used up, or the `nth` request has come."""
         return self._access._call(lambda: self._fault.is_exhausted)
 
-    def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> Any:
+    def wait(self, hits: CountFrom1 = 1, timeout_s: TimeoutS = WAIT_S) -> Any:
         """Wait until it has hit so many requests; gives how many it has. Raises WaitTimeout."""
-        check_whole("hits", hits, 1)
 
         def probe() -> int | None:
             return self._fault.hits if self._fault.hits >= hits else None

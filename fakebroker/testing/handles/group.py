@@ -1,7 +1,7 @@
 """A group of any kind as a test sees it: looking at it, changing it, stepping its rebalances, and waiting for it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fakebroker.broker.core.events import AssignmentComputed, GroupEpochBumped, MemberTransition, Transition
 from fakebroker.broker.core.explain.members import explain_members
@@ -13,6 +13,8 @@ from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.offsets.expiry_policies import EXPIRY_POLICIES
+from fakebroker.protocol.arguments.kinds import Choice
+from fakebroker.protocol.arguments.types import Count, CountFrom1, Offset, TimeoutS
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import CommittedOffset
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from fakebroker.testing.handles.group_view import GroupView
 
 T = TypeVar("T")
+Policy = Annotated[str, Choice(EXPIRY_POLICIES)]
 
 
 class GroupHandle(Handle):
@@ -118,7 +121,7 @@ class GroupHandle(Handle):
         """The committed offsets with everything that is stored beside them: metadata, times, leader epoch."""
         return self._ask(lambda group: list(_committed(group)), [])
 
-    def explain(self, policy: str | None = None) -> GroupExplanation:
+    def explain(self, policy: Policy | None = None) -> GroupExplanation:
         """Why each committed offset is still there or has expired, and when it will expire (KIP-211).
 
         The result can be printed, or its fields read.
@@ -145,7 +148,7 @@ class GroupHandle(Handle):
             raise UnknownThing("group_id", self.group_id, f"there is no group {self.group_id!r}")
         return view
 
-    def explain_policies(self, *policies: str) -> str:
+    def explain_policies(self, *policies: Policy) -> str:
         """When each committed offset is due under several expiry policies, side by side; without names, under all."""
         return side_by_side(self.explain(policy) for policy in policies or EXPIRY_POLICIES)
 
@@ -164,7 +167,7 @@ class GroupHandle(Handle):
 
     # -- changing it ---------------------------------------------------------------------------------------------------
 
-    def commit(self, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
+    def commit(self, offsets: Mapping[tuple[str, int], Offset], metadata: str = "") -> None:
         """Store offsets by topic and partition, as an administrator's OffsetCommit does; all or none.
 
         The group is made if it does not exist. Raises KafkaError as Kafka answers: UNKNOWN_MEMBER_ID while the group
@@ -200,7 +203,7 @@ class GroupHandle(Handle):
     # -- stepping its rebalances ---------------------------------------------------------------------------------------
 
     def hold_joins(
-        self, *, until_members: int | None = None, order: Sequence[str] = (), leader: str | None = None
+        self, *, until_members: CountFrom1 | None = None, order: Sequence[str] = (), leader: str | None = None
     ) -> HoldHandle:
         """Keep the join phase of a classic group's next rebalance, or of the one under way, from ending.
 
@@ -212,7 +215,7 @@ class GroupHandle(Handle):
         """
         return self._add_hold(Phase.JOIN, until_members, order, leader)
 
-    def hold_syncs(self, *, until_members: int | None = None, order: Sequence[str] = ()) -> HoldHandle:
+    def hold_syncs(self, *, until_members: CountFrom1 | None = None, order: Sequence[str] = ()) -> HoldHandle:
         """Keep the leader's assignment from being stored, and so every SyncGroup waiting.
 
         Between the answers to JoinGroup and to SyncGroup the group is in CompletingRebalance and can be looked at. It
@@ -234,15 +237,15 @@ class GroupHandle(Handle):
         self,
         *,
         state: GroupState | None = None,
-        members: int | None = None,
-        generation: int | None = None,
-        epoch: int | None = None,
+        members: Count | None = None,
+        generation: Count | None = None,
+        epoch: Count | None = None,
         protocol: str | None = None,
-        joined: int | None = None,
+        joined: Count | None = None,
         assigned: bool = False,
         reconciled: bool = False,
-        offsets: Mapping[tuple[str, int], int] | None = None,
-        timeout_s: float = WAIT_S,
+        offsets: Mapping[tuple[str, int], Offset] | None = None,
+        timeout_s: TimeoutS = WAIT_S,
     ) -> Any:
         """Wait until the group is as described, in everything that is given.
 
@@ -255,7 +258,6 @@ class GroupHandle(Handle):
         transitions.
         """
         wanted = Wanted(state, members, generation, epoch, protocol, joined, assigned, reconciled, offsets)
-        wanted.check()
         began = self._access._call(lambda: self._access._engine.journal.next_seq)
 
         def probe() -> "GroupHandle | None":

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fakebroker.protocol.arguments import check_offsets, check_text
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
@@ -26,7 +25,8 @@ def commit_as_admin(
 
     Raises KafkaError as Kafka answers, InvalidArgument for what are no offsets; nothing is stored then.
     """
-    _check(offsets, metadata)
+    if not offsets:
+        raise InvalidArgument("offsets", offsets, "offsets: is empty; a commit has at least one topic and partition")
     shard = find_coordinator(cluster, group_id).coordinator.shard(group_id, now)
     group = shard.group(group_id)
     version = newest_by_name(ApiKey.OFFSET_COMMIT)
@@ -52,10 +52,3 @@ def _validate(
     ((_, code),) = validator.validate(topic, [(partition, offset, _NO_EPOCH, NO_TIMESTAMP, metadata)])
     if code:
         raise KafkaError(ErrorCode(code), f"{name}-{partition} at {offset}")
-
-
-def _check(offsets: Mapping[tuple[str, int], int], metadata: str) -> None:
-    check_offsets("offsets", offsets)
-    if not offsets:
-        raise InvalidArgument("offsets", offsets, f"offsets={offsets!r} has no offset by topic and partition")
-    check_text("metadata", metadata)

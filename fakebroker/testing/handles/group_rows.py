@@ -9,17 +9,13 @@ from collections.abc import Iterable, Sized
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
-from fakebroker.protocol.arguments import check_one_of, check_whole
-from fakebroker.protocol.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.group import Group
     from fakebroker.broker.engine.engine import Engine
     from fakebroker.testing.handles.access import EngineAccess
 
-MAX_ROWS: Final = 1000
 MAX_GONE: Final = 10_000  # ids of groups that are gone, kept for those who ask what has changed
 
 
@@ -66,15 +62,6 @@ class GroupRowFilter(NamedTuple):
     search: str | None = None
     state: str | None = None
     kind: str | None = None
-
-    def check(self) -> None:
-        """Raises InvalidArgument for a state or kind that no group can have."""
-        from fakebroker.testing.handles.group_wait import STATE_NAMES
-
-        if self.state is not None:
-            check_one_of("state", self.state, STATE_NAMES)
-        if self.kind is not None:
-            check_one_of("kind", self.kind, [each.value for each in GroupKind])
 
     def matches(self, row: GroupRow) -> bool:
         """Whether a group is meant."""
@@ -163,14 +150,6 @@ def row_of(group: "Group") -> GroupRow:
     """The row of one group."""
     members: Sized = group.members  # type: ignore[attr-defined]  # each kind has its own table of them
     return GroupRow(group.group_id, group.kind.value, str(group.state), group.state_ms, group.epoch, len(members))
-
-
-def checked_limit(limit: int) -> int:
-    """Raises InvalidArgument for a number of rows outside of 1 to MAX_ROWS."""
-    check_whole("limit", limit, 1)
-    if limit > MAX_ROWS:
-        raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_ROWS}")
-    return limit
 
 
 def group_rows(access: "EngineAccess", since: int, wanted: GroupRowFilter, after: str, limit: int) -> GroupRows:

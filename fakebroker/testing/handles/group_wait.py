@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
-from fakebroker.protocol.arguments import check_offsets, check_one_of, check_text, check_whole
 from fakebroker.testing.explanations.event_wording import group_event_text, reason_of
 from fakebroker.testing.handles.member_view import MemberView, members_of, view_of
 
@@ -33,21 +32,6 @@ class Wanted(NamedTuple):
     assigned: bool
     reconciled: bool
     offsets: Mapping[tuple[str, int], int] | None
-
-    def check(self) -> None:
-        """Raises InvalidArgument for what no group can be: a wait for it would be in vain."""
-        if self.state is not None:
-            check_one_of("state", self.state, STATE_NAMES)
-        numbers = {
-            "members": self.members, "generation": self.generation, "epoch": self.epoch, "joined": self.joined
-        }  # fmt: skip
-        for field, number in numbers.items():
-            if number is not None:
-                check_whole(field, number, 0)
-        if self.protocol is not None:
-            check_text("protocol", self.protocol)
-        if self.offsets is not None:
-            check_offsets("offsets", self.offsets)
 
     def holds(self, group: "Group | None") -> bool:
         """Whether the group is as wanted."""

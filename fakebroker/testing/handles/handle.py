@@ -18,6 +18,8 @@ WAIT_S = 10.0
 class Handle(ShortErrors):
     """A handle reaches the engine through its `EngineAccess`, and keeps nothing else of the broker."""
 
+    _has_powers = True
+
     def __init__(self, access: "EngineAccess") -> None:
         self._access = access
 

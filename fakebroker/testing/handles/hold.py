@@ -6,6 +6,7 @@ from weakref import ref
 
 from fakebroker.broker.core.groups.classic.holds import Hold, Phase, waiting_members
 from fakebroker.broker.core.groups.classic.states import State
+from fakebroker.protocol.arguments.types import Count, TimeoutS
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.finding import find_classic_group, member_named
@@ -50,7 +51,7 @@ class HoldHandle(Handle, EndsWithBlock):
         """The members whose request waits for the phase to end, in the order in which they became members."""
         return self._with_cluster(self._waiting)
 
-    def wait(self, members: int, timeout_s: float = WAIT_S) -> Any:
+    def wait(self, members: Count, timeout_s: TimeoutS = WAIT_S) -> Any:
         """Wait until the requests of so many members are waiting here.
 
         Gives this handle (AsyncFakeBroker: an awaitable of it). Raises WaitTimeout, which says who waits.
@@ -75,7 +76,7 @@ class HoldHandle(Handle, EndsWithBlock):
         initial delay runs, or members have not joined again) uses the choice when it ends.
         Raises UnknownThing for a name that no waiting member has, InvalidArgument for a hold that has ended.
         """
-        check_names(order, leader, Phase(self.phase))
+        check_leader(leader, Phase(self.phase))
         self._with_cluster(lambda cluster, now: self._release(cluster, now, order, leader))
 
     def remove(self) -> None:
@@ -132,25 +133,17 @@ class HoldHandle(Handle, EndsWithBlock):
 
 
 def checked_hold(until_members: int | None, order: Sequence[str], leader: str | None, phase: Phase) -> Hold:
-    """A hold of these arguments. Raises InvalidArgument for a number below 1, and a choice made too early."""
-    check_names(order, leader, phase)
+    """A hold of these arguments. Raises InvalidArgument for a choice made too early."""
+    check_leader(leader, phase)
     if until_members is None:
         for field, value in (("order", order), ("leader", leader)):
             if value:
                 what = "a hold without until_members is released by hand: give it to release()"
                 raise InvalidArgument(field, value, f"{field}={value!r}: {what}")
-    elif isinstance(until_members, bool) or not isinstance(until_members, int) or until_members < 1:
-        raise InvalidArgument(
-            "until_members", until_members, f"until_members={until_members!r} is not a number of members, 1 or more"
-        )
     return Hold(until_members, tuple(order), leader)
 
 
-def check_names(order: Sequence[str], leader: str | None, phase: Phase) -> None:
-    """Raises InvalidArgument for what are no names."""
-    if isinstance(order, str) or not all(isinstance(name, str) for name in order):
-        raise InvalidArgument("order", order, f"order={order!r} is not a list of member ids or client ids")
-    if leader is not None and not isinstance(leader, str):
-        raise InvalidArgument("leader", leader, f"leader={leader!r} is not a member id or client id")
+def check_leader(leader: str | None, phase: Phase) -> None:
+    """Raises InvalidArgument for a leader that is chosen at a sync."""
     if leader is not None and phase is Phase.SYNC:
         raise InvalidArgument("leader", leader, f"leader={leader!r}: the leader is chosen when the joins are answered")

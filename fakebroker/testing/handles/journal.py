@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, overload
 
 from fakebroker.broker.engine.journal import Event, Exchange, Recorded
-from fakebroker.protocol.arguments import check_one_of, check_path, check_whole
+from fakebroker.protocol.arguments.kinds import Choice, Choices, Whole
+from fakebroker.protocol.arguments.types import Count, CountFrom1, TimeoutS
 from fakebroker.protocol.errors import WHERE_KINDS, UnknownThing
-from fakebroker.testing.handles.expectation import Expectation, RequestPattern
+from fakebroker.testing.handles.expectation import Api, ErrorText, Expectation, RequestPattern
 from fakebroker.testing.handles.handle import WAIT_S, Handle
-from fakebroker.testing.literals import ApiName
 
 if TYPE_CHECKING:
     from fakebroker.testing.handles.entry_view import EntryView
@@ -19,7 +19,25 @@ if TYPE_CHECKING:
     from fakebroker.testing.journal.saved import SavedJournal
 
 RUN_IN_MEMORY = "memory"
+MAX_LINES = 1000  # of a stretch
 T = TypeVar("T")
+
+
+def _event_kinds() -> list[str]:
+    from fakebroker.testing.journal.schema import KIND_OF_EVENT
+
+    return sorted(set(KIND_OF_EVENT.values()))
+
+
+def _line_kinds() -> list[str]:
+    from fakebroker.testing.journal.schema import KINDS
+
+    return sorted(KINDS)
+
+
+EventKind = Annotated[str, Choice(_event_kinds, WHERE_KINDS, UnknownThing)]
+LineKind = Annotated[str, Choice(_line_kinds, WHERE_KINDS, UnknownThing)]
+LineKinds = Annotated[str, Choices(_line_kinds, WHERE_KINDS, UnknownThing)]
 
 
 class JournalHandle(Handle):
@@ -49,9 +67,9 @@ class JournalHandle(Handle):
         return self._access._call(lambda: self._access._engine.journal.forgotten)
 
     def requests(
-        self, api: ApiName | str | None = None, *, client_id: str | None = None, group: str | None = None,
-        topic: str | None = None, node: int | None = None, connection: int | None = None, error: str | None = None,
-        since: int = 0, limit: int | None = None,
+        self, api: Api | None = None, *, client_id: str | None = None, group: str | None = None,
+        topic: str | None = None, node: int | None = None, connection: int | None = None,
+        error: ErrorText | None = None, since: int = 0, limit: CountFrom1 | None = None,
     ) -> list[Exchange]:  # fmt: skip
         """The requests with their answers, decoded when looked at, in the order in which they were answered.
 
@@ -60,16 +78,17 @@ class JournalHandle(Handle):
         Raises UnknownThing for an API or error that does not exist.
         """
         pattern = RequestPattern(api, error, client_id, group, topic, node, connection)
-        pattern.check()
         return _last([e for e in self._kept(since) if isinstance(e, Exchange) and pattern.matches(e)], limit)
 
     @overload
     def events(self, kind: None = None, *, since: int = 0, limit: int | None = None) -> list[Recorded[Event]]: ...
 
     @overload
-    def events(self, kind: str, *, since: int = 0, limit: int | None = None) -> list[Recorded[Any]]: ...
+    def events(self, kind: EventKind, *, since: int = 0, limit: int | None = None) -> list[Recorded[Any]]: ...
 
-    def events(self, kind: str | None = None, *, since: int = 0, limit: int | None = None) -> list[Recorded[Any]]:
+    def events(
+        self, kind: EventKind | None = None, *, since: int = 0, limit: CountFrom1 | None = None
+    ) -> list[Recorded[Any]]:
         """What happened beside requests: each with its sequence number, its time and the event.
 
         `kind` is a kind of docs/reference/journal-schema.md: "transition", "offset_expired", "connected" ... `limit`
@@ -77,8 +96,6 @@ class JournalHandle(Handle):
         """
         from fakebroker.testing.journal.schema import KIND_OF_EVENT
 
-        if kind is not None:
-            check_one_of("kind", kind, sorted(set(KIND_OF_EVENT.values())), WHERE_KINDS, UnknownThing)
         found = (e for e in self._kept(since) if isinstance(e, Recorded))
         return _last([e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind], limit)
 
@@ -87,7 +104,7 @@ class JournalHandle(Handle):
         return list(self._kept(since))
 
     def rows(
-        self, kind: str | None = None, *, since: int = 0, limit: int | None = None
+        self, kind: LineKind | None = None, *, since: int = 0, limit: CountFrom1 | None = None
     ) -> list[dict[str, Any]]:  # fmt: skip
         """The journal as in files (docs/reference/journal-schema.md): an object for each line, without secrets.
 
@@ -95,16 +112,13 @@ class JournalHandle(Handle):
         Raises UnknownThing for a kind that does not exist.
         """
         from fakebroker.testing.journal.rows import rows_of
-        from fakebroker.testing.journal.schema import KINDS
 
-        if kind is not None:
-            check_one_of("kind", kind, sorted(KINDS), WHERE_KINDS, UnknownThing)
         rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
         return _last([row for row in rows if kind is None or row["kind"] == kind], limit)
 
     def brief(
-        self, *, since: int = 0, before: int | None = None, limit: int = 500, kind: str | None = None,
-        group: str | None = None,
+        self, *, since: Count = 0, before: Count | None = None, limit: Annotated[int, Whole(1, MAX_LINES)] = 500,
+        kind: LineKinds | None = None, group: str | None = None,
     ) -> "BriefJournal":  # fmt: skip
         """A stretch of the journal in brief lines (testing/journal/brief.py), for those who look at all of it.
 
@@ -121,14 +135,13 @@ class JournalHandle(Handle):
             lambda: stretch(self._access._engine.journal, BriefLines(), since, before, limit, wanted)
         )
 
-    def entry(self, seq: int) -> "EntryView":
+    def entry(self, seq: Count) -> "EntryView":
         """One entry in full: decoded, its errors with the rules that speak of them, faults, what happened meanwhile.
 
         Raises UnknownThing for a number that is forgotten or not there yet.
         """
         from fakebroker.testing.handles.entry_view import entry_view
 
-        check_whole("seq", seq, 0)
         return self._access._call(lambda: entry_view(self._access._engine.journal, seq, RUN_IN_MEMORY))
 
     @property
@@ -139,7 +152,7 @@ class JournalHandle(Handle):
         return self._access._call(lambda: waiting_requests(self._access._engine))
 
     def expect(
-        self, api: ApiName | str | None = None, *, error: str | None = None, client_id: str | None = None,
+        self, api: Api | None = None, *, error: ErrorText | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
         since: int = 0,
     ) -> Expectation:  # fmt: skip
@@ -150,7 +163,7 @@ class JournalHandle(Handle):
         first = RequestPattern(api, error, client_id, group, topic, node, connection)
         return Expectation(self._access, [first], since)
 
-    def wait(self, requests: Sequence[RequestPattern], *, timeout_s: float = WAIT_S, since: int = 0) -> Any:
+    def wait(self, requests: Sequence[RequestPattern], *, timeout_s: TimeoutS = WAIT_S, since: int = 0) -> Any:
         """Wait for requests in this order, as `expect(...).then(...).within(s=timeout_s)` does; gives them."""
         return Expectation(self._access, requests, since).within(s=timeout_s)
 
@@ -164,7 +177,6 @@ class JournalHandle(Handle):
         from fakebroker.testing.journal.files import new_run
         from fakebroker.testing.journal.rows import rows_of
 
-        check_path("path", path)
         run = new_run()
         lines = [line_of(row) for entry in self._kept(0) for row in rows_of(entry, run)]
         with open(path, "wb") as file:
@@ -180,15 +192,12 @@ class JournalHandle(Handle):
         from fakebroker.testing.journal.diff import diff
         from fakebroker.testing.journal.saved import SavedJournal, load
 
-        if not isinstance(other, SavedJournal):
-            check_path("other", other)
         return diff(SavedJournal(self.rows()), other if isinstance(other, SavedJournal) else load(other))
 
     def export_trace(self, path: str | os.PathLike[str]) -> None:
         """Write a timeline of clients and groups that https://ui.perfetto.dev and chrome://tracing open."""
         from fakebroker.testing.journal.trace import write_trace
 
-        check_path("path", path)
         write_trace(self.rows(), path)
 
     def export_pcap(self, path: str | os.PathLike[str]) -> int:
@@ -198,11 +207,9 @@ class JournalHandle(Handle):
         """
         from fakebroker.testing.journal.pcap import write_pcap
 
-        check_path("path", path)
         return write_pcap(self._kept(0), path)
 
     def _kept(self, since: int) -> Iterable[Exchange | Recorded[Event]]:
-        check_whole("since", since)
         return self._access._call(lambda: self._access._engine.journal.kept(since))
 
 
@@ -210,5 +217,4 @@ def _last(found: list[T], limit: int | None) -> list[T]:
     """The last `limit` of them; all without a limit. Raises InvalidArgument for a limit that is no number above 0."""
     if limit is None:
         return found
-    check_whole("limit", limit, 1)
     return found[-limit:]

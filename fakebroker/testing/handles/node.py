@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.engine import node_process
 from fakebroker.broker.engine.node_links import FROZEN, HALF_OPEN, ISOLATED, REFUSES_CONNECTS, UNREACHABLE
+from fakebroker.protocol.arguments.types import Name
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address
-from fakebroker.serve.listener_options import check_rack
 from fakebroker.testing.handles.handle import EndsWithBlock, Handle
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ class NodeHandle(Handle):
         return self._with_cluster(lambda cluster, _now: self._node(cluster).rack)
 
     @rack.setter
-    def rack(self, rack: str) -> None:
-        check_rack(rack)
+    def rack(self, rack: Name) -> None:
         self._with_cluster(lambda cluster, _now: self._node(cluster).settings.set_own("broker.rack", rack))
 
     # -- its process -------------------------------------------------------------------------------------------------
@@ -214,7 +213,7 @@ class NodeHandle(Handle):
 
 def known_node(cluster: Cluster, field: str, node_id: int) -> "Node":
     """The node that the argument `field` names. Raises UnknownThing for one that does not exist."""
-    node = None if isinstance(node_id, bool) or not isinstance(node_id, int) else cluster.nodes.get(node_id)
+    node = cluster.nodes.get(node_id)
     if node is None:
         raise UnknownThing(field, node_id, f"there is no node {node_id!r}, only {', '.join(map(str, cluster.nodes))}")
     return node

@@ -1,9 +1,11 @@
 """One partition as a test sees it: who leads, who has a replica, who is in sync, and changing that."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fakebroker.broker.core import elections
+from fakebroker.protocol.arguments.kinds import WHOLE
+from fakebroker.protocol.arguments.structures import ListOf
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.handle import Handle
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.testing.handles.access import EngineAccess
 
 T = TypeVar("T")
+NodeIds = Annotated[Sequence[int], ListOf(WHOLE, 1)]
 
 
 class PartitionHandle(Handle):
@@ -85,7 +88,7 @@ class PartitionHandle(Handle):
 
         self._with_cluster(move)
 
-    def reassign(self, replicas: Sequence[int]) -> None:
+    def reassign(self, replicas: NodeIds) -> None:
         """Give it other replicas, at once (KIP-455). The leader stays if it is among them.
 
         Raises UnknownThing for a node that does not exist, InvalidArgument for no nodes, one named twice, or none that
@@ -101,7 +104,7 @@ class PartitionHandle(Handle):
 
         self._with_cluster(move)
 
-    def set_in_sync(self, nodes: Sequence[int]) -> None:
+    def set_in_sync(self, nodes: NodeIds) -> None:
         """Say which replicas are in sync; the others stay out of sync until this is called again, with their nodes.
 
         With fewer than `min.insync.replicas` a Produce with acks -1 is answered NOT_ENOUGH_REPLICAS, and the high
@@ -125,8 +128,6 @@ class PartitionHandle(Handle):
 
     def _checked(self, cluster: "Cluster", field: str, nodes: Sequence[int]) -> list[int]:
         """The ids, each of a node that exists and once."""
-        if isinstance(nodes, str) or not isinstance(nodes, Sequence) or not nodes:
-            raise InvalidArgument(field, nodes, f"{field} is {nodes!r}; it is a list of node ids")
         for node_id in nodes:
             known_node(cluster, field, node_id)
         if len(dict.fromkeys(nodes)) < len(nodes):

@@ -1,7 +1,7 @@
 """The quotas of a broker as a test sees them: whom it throttles, changed while it runs."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.quotas.client_quotas import (
@@ -14,7 +14,7 @@ from fakebroker.broker.core.quotas.client_quotas import (
     check_value,
     make_entity,
 )
-from fakebroker.protocol.arguments import check_one_of, check_text
+from fakebroker.protocol.arguments.kinds import Choice
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.handle import Handle
@@ -89,18 +89,22 @@ class QuotasHandle(Handle):
         given: dict[str, float] = {}
         for key, value in values.items():
             if value is not None:
-                given[key] = _checked(entity, key, value)
+                check_value(entity, key, value)
+                given[key] = float(value)
         if not given:
             raise InvalidArgument("producer_byte_rate", None, f"no quota is given; there are {', '.join(KEYS)}")
         self._alter(entity, given)
 
     def remove(
-        self, *, user: str | None = None, client_id: str | None = None, ip: str | None = None, key: str | None = None
+        self,
+        *,
+        user: str | None = None,
+        client_id: str | None = None,
+        ip: str | None = None,
+        key: Annotated[str, Choice(KEYS)] | None = None,
     ) -> None:
         """Remove the quotas of an entity, or that of one `key`. Raises UnknownThing if there is none."""
         entity = _entity(user, client_id, ip)
-        if key is not None:
-            check_one_of("key", key, KEYS)
         values = self._with_cluster(lambda cluster, _now: dict(cluster.client_quotas).get(entity, {}))
         keys = [each for each in values if key in (None, each)]
         if not keys:
@@ -117,8 +121,6 @@ class QuotasHandle(Handle):
         """The quotas that hold for a client with that user, client id and address; a client that has not logged in is
         the user ANONYMOUS.
         """
-        for field, value in (("user", user), ("client_id", client_id), ("ip", ip)):
-            check_text(field, value)
 
         def in_force(cluster: Cluster, _now: Instant) -> list[QuotaInForce]:
             quotas, found = cluster.client_quotas, []
@@ -136,24 +138,16 @@ class QuotasHandle(Handle):
 
 
 def _entity(user: str | None, client_id: str | None, ip: str | None) -> Entity:
-    """The entity of these names. Raises KafkaError for an impossible one, InvalidArgument for what is no text."""
+    """The entity of these names. Raises KafkaError for an impossible one, InvalidArgument without any."""
     names: dict[str, str | None] = {}
-    for field, kind, name in (("user", USER, user), ("client_id", CLIENT_ID, client_id), ("ip", IP, ip)):
+    for kind, name in ((USER, user), (CLIENT_ID, client_id), (IP, ip)):
         if name is not None:
-            check_text(field, name)
             names[kind] = None if name == DEFAULT else name
     if not names:
         raise InvalidArgument(
             "user", None, f"set at least one of user, client_id, ip (use {DEFAULT!r} for the default entity)"
         )
     return make_entity(names)
-
-
-def _checked(entity: Entity, key: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidArgument(key, value, f"{key}={value!r} is not a number")
-    check_value(entity, key, value)
-    return float(value)
 
 
 def _names(entity: Entity) -> tuple[str | None, str | None, str | None]:

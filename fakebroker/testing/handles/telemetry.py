@@ -7,8 +7,8 @@ from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.config_resources import MetricsResource
 from fakebroker.broker.core.telemetry.client_telemetry import Push
 from fakebroker.broker.core.telemetry.otlp import read_metrics
-from fakebroker.protocol.arguments import check_text, check_whole
-from fakebroker.protocol.errors import InvalidArgument, UnknownThing, WireError
+from fakebroker.protocol.arguments.types import TimeoutS
+from fakebroker.protocol.errors import UnknownThing, WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.testing.handles.handle import WAIT_S, Handle
@@ -70,11 +70,6 @@ class TelemetryHandle(Handle):
         `metrics` are prefixes of names, "*" all; `match` are selectors such as "client_id=svc-.*", all of which must
         match a client. Raises KafkaError for an interval or selector that Kafka refuses (TE-6).
         """
-        for field, value in (("name", name), *[("metrics", each) for each in metrics]):
-            check_text(field, value)
-        check_whole("interval_ms", interval_ms)
-        if isinstance(metrics, str) or isinstance(match, str):
-            raise InvalidArgument("metrics", metrics, "metrics and match are lists of texts")
         own = {"metrics": ",".join(metrics), "interval.ms": str(interval_ms)}
         if match:
             own["match"] = ",".join(match)
@@ -108,7 +103,7 @@ class TelemetryHandle(Handle):
                     latest[key] = value
         return list(latest.values())
 
-    def wait(self, name: str | None = None, client_id: str | None = None, timeout_s: float = WAIT_S) -> Any:
+    def wait(self, name: str | None = None, client_id: str | None = None, timeout_s: TimeoutS = WAIT_S) -> Any:
         """Wait until clients, or one of them, pushed metrics whose names begin with `name`; gives these, as `metrics`.
 
         Raises WaitTimeout.

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from fakebroker.protocol.arguments import check_whole
+from fakebroker.protocol.arguments.kinds import Whole
+from fakebroker.protocol.arguments.types import Count, Offset, TimeoutS
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch import build_batch, check_crc, parse_header, read_records
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fakebroker.testing.handles.topic_view import BrowsedRecords, FoundByTime, TopicView
 
 Text = bytes | str | None
+MAX_RECORDS: Final = 500  # of a browse
 Headers = Sequence[tuple[str, Text]] | Mapping[str, Text]
 
 
@@ -77,18 +79,16 @@ class TopicHandle(Handle):
 
         return self._with_cluster(lambda cluster, _: topic_view(self._topic(cluster)))
 
-    def browse(self, partition: int = 0, offset: int = 0, limit: int = 100) -> "BrowsedRecords":
+    def browse(
+        self, partition: int = 0, offset: int = 0, limit: Annotated[int, Whole(1, MAX_RECORDS)] = 100
+    ) -> "BrowsedRecords":
         """At most `limit` records of one partition from `offset` on, each as it is stored, markers of transactions too.
 
         A negative `offset` counts from the end: -20 begins with the last 20. Raises InvalidArgument for a `limit`
         outside of 1 to 500.
         """
-        from fakebroker.testing.handles.topic_view import MAX_RECORDS, browse
+        from fakebroker.testing.handles.topic_view import browse
 
-        check_whole("offset", offset)
-        check_whole("limit", limit, 1)
-        if limit > MAX_RECORDS:
-            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_RECORDS}")
         return self._with_cluster(lambda cluster, _: browse(self._partition(cluster, partition), offset, limit))
 
     def find_time(self, when: int | str | datetime, partition: int | None = None) -> "list[FoundByTime]":
@@ -120,7 +120,7 @@ class TopicHandle(Handle):
         key: Text = None,
         partition: int = 0,
         headers: Headers = (),
-        timestamp_ms: int | None = None,
+        timestamp_ms: Annotated[int, Whole(-1)] | None = None,
     ) -> int:
         """Append `values`, each as a record of its own, in one batch; returns the offset of the first.
 
@@ -132,7 +132,6 @@ class TopicHandle(Handle):
             needed = "produce() needs at least one value; a record without one has the value None"
             raise InvalidArgument("values", [], needed)
         headers = list(headers.items()) if isinstance(headers, Mapping) else headers
-        _check_produced(values, key, headers, timestamp_ms)
         pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
 
         def append(cluster: "Cluster", now: Instant) -> int:
@@ -143,31 +142,27 @@ class TopicHandle(Handle):
 
         return self._with_cluster(append)
 
-    def truncate(self, offset: int, partition: int = 0) -> None:
+    def truncate(self, offset: Offset, partition: int = 0) -> None:
         """Remove the records from `offset` on, as an unclean leader election does."""
-        check_whole("offset", offset, 0)
         self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
 
     def advance_log_start(self, offset: int, partition: int = 0) -> None:
         """Move the log start to `offset`, as retention and DeleteRecords do. Raises KafkaError beyond the log's end."""
-        check_whole("offset", offset)
         self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
 
     def corrupt(self, offset: int, partition: int = 0) -> None:
         """Make the CRC of the batch that holds `offset` wrong, so that a client that checks it must notice."""
-        check_whole("offset", offset)
         self._with_cluster(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
 
     def delete(self) -> None:
         """Delete the topic with its records and everything committed for it."""
         self._with_cluster(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
 
-    def wait(self, *, records: int, timeout_s: float = WAIT_S) -> Any:
+    def wait(self, *, records: Count, timeout_s: TimeoutS = WAIT_S) -> Any:
         """Wait until at least so many records were appended to all partitions together; gives what `records()` gives.
 
         Raises WaitTimeout.
         """
-        check_whole("records", records, 0)
 
         def probe() -> list[StoredRecord] | None:
             cluster = self._access._engine.cluster
@@ -197,7 +192,6 @@ class TopicHandle(Handle):
         return topic
 
     def _partition(self, cluster: "Cluster", index: int) -> "Partition":
-        check_whole("partition", index)
         topic = self._topic(cluster)
         partition = topic.partition(index)
         if partition is None:
@@ -222,26 +216,6 @@ def _records_of(partition: "Partition") -> list[StoredRecord]:
 
 def _texts(record: Record) -> tuple[tuple[str, bytes | None], ...]:
     return tuple((name.decode("utf-8", "replace"), value) for name, value in record.headers)
-
-
-def _check_produced(values: Sequence[Text], key: Text, headers: object, timestamp_ms: int | None) -> None:
-    """Raises InvalidArgument for what cannot be in a record."""
-    for field, value in [*(("values", value) for value in values), ("key", key)]:
-        if not isinstance(value, str | bytes | None):
-            raise InvalidArgument(field, value, f"{field}: {value!r} is not text, bytes or None")
-    if not isinstance(headers, list | tuple) or not all(map(_is_header, headers)):
-        raise InvalidArgument(
-            "headers", headers, f'headers={headers!r} is not a list of names and values: [("a", "b")], or a dict'
-        )
-    if timestamp_ms is not None:
-        check_whole("timestamp_ms", timestamp_ms, -1)
-
-
-def _is_header(pair: object) -> bool:
-    match pair:
-        case [str() | bytes(), str() | bytes() | None]:
-            return True
-    return False
 
 
 def _bytes(text: Text) -> bytes | None:

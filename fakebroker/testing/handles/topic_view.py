@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.topics import Partition, Topic, Topics
 
-MAX_RECORDS: Final = 500
 MAX_BYTES: Final = 4096  # of a key, a value and the value of a header
 READ_BYTES: Final = 1024 * 1024  # at a time
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from fakebroker.broker.core.events import TransactionTransition
 from fakebroker.broker.core.explain.transactions import TransactionExplanation, explain, shard_of
 from fakebroker.broker.core.transactions.states import ENDING, TransactionState
-from fakebroker.protocol.arguments import check_one_of, check_whole
+from fakebroker.protocol.arguments.types import Count, TimeoutS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import TopicPartition
@@ -114,8 +114,8 @@ class TransactionHandle(Handle):
         self._with_cluster(lambda cluster, now: self._abort(cluster, now, reason))
 
     def wait(
-        self, state: TransactionStateName | None = None, *, partitions: int | None = None, epoch: int | None = None,
-        timeout_s: float = WAIT_S,
+        self, state: TransactionStateName | None = None, *, partitions: Count | None = None,
+        epoch: Count | None = None, timeout_s: TimeoutS = WAIT_S,
     ) -> Any:  # fmt: skip
         """Wait until the transaction is as described, in everything that is given.
 
@@ -124,7 +124,6 @@ class TransactionHandle(Handle):
         numbers, and WaitTimeout, which says what it is instead, with its last transitions.
         """
         wanted = _Wanted(state, partitions, epoch)
-        wanted.check()
 
         def probe() -> "TransactionHandle | None":
             return self if wanted.holds(self._transaction_now()) else None
@@ -180,14 +179,6 @@ class _Wanted(NamedTuple):
     state: str | None
     partitions: int | None
     epoch: int | None
-
-    def check(self) -> None:
-        """Raises InvalidArgument for what no transaction can be: a wait for it would be in vain."""
-        if self.state is not None:
-            check_one_of("state", self.state, STATE_NAMES)
-        for field, number in (("partitions", self.partitions), ("epoch", self.epoch)):
-            if number is not None:
-                check_whole(field, number, 0)
 
     def holds(self, transaction: "Transaction | None") -> bool:
         """Whether the transaction is as wanted."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.cluster import Cluster
-from fakebroker.protocol.arguments import check_text, check_user, check_whole
+from fakebroker.protocol.arguments.types import Name, Secret
 from fakebroker.protocol.errors import ErrorCode, KafkaError, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.handle import Handle
@@ -26,18 +26,16 @@ class UsersHandle(Handle):
         """The users that have a password or a credential of SCRAM, sorted."""
         return self._with_cluster(lambda cluster, _now: cluster.credentials.users())
 
-    def add(self, name: str, password: str) -> None:
+    def add(self, name: Name, password: Secret) -> None:
         """Let a user log in by PLAIN and SCRAM from now on; a known user gets another password.
 
         Connections that are logged in live on (SC-5). No password is kept or shown. Raises InvalidArgument for an empty
         name or password.
         """
-        check_user(name, password)
         self._with_cluster(lambda cluster, _now: cluster.credentials.add_user(name, password, cluster.seed))
 
     def remove(self, name: str) -> None:
         """Let a user not log in any more. Connections that are logged in live on. Raises UnknownThing."""
-        check_text("name", name)
 
         def remove(cluster: Cluster, _now: Instant) -> None:
             if not cluster.credentials.remove_user(name):
@@ -62,7 +60,6 @@ class UsersHandle(Handle):
         """One delegation token, which need not exist any more."""
         from fakebroker.testing.handles.delegation_token import DelegationTokenHandle
 
-        check_text("token_id", token_id)
         return DelegationTokenHandle(self._access, token_id)
 
     def create_token(
@@ -73,9 +70,6 @@ class UsersHandle(Handle):
         `owner` and `renewers` are names of users; the broker need not know them. `max_lifetime_ms` -1 is what the
         setting says. Raises KafkaError DELEGATION_TOKEN_AUTH_DISABLED without the setting delegation.token.secret.key.
         """
-        for name in (owner, *renewers):
-            check_text("owner", name)
-        check_whole("max_lifetime_ms", max_lifetime_ms)
         return self.token(
             self._with_cluster(lambda cluster, now: _create(cluster, now, owner, renewers, max_lifetime_ms))
         )

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.broker.engine.journal import Event, Exchange, Frame, Journal, Recorded
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
-from fakebroker.protocol.arguments import check_one_of, check_whole
+from fakebroker.protocol.arguments.checks import check_one_of, check_whole
 from fakebroker.protocol.errors import WHERE_KINDS, InvalidArgument, UnknownThing
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.testing.explanations.event_wording import event_text

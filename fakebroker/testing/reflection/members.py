@@ -1,15 +1,13 @@
 """The public members of the object model: their arguments, types and docstrings, read from the classes themselves."""
 
-import ast
 import inspect
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from functools import cache
-from importlib import import_module
 from types import UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Union, get_args, get_origin
 
+from fakebroker.protocol import annotations
+from fakebroker.protocol.annotations import type_hints
 from fakebroker.testing.broker import AsyncFakeBroker
 
 HANDLES = "fakebroker.testing.handles."
@@ -22,14 +20,17 @@ class Member(NamedTuple):
     name: str
     function: Callable[..., Any]
     is_property: bool
-    is_settable: bool = False
+    setter: Callable[..., Any] | None = None
+
+    @property
+    def is_settable(self) -> bool:
+        """Whether it is a property that can be set."""
+        return self.setter is not None
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
         """The arguments without `self`, with resolved annotations; those without a name are Python's alone."""
-        hints = type_hints(self.function)
-        found = [each for each in list(inspect.signature(self.function).parameters.values())[1:] if _is_named(each)]
-        return [parameter.replace(annotation=hints.get(parameter.name, Any)) for parameter in found]
+        return [each for each in annotations.parameters_of(self.function) if _is_named(each)]
 
     @property
     def returns(self) -> Any:
@@ -79,10 +80,7 @@ def reachable_handles() -> list[type]:
 
 def parameters_of(member: Member) -> list[inspect.Parameter]:
     """Those of a method; of a property that can be set, its value under its own name."""
-    if not member.is_property:
-        return member.parameters
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [inspect.Parameter(member.name, kind, annotation=member.returns)]
+    return member.parameters if member.setter is None else annotations.parameters_of(member.setter)
 
 
 def handles_in(hint: Any) -> Iterator[type]:
@@ -104,11 +102,6 @@ def is_optional(hint: Any) -> bool:
     return get_origin(hint) in (Union, UnionType) and type(None) in get_args(hint)
 
 
-def type_hints(function: Any) -> dict[str, Any]:
-    """The annotations of a function or class as types; those that only type checkers import are imported here."""
-    return get_type_hints(function, vars(sys.modules[function.__module__]), _Names(function.__module__))
-
-
 def _is_named(parameter: inspect.Parameter) -> bool:
     return parameter.kind is not parameter.POSITIONAL_ONLY
 
@@ -116,32 +109,7 @@ def _is_named(parameter: inspect.Parameter) -> bool:
 def _member(owner: type, name: str) -> Member | None:
     found = inspect.getattr_static(owner, name, None)
     if isinstance(found, property) and found.fget is not None:
-        return Member(owner, name, found.fget, is_property=True, is_settable=found.fset is not None)
+        return Member(owner, name, found.fget, is_property=True, setter=found.fset)
     if inspect.isfunction(found):
         return Member(owner, name, found, is_property=False)
     return None
-
-
-class _Names(dict[str, Any]):
-    """The names of a module that only type checkers import, imported when they are looked up."""
-
-    def __init__(self, module: str) -> None:
-        self._module = module
-
-    def __missing__(self, name: str) -> Any:
-        source = _imports_for_types(self._module)[name]
-        return getattr(import_module(source), name)
-
-
-@cache
-def _imports_for_types(module: str) -> Mapping[str, str]:
-    """What stands under `if TYPE_CHECKING:`, as name -> module."""
-    tree = ast.parse(inspect.getsource(sys.modules[module]))
-    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    return {
-        alias.name: str(statement.module)
-        for block in blocks
-        for statement in block.body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-    }

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.broker.core.cluster_state import ClusterState, cluster_state, random_state
-from fakebroker.protocol.arguments import check_path, check_settings, check_whole
+from fakebroker.protocol.arguments.checks import check
+from fakebroker.protocol.arguments.kinds import PATH
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.short_errors import ShortErrors
 from fakebroker.testing.literals import Profile, ReleaseName
@@ -36,6 +37,8 @@ class Snapshot(ShortErrors):
     Two snapshots are equal if all of their state is, the time of day included.
     """
 
+    _has_powers = True
+
     def __init__(self, state: BrokerState, decoded: "dict[bytes, DecodedBatch] | None" = None) -> None:
         self.state = state
         self.decoded = {} if decoded is None else decoded  # filled by the first restore, so that others are faster
@@ -52,7 +55,6 @@ class Snapshot(ShortErrors):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which is whole or not there. Raises OSError."""
-        check_path("path", path)
         path = os.fspath(path)
         unfinished = f"{path}.open"
         try:
@@ -71,7 +73,7 @@ class Snapshot(ShortErrors):
         Raises OSError, and InvalidArgument that says what is wrong with a file that is no snapshot, is cut off or
         damaged, or was written by a newer fakebroker.
         """
-        check_path("path", path)
+        check("path", path, PATH)
         with open(path, "rb") as file:
             return cls.from_bytes(file.read(), os.fspath(path))
 
@@ -186,12 +188,9 @@ class Snapshot(ShortErrors):
         lost_commits: Sequence[Commit],
     ) -> "Snapshot":
         """The snapshot of a broker to which these differences apply."""
-        check_settings("config", config or {})
-        if seed is not None:
-            check_whole("seed", seed)
         options, changes, cluster = self.state.options, texts(config or {}), self.state.cluster
         for commit in lost_commits:
-            cluster = without_latest_commit(cluster, _commit(commit))
+            cluster = without_latest_commit(cluster, commit)
         if seed is not None:
             cluster = cluster._replace(random=random_state(seed))
         options = options._replace(
@@ -207,18 +206,6 @@ def take(options: Options, cluster: "Cluster", clock: "BrokerClock") -> Snapshot
     """A snapshot of a broker as it is now; to be called where its engine runs."""
     reading = ClockState(clock.now().wall_ms, clock.rate, clock.is_frozen)
     return Snapshot(BrokerState(options, reading, cluster_state(cluster)))
-
-
-def _commit(value: Any) -> Commit:
-    """Raises InvalidArgument for what is not group, topic and partition."""
-    types = (str, str, int)
-    if not isinstance(value, (tuple, list)) or [each.__class__ for each in value] != list(types):
-        raise InvalidArgument(
-            "lost_commits",
-            value,
-            f'lost_commits has {value!r}, which is not (group, topic, partition): ("billing", "orders", 0)',
-        )
-    return value[0], value[1], value[2]
 
 
 def _without_dynamic(cluster: ClusterState, changes: Mapping[str, str]) -> ClusterState:

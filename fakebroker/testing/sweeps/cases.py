@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from fakebroker.protocol.arguments import check_text
+from fakebroker.protocol.arguments.checks import check_text
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.sweeps import plausible
 from fakebroker.testing.sweeps.plausible import PlausibleFault

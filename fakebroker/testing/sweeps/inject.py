@@ -8,7 +8,7 @@ from fakebroker.testing.sweeps.membership import expire_sessions, start_rebalanc
 from fakebroker.testing.sweeps.plausible import PAUSE, REBALANCE
 
 if TYPE_CHECKING:
-    from fakebroker.broker.engine.faults.fault import IncomingRequest
+    from fakebroker.broker.engine.faults.incoming import IncomingRequest
     from fakebroker.testing.handles.broker_control import BrokerControl
 
 _WILDCARDS = "*?["

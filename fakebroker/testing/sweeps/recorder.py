@@ -7,7 +7,7 @@ from fakebroker.testing.sweeps.cases import RequestSeen
 from fakebroker.testing.sweeps.membership import members_of
 
 if TYPE_CHECKING:
-    from fakebroker.broker.engine.faults.fault import IncomingRequest
+    from fakebroker.broker.engine.faults.incoming import IncomingRequest
     from fakebroker.testing.handles.broker_control import BrokerControl
 
 

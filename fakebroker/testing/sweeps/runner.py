@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from fakebroker.protocol.arguments import check_options
+from fakebroker.protocol.arguments.checks import check_options
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.serve.net.preload import Preload
 from fakebroker.testing.broker import FakeBroker

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from fakebroker.broker.engine.faults.fields import api_names, parts_of
+from fakebroker.broker.engine.faults.patterns import api_names, parts_of
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.sweeps import plausible

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from fakebroker.protocol.arguments import check_text, check_whole
+from fakebroker.protocol.arguments.checks import check_text, check_whole
 from fakebroker.protocol.errors import FakebrokerError, UnknownThing
 from fakebroker.protocol.extras import missing_extra
 

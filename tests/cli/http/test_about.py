@@ -1,6 +1,6 @@
 """What a page asks first: which broker this is, and the names that its forms offer."""
 
-from fakebroker.broker.engine.faults.spec import FaultSpec
+from fakebroker.broker.engine.faults.fields import FIELDS
 from fakebroker.protocol.errors import ErrorCode
 from tests.support.control import Client, with_control
 
@@ -33,7 +33,7 @@ def test_names_are_those_that_the_broker_takes() -> None:
             )
         assert {each["code"] for each in names["errors"]} == {int(code) for code in ErrorCode if code}
         fields = {each["name"] for each in names["fault_fields"]}
-        assert set(FaultSpec.__dataclass_fields__) - fields == {"when", "run"}
+        assert set(FIELDS) - fields == {"when", "run"}
         assert {"transition", "request"} <= {each["name"] for each in names["kinds"]}
         assert {"Stable", "Reconciling"} <= set(names["group_states"])
         for action in names["actions"]:

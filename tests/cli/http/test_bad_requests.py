@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from fakebroker.cli.http.arguments import BYTES
 from tests.support.control import Client, with_control
 
+BYTES = '; bytes that are no text are {"base64": "..."}'
+TEXT = "should be a text or bytes, not"
 BAD = [
     ("POST", "/clock/advance", {"days": "8"}, 422, {"field": "days", "value": "8"}),
     ("POST", "/clock/advance", {"days": True}, 422, {"field": "days", "value": True}),
@@ -161,15 +162,31 @@ def test_a_port_that_is_taken() -> None:
 @pytest.mark.parametrize(
     ("path", "body", "detail"),
     [
-        ("/journal/wait", {"requests": [{"apis": "Fetch"}]}, "requests[0]: has no field 'apis'"),
-        ("/topics/there/records", {"values": ["a", None, 3]}, f"values[2]: {BYTES}, not 3"),
-        ("/topics/there/records", {"values": ["a", {"x": 1}]}, f'values[1]: {BYTES}, not {{"x": 1}}'),
-        ("/topics/there/records", {"values": ["a"], "key": [1]}, f"key: {BYTES}, not [1]"),
-        ("/topics/there/records", {"values": ["a"], "headers": {"h": 5}}, f"headers['h']: {BYTES}, not 5"),
-        ("/topics/there/records", {"values": [{"base64": 5}]}, "values[0]['base64']: should be a valid string, not 5"),
-        ("/topics/there/records", {"values": []}, "values: should have at least one element, not []"),
-        ("/brokers", {"config": {"a.b": [1]}}, "config['a.b']: should be a valid string, not [1]"),
-        ("/coordinators/g/load", {"for_s": None}, "for_s: should be a valid number, not null"),
+        (
+            "/journal/wait",
+            {"requests": [{"apis": "Fetch"}]},
+            "requests[0]: there is no field 'apis'; did you mean 'api'?",
+        ),
+        ("/topics/there/records", {"values": ["a", None, 3]}, f"values[2]: {TEXT} 3{BYTES}"),
+        (
+            "/topics/there/records",
+            {"values": ["a", {"x": 1}]},
+            f"values[1]: {TEXT} {{'x': 1}}{BYTES}",
+        ),
+        ("/topics/there/records", {"values": ["a"], "key": [1]}, f"key: {TEXT} [1]{BYTES}"),
+        (
+            "/topics/there/records",
+            {"values": ["a"], "headers": {"h": 5}},
+            f"headers['h']: {TEXT} 5{BYTES}",
+        ),
+        ("/topics/there/records", {"values": [{"base64": 5}]}, "values[0]['base64']: should be a text, not 5"),
+        ("/topics/there/records", {"values": []}, "values: should have at least 1 element"),
+        ("/brokers", {"config": {"a.b": [1]}}, "config['a.b']: should be a text, number, true, false or null, not [1]"),
+        (
+            "/coordinators/g/load",
+            {"for_s": None},
+            "for_s: should be a number of seconds from 0 to 1000000000, not null",
+        ),
     ],
 )
 def test_the_place_in_the_body_is_named(path: str, body: object, detail: str) -> None:

@@ -103,9 +103,9 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
     result.assert_outcomes(passed=1, errors=2)
     listed = "there are nodes, node_id, racks, config, users, seed, as_release, profile"
     result.stdout.fnmatch_lines(
-        ["*::test_misspelt: * the mark has no option 'node'; did you mean 'nodes' or 'node_id'?"]
+        ["*::test_misspelt: * node: the mark has no such argument; did you mean 'nodes' or 'node_id'?"]
     )
-    result.stdout.fnmatch_lines([f"*::test_not_of_the_mark: * the mark has no option 'listen'; {listed}"])
+    result.stdout.fnmatch_lines([f"*::test_not_of_the_mark: * listen: the mark has no such argument; {listed}"])
     result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
 

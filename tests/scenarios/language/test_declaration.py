@@ -5,6 +5,7 @@ from typing import get_origin
 
 from fakebroker.cli.http.operations import OPERATIONS, PYTHON_ONLY_ARGUMENTS
 from fakebroker.client.steps import ClientSteps
+from fakebroker.protocol.arguments.signatures import data_kind
 from fakebroker.scenarios.language.actor_verbs import ActorVerbs
 from fakebroker.scenarios.language.declaration import (
     ALL_WORDS,
@@ -17,7 +18,6 @@ from fakebroker.scenarios.language.declaration import (
     fault_fields,
     keys_beside,
 )
-from fakebroker.scenarios.language.signatures import kind_of
 from fakebroker.testing.broker import AsyncFakeBroker
 from fakebroker.testing.handles.broker_control import BrokerControl
 from fakebroker.testing.reflection.members import Member, find, members_of, parameters_of, reachable_handles
@@ -124,7 +124,7 @@ def test_types_that_no_text_can_say_have_no_kind() -> None:
     """Functions, classes and objects of Python."""
     from collections.abc import Callable
 
-    assert [kind_of(hint) for hint in (Callable[[int], str], type[int], object(), BrokerControl)] == [
+    assert [data_kind(hint) for hint in (Callable[[int], str], type[int], object(), BrokerControl)] == [
         None,
         None,
         None,

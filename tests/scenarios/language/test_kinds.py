@@ -6,29 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.scenarios.language.kinds import (
-    DURATION_MS,
-    DURATION_S,
-    MOMENT,
-    PARTITION,
-    TEXT,
-    WHOLE,
-    Choice,
-    FieldsOf,
-    Kind,
-    ListOf,
-    OneOf,
-    Reading,
-    TableOf,
-    Wrong,
-    partition_of,
-    whole,
-)
+from fakebroker.protocol.arguments.kinds import MOMENT, NUMBER, TEXT, WHOLE, Choice, Kind, Whole
+from fakebroker.protocol.arguments.structures import PARTITION, ByPartition, Fields, ListOf, OneOf, partition_of
+from fakebroker.scenarios.language.kinds import DURATION_MS, Duration, Reading, Wrong
+from fakebroker.scenarios.language.kinds import read as read_node
 from fakebroker.scenarios.language.yaml_file import parse_yaml
 
 
 def read(kind: Kind, text: str, reading: Reading | None = None) -> object:
-    return kind.read(parse_yaml(text, "f"), reading or Reading())
+    return read_node(kind, parse_yaml(text, "f"), reading or Reading())
 
 
 def wrong(kind: Kind, text: str, reading: Reading | None = None) -> str:
@@ -54,14 +40,14 @@ def test_values_are_made_of_their_kinds() -> None:
     """Each kind gives what a call takes."""
     assert read(TEXT, "a") == "a"
     assert read(DURATION_MS, "1s") == 1000
-    assert read(DURATION_S, "1500ms") == 1.5
+    assert read(Duration(NUMBER, 1000), "1500ms") == 1.5
     assert read(MOMENT, "2026-01-01T00:00:00Z") == datetime(2026, 1, 1, tzinfo=UTC)
-    assert read(MOMENT, "5") == 5
+    assert read(OneOf([MOMENT, WHOLE]), "5") == 5
     assert read(ListOf(PARTITION), "[orders-0, a-b-1]") == [("orders", 0), ("a-b", 1)]
-    assert read(TableOf(WHOLE, partition_of), "{orders-0: 42}") == {("orders", 0): 42}
+    assert read(ByPartition(WHOLE), "{orders-0: 42}") == {("orders", 0): 42}
     assert read(OneOf([WHOLE, TEXT]), "3") == 3
     assert read(OneOf([WHOLE, TEXT]), "x") == "x"
-    assert read(FieldsOf({"n": WHOLE}, ["n"], dict), "{n: 1}") == {"n": 1}
+    assert read(Fields({"n": WHOLE}, ["n"], dict), "{n: 1}") == {"n": 1}
 
 
 @pytest.mark.parametrize(
@@ -69,27 +55,27 @@ def test_values_are_made_of_their_kinds() -> None:
     [
         (TEXT, "3", 'should be a text, not 3; in quotes it is one: "3"'),
         (TEXT, "true", 'should be a text, not true; in quotes it is one: "true"'),
-        (TEXT, "[a]", "should be a text, not a list"),
-        (TEXT, "~", "should be a text, not ~"),
+        (TEXT, "[a]", "should be a text, not ['a']"),
+        (TEXT, "~", "should be a text, not null"),
         (WHOLE, "'3'", "should be a whole number, not '3'"),
         (WHOLE, "true", "should be a whole number, not true"),
         (WHOLE, "1.0", "should be a whole number, not 1.0"),
-        (WHOLE, "9223372036854775808", "9223372036854775808 does not fit into 64 bits"),
-        (whole(1), "0", "0 is not a whole number, 1 or more"),
-        (whole(1, 5), "6", "6 is not a whole number from 1 to 5"),
+        (WHOLE, "9223372036854775808", "should be a whole number that fits into 64 bits, not 9223372036854775808"),
+        (Whole(1), "0", "should be a whole number, 1 or more, not 0"),
+        (Whole(1, 5), "6", "should be a whole number from 1 to 5, not 6"),
         (DURATION_MS, "10", "should be a duration (250ms, 10s, 1h 10m, 3d), not 10"),
         (DURATION_MS, "10x", "'10x' is no duration: 250ms, 10s, 1h 10m, 3d"),
-        (MOMENT, "2026-01-01T00:00:00", "'2026-01-01T00:00:00' has no time zone: add Z for UTC"),
-        (MOMENT, "monday", "'monday' is no time: 2026-01-01T00:00:00Z"),
+        (MOMENT, "2026-01-01T00:00:00", "'2026-01-01T00:00:00' has no time zone; one in UTC is 2026-01-01T00:00:00Z"),
+        (MOMENT, "monday", "should be a time (2026-01-01T00:00:00Z), not 'monday'"),
         (ListOf(TEXT), "orders", "should be a list, not 'orders'; a list of one is [orders]"),
         (ListOf(TEXT), "[1]", 'should be a text, not 1; in quotes it is one: "1"'),
-        (ListOf(TEXT, 1), "[]", "should have 1 elements or more"),
-        (TableOf(WHOLE, partition_of), "{a: 42}", "'a' is no partition: topic, hyphen, number, as in orders-0"),
-        (TableOf(WHOLE, partition_of), "{orders-0: 1, orders-00: 2}", "'orders-00' is there already"),
+        (ListOf(TEXT, 1), "[]", "should have at least 1 element"),
+        (ByPartition(WHOLE), "{a: 42}", "should be a topic and a partition, such as orders-0, not 'a'"),
+        (ByPartition(WHOLE), "{orders-0: 1, orders-00: 2}", "'orders-00' is there already"),
         (Choice(["kafka", "test"]), "tset", "there is no 'tset'; did you mean 'test'?"),
-        (FieldsOf({"name": TEXT}, ["name"], dict), "{nam: a}", "there is no field 'nam'; did you mean 'name'?"),
-        (FieldsOf({"name": TEXT}, ["name"], dict), "{}", "the field 'name' is missing"),
-        (OneOf([WHOLE, TEXT]), "[1]", "should be a whole number or a text, not a list"),
+        (Fields({"name": TEXT}, ["name"], dict), "{nam: a}", "there is no field 'nam'; did you mean 'name'?"),
+        (Fields({"name": TEXT}, ["name"], dict), "{}", "the field 'name' is missing"),
+        (OneOf([WHOLE, TEXT]), "[1]", "should be a whole number or a text, not [1]"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(kind: Kind, text: str, message: str) -> None:

@@ -86,13 +86,13 @@ def test_a_duration_of_nothing_is_one(broker: FakeBroker) -> None:
 
 
 WRONG: list[tuple[Callable[[ClockHandle], Any], str, str]] = [
-    (lambda clock: clock.advance(days=-1), "days", "days=-1 is negative; step_back"),
-    (lambda clock: clock.step_back(hours=-2), "hours", "hours=-2 is negative"),
-    (lambda clock: clock.advance(seconds=float("nan")), "seconds", "seconds=nan is not a finite amount"),
-    (lambda clock: clock.advance(minutes=float("inf")), "minutes", "minutes=inf is not a finite amount"),
-    (lambda clock: clock.advance(ms=10**400), "ms", "is not a finite amount"),
-    (lambda clock: clock.advance(days="1"), "days", "days='1' is not a finite amount"),  # type: ignore[arg-type]
-    (lambda clock: clock.advance(days=True), "days", "days=True is not a finite amount"),
+    (lambda clock: clock.advance(days=-1), "days", "days: should be a number, 0 or more, not -1"),
+    (lambda clock: clock.step_back(hours=-2), "hours", "hours: should be a number, 0 or more, not -2"),
+    (lambda clock: clock.advance(seconds=float("nan")), "seconds", "seconds: should be a finite number, not nan"),
+    (lambda clock: clock.advance(minutes=float("inf")), "minutes", "minutes: should be a finite number, not inf"),
+    (lambda clock: clock.advance(ms=10**400), "ms", "ms: should be a whole number that fits into 64 bits"),
+    (lambda clock: clock.advance(days="1"), "days", "days: should be a number, 0 or more, not '1'"),  # type: ignore[arg-type]
+    (lambda clock: clock.advance(days=True), "days", "days: should be a number, 0 or more, not True"),
     (lambda clock: clock.advance(days=1e300 - 1), "days", "days="),
     (lambda clock: clock.advance(days=3e6), "days", "days=3000000.0 leads beyond the year 9999"),
     (lambda clock: clock.step_back(days=36_500), "days", "days=36500 leads to before 1970"),
@@ -105,16 +105,20 @@ WRONG: list[tuple[Callable[[ClockHandle], Any], str, str]] = [
     (lambda clock: clock.advance(timers=True), "days", "advance() needs a duration"),
     (lambda clock: clock.advance("8 days"), "by", "advance('8 days'): '8 days' is no duration: 250ms, 10s, 1h 10m, 3d"),
     (lambda clock: clock.advance("8d", days=1), "by", "advance('8d'): give it or days=, not both"),
-    (lambda clock: clock.advance([8]), "by", "advance([8]): that is not a duration: days=8"),  # type: ignore[arg-type]
-    (lambda clock: clock.step_back(8), "by", "8 what? days=8"),  # type: ignore[arg-type]
+    (lambda clock: clock.advance([8]), "by", "by: should be a timedelta or a text"),  # type: ignore[arg-type]
+    (lambda clock: clock.step_back(8), "by", "a number takes its unit: days=8"),  # type: ignore[arg-type]
     (lambda clock: clock.set(datetime(2026, 1, 1)), "when", "has no time zone"),
-    (lambda clock: clock.set("2026-01-01"), "when", "'2026-01-01' is neither a datetime"),  # type: ignore[arg-type]
-    (lambda clock: clock.set(1.5), "when", "1.5 is neither"),  # type: ignore[arg-type]
+    (lambda clock: clock.set("2026-01-01"), "when", "when: should be a time (2026"),  # type: ignore[arg-type]
+    (lambda clock: clock.set(1.5), "when", "or a whole number, not 1.5"),  # type: ignore[arg-type]
     (lambda clock: clock.set(-1), "when", "when=-1 leads to before 1970"),
     (lambda clock: clock.set(253_402_300_800_000), "when", "beyond the year 9999"),
     (lambda clock: clock.run_until(NOON - timedelta(seconds=1)), "when", "has passed"),
-    (lambda clock: setattr(clock, "rate", "fast"), "rate", "rate='fast' is not a number"),
-    (lambda clock: setattr(clock, "rate", float("nan")), "rate", "not above 0"),
+    (
+        lambda clock: setattr(clock, "rate", "fast"),
+        "rate",
+        "should be a number from 0.000001 to 1000000",
+    ),
+    (lambda clock: setattr(clock, "rate", float("nan")), "rate", "should be a finite number, not nan"),
 ]
 
 

@@ -1,7 +1,6 @@
 """Faults as a test sets them: the handle, both kinds of broker, sockets, and what cannot be."""
 
 import asyncio
-import inspect
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker.engine.faults.spec import ACTIONS, FaultSpec
+from fakebroker.broker.engine.faults.actions import ACTIONS
+from fakebroker.broker.engine.faults.fields import FIELDS
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing, WaitTimeout
 from fakebroker.testing.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.testing.handles.broker_control import BrokerControl
+from fakebroker.testing.reflection.members import members_of
 from fakebroker.types import FaultAction
 from tests.support.frames import frames, request
 
@@ -39,14 +40,11 @@ HEARTBEAT = request("Heartbeat", 3, group_id="g")
 
 
 def test_the_method_takes_the_fields_of_the_declaration() -> None:
-    """`broker.fault` and `FaultSpec` are one: names, types, defaults, order."""
-    method = inspect.signature(BrokerControl.fault)
-    taken = {name: each.annotation for name, each in method.parameters.items() if name not in ("self", "unknown")}
-    declared = {name: each.annotation for name, each in inspect.signature(FaultSpec).parameters.items()}
+    """What `broker.fault` takes is read from the one declaration of the fields, in its order; all may be left out."""
+    taken = members_of(BrokerControl)["fault"].parameters
 
-    assert list(taken) == list(declared)
-    assert taken == declared
-    assert {each.default for name, each in method.parameters.items() if name in taken} == {None}
+    assert [each.name for each in taken] == list(FIELDS)
+    assert {each.default for each in taken} == {None}
 
 
 def test_a_fault_is_counted_listed_and_removed(broker: FakeBroker) -> None:
@@ -104,7 +102,7 @@ def test_a_wait_says_what_it_saw(broker: FakeBroker) -> None:
         client.recv(100)
     with pytest.raises(WaitTimeout, match=r"for 1 hits of fault 1 \(.*\): it has 0, and 1 requests matched"):
         fault.wait(timeout_s=0.01)
-    with pytest.raises(InvalidArgument, match="hits=0 is not a whole number, 1 or more"):
+    with pytest.raises(InvalidArgument, match="hits: should be a whole number, 1 or more, not 0"):
         fault.wait(hits=0)
 
 
@@ -201,12 +199,12 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"api": "OffsetComit", "delay_s": 1}, "api", "did you mean 'OffsetCommit'"),
     ({"api": "Fetch|Nope", "delay_s": 1}, "api", "no API 'Nope'"),
     ({"api": "X*", "delay_s": 1}, "api", r"no API 'X\*'"),
-    ({"api": "", "delay_s": 1}, "api", "a text"),
+    ({"api": "", "delay_s": 1}, "api", "is empty"),
     ({"api": 1, "delay_s": 1}, "api", "a text"),
     ({"api": "Envelope", "delay_s": 1}, "api", "served here"),
-    ({"version": "5-3", "delay_s": 1}, "version", "a range such as"),
+    ({"version": "5-3", "delay_s": 1}, "version", "a range of them such as"),
     ({"version": "99", "api": "Fetch", "delay_s": 1}, "version", "Fetch v4 to v18"),
-    ({"version": 1.5, "delay_s": 1}, "version", "a range such as"),
+    ({"version": 1.5, "delay_s": 1}, "version", "a range of them such as"),
     ({"node": 9, "delay_s": 1}, "node", "there is no node 9, only 1"),
     ({"partition": -1, "delay_s": 1}, "partition", "from 0"),
     ({"api": "Heartbeat", "topic": "t", "delay_s": 1}, "topic", "name no topic; those of Produce"),
@@ -218,13 +216,13 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"nth": True, "delay_s": 1}, "nth", "from 1"),
     ({"nth": 1, "every": 2, "delay_s": 1}, "every", "exclude each other"),
     ({"nth": 1, "times": 2, "delay_s": 1}, "times", "one request"),
-    ({"probability": 0, "delay_s": 1}, "probability", "above 0 and up to 1"),
+    ({"probability": 0, "delay_s": 1}, "probability", "above 0, at most 1"),
     ({"when": "x", "delay_s": 1}, "when", "a function"),
     ({"run": 3}, "run", "a function"),
     ({}, "action", "must say what happens"),
     ({"api": "Fetch", "after": "applied"}, "action", "must say what happens"),
     ({"error": "NOT_A_COORDINATOR"}, "error", "did you mean 'NOT_COORDINATOR'"),
-    ({"error": 9999}, "error", "no error 9999"),
+    ({"error": 9999}, "error", "there is no 9999"),
     ({"error": "NONE"}, "error", "one of Kafka's errors"),
     ({"action": "disconect"}, "action", "did you mean 'disconnect'"),
     ({"action": "disconnect", "error": "NOT_COORDINATOR"}, "error", "there is no answer"),
@@ -237,10 +235,10 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"action": "truncate", "bytes": 3, "after": "received"}, "after", "only be 'applied'"),
     ({"throttle_ms": 3, "after": "applied"}, "after", "cannot be used with throttle_ms"),
     ({"delay_s": 1, "after": "before"}, "after", "received"),
-    ({"delay_s": -1}, "delay_s", "a time in seconds"),
-    ({"delay_s": float("nan")}, "delay_s", "a time in seconds"),
-    ({"delay_s": "2"}, "delay_s", "a time in seconds"),
-    ({"jitter_s": float("inf")}, "jitter_s", "a time in seconds"),
+    ({"delay_s": -1}, "delay_s", "a number of seconds from 0 to"),
+    ({"delay_s": float("nan")}, "delay_s", "a finite number"),
+    ({"delay_s": "2"}, "delay_s", "a number of seconds from 0 to"),
+    ({"jitter_s": float("inf")}, "jitter_s", "a finite number"),
 ]
 
 

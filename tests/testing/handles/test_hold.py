@@ -178,11 +178,15 @@ def test_a_wait_says_what_is_held(broker: FakeBroker, group: GroupHandle) -> Non
 
 
 WRONG: list[tuple[Callable[[GroupHandle], Any], str, str]] = [
-    (lambda group: group.hold_joins(until_members=0), "until_members", "until_members=0 is not a number of members"),
-    (lambda group: group.hold_joins(until_members=True), "until_members", "until_members=True"),
+    (
+        lambda group: group.hold_joins(until_members=0),
+        "until_members",
+        "until_members: should be a whole number, 1 or more, not 0",
+    ),
+    (lambda group: group.hold_joins(until_members=True), "until_members", "not True"),
     (lambda group: group.hold_joins(leader="a"), "leader", "leader='a': a hold without until_members"),
     (lambda group: group.hold_joins(order=["a"]), "order", "give it to release"),
-    (lambda group: group.hold_joins(until_members=2, order="ab"), "order", "order='ab' is not a list"),
+    (lambda group: group.hold_joins(until_members=2, order="ab"), "order", "order: should be a list, not 'ab'"),
     (lambda group: group.hold_syncs().release(leader="a"), "leader", "chosen when the joins are answered"),
     (lambda group: (group.hold_joins(), group.hold_joins()), "group_id", "joins of group billing> is active"),
     (lambda group: group.hold_joins().release(order=["nobody"]), "order", "order='nobody': among those that wait"),

@@ -52,7 +52,7 @@ def test_what_cannot_be_is_reported() -> None:
         quotas.set(producer_byte_rate=5)
     with pytest.raises(InvalidArgument, match="no quota is given"):
         quotas.set(user="alice")
-    with pytest.raises(InvalidArgument, match="not a number"):
+    with pytest.raises(InvalidArgument, match="should be a number"):
         quotas.set(user="alice", producer_byte_rate="many")  # type: ignore[arg-type]
     with pytest.raises(UnknownThing, match="no quota of user alice"):
         quotas.remove(user="alice")

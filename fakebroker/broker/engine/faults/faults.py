@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.events import FaultHit
 from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.broker.engine.faults.entries import with_session
-from fakebroker.broker.engine.faults.fault import Fault, IncomingRequest
-from fakebroker.broker.engine.faults.fields import api_names, version_range
+from fakebroker.broker.engine.faults.fault import Fault
+from fakebroker.broker.engine.faults.incoming import IncomingRequest
 from fakebroker.broker.engine.faults.naming import nameable, names_of, transactional_ids_of
 from fakebroker.broker.engine.faults.passage import FaultedRequest, Plan
+from fakebroker.broker.engine.faults.patterns import api_names, version_range
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.stages import Handle, Passage, StageKind
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
@@ -56,8 +57,12 @@ class Faults:
         _check_throttle(spec, keys)
         self._check_principal(spec)
         nodes = self._engine.cluster.nodes
-        if spec.node is not None and spec.node not in nodes:
-            raise UnknownThing("node", spec.node, f"there is no node {spec.node}, only {', '.join(map(str, nodes))}")
+        if spec.fields.get("node") is not None and spec.fields.get("node") not in nodes:
+            raise UnknownThing(
+                "node",
+                spec.fields.get("node"),
+                f"there is no node {spec.fields.get('node')}, only {', '.join(map(str, nodes))}",
+            )
         self._count += 1
         # A source of its own for each fault: what else happens in the broker does not change whom it hits.
         random = Random(f"fault {self._count} of seed {self._engine.cluster.seed}")
@@ -142,11 +147,12 @@ class Faults:
 
     def _check_principal(self, spec: FaultSpec) -> None:
         """Where nobody authenticates, a fault for another than ANONYMOUS would never be hit."""
-        if spec.principal is None or fnmatchcase(str(ANONYMOUS), spec.principal):
+        principal = spec.fields.get("principal")
+        if principal is None or fnmatchcase(str(ANONYMOUS), principal):
             return
         if all(listener.protocol in ("", PLAINTEXT) for listener in self._engine.listeners):
-            text = f"principal={spec.principal!r} matches no client: without authentication every client is {ANONYMOUS}"
-            raise InvalidArgument("principal", spec.principal, text)
+            text = f"principal={principal!r} matches no client: without authentication every client is {ANONYMOUS}"
+            raise InvalidArgument("principal", principal, text)
 
     def _api_keys(self, spec: FaultSpec) -> tuple[int, ...]:
         """The keys of the APIs that a fault means. Raises InvalidArgument for a name or version that is not served."""
@@ -156,31 +162,36 @@ class Faults:
             for key, versions in sorted(dispatcher.listener.versions.items())
         }
         by_name = {APIS[key].name: key for key in served}
-        keys = [by_name[name] for name in api_names("api", spec.api or "*", by_name, here=" served here")]
-        if spec.version is not None:
-            first, last = version_range(spec.version)
+        keys = [by_name[name] for name in api_names("api", spec.fields.get("api") or "*", by_name, here=" served here")]
+        version = spec.fields.get("version")
+        if version is not None:
+            first, last = version_range(version)
             ranges = {key: served[key] for key in keys}
             keys = [key for key, (lowest, highest) in ranges.items() if first <= highest and lowest <= last]
             if not keys:
                 have = ", ".join(f"{APIS[key].name} v{low} to v{high}" for key, (low, high) in ranges.items())
-                raise InvalidArgument("version", spec.version, f"no version {spec.version} is served here: {have}")
+                raise InvalidArgument(
+                    "version",
+                    spec.fields.get("version"),
+                    f"no version {spec.fields.get('version')} is served here: {have}",
+                )
         return tuple(keys)
 
 
 def _check_nameable(spec: FaultSpec, keys: tuple[int, ...]) -> None:
     """A fault that matches by something that no request it means can name would never be hit."""
     for field in ("group", "topic", "partition", "transactional_id"):
-        value = getattr(spec, field)
+        value = spec.fields.get(field)
         if value is not None and not any(getattr(nameable(APIS[key].request), field) for key in keys):
             able = [api.name for _, api in sorted(APIS.items()) if getattr(nameable(api.request), field)]
-            text = f"requests of {spec.api} name no {field}; those of {', '.join(able)} do"
+            text = f"requests of {spec.fields.get('api')} name no {field}; those of {', '.join(able)} do"
             raise InvalidArgument(field, value, text)
 
 
 def _check_throttle(spec: FaultSpec, keys: tuple[int, ...]) -> None:
-    if spec.throttle_ms is not None and not any(has_throttle_time(APIS[key].response) for key in keys):
-        text = f"answers to {spec.api} have no throttle time"
-        raise InvalidArgument("throttle_ms", spec.throttle_ms, text)
+    throttle_ms = spec.fields.get("throttle_ms")
+    if throttle_ms is not None and not any(has_throttle_time(APIS[key].response) for key in keys):
+        raise InvalidArgument("throttle_ms", throttle_ms, f"answers to {spec.fields.get('api')} have no throttle time")
 
 
 def has_throttle_time(response: "type[Declaration]") -> bool:

@@ -1,110 +1,146 @@
-"""The values that the fields of a fault may have. Every check raises InvalidArgument: field, value, what is right."""
+"""The fields of a fault, declared once: Python, HTTP, ctl and scenarios read them from here."""
 
-from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase, translate
+from collections.abc import Callable
+from fnmatch import translate
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 
-from fakebroker.protocol.arguments import LONGEST_S
-from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest
+from fakebroker.broker.engine.faults.actions import FaultAction, FaultMoment
+from fakebroker.broker.engine.faults.incoming import IncomingRequest
+from fakebroker.broker.engine.faults.patterns import version_range
+from fakebroker.protocol.arguments.forms import JSON, Form, Schema
+from fakebroker.protocol.arguments.kinds import FUNCTION, NAME, Kind, Number, OfType, Whole, WrongValue
+from fakebroker.protocol.arguments.signatures import is_python_only, kind_of
+from fakebroker.protocol.arguments.types import Seconds
+from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, nearest
+from fakebroker.protocol.wire.api_names import ApiName
 
-Check = Callable[[str, object], None]
-
-
-def parts_of(field: str, value: object) -> list[str]:
-    """The parts of a text such as 'A|B'. Raises InvalidArgument for what is none."""
-    parts = [part.strip() for part in value.split("|")] if isinstance(value, str) else []
-    if not parts or not all(parts):
-        raise InvalidArgument(field, value, f"{field} is a text such as 'A|B', not {value!r}")
-    return parts
-
-
-def api_names(
-    field: str, pattern: str, known: Iterable[str], kind: type[InvalidArgument] = InvalidArgument, here: str = ""
-) -> tuple[str, ...]:
-    """The APIs of those `known` that a pattern as "OffsetCommit|Fetch|*Group" names, in the order of the pattern.
-
-    Raises `kind` for a part that names none; `here` ends what the message says that there is not.
-    """
-    known = tuple(known)
-    parts = parts_of(field, pattern)
-    found: dict[str, None] = {}
-    for part in parts:
-        matching = [name for name in known if fnmatchcase(name.casefold(), part.casefold())]
-        if not matching:
-            hint = nearest(part, known, WHERE_APIS)
-            raise kind(field, pattern, f"{field}: there is no API {part!r}{here}; {hint}")
-        found |= dict.fromkeys(matching)
-    return tuple(found)
+MAX = 2**31 - 1
 
 
-def text(field: str, value: object) -> None:
-    """A text that is not empty."""
-    if not isinstance(value, str) or not value:
-        raise InvalidArgument(field, value, f"{field} is a text, not {value!r}")
+class FaultField(NamedTuple):
+    """What a field is for: the part of a fault that it belongs to, and a sentence."""
+
+    part: Literal["match", "count", "do"]
+    about: str
 
 
-def name_pattern(field: str, value: object) -> None:
-    """A name, perhaps with wildcards, that something can have."""
-    text(field, value)
-    if "(?!)" in translate(str(value)):  # what an empty range of characters, such as [z-a], becomes
-        raise InvalidArgument(field, value, f"{field}={value!r} matches no name: it has an empty range of characters")
+def error_code(error: str | int) -> ErrorCode:
+    """The code of a name or number. Raises KeyError or ValueError."""
+    return ErrorCode[error.upper()] if isinstance(error, str) else ErrorCode(error)
 
 
-def function(field: str, value: object) -> None:
-    """Something of Python's that can be called."""
-    if not callable(value):
-        raise InvalidArgument(field, value, f"{field} is a function, not {value!r}")
+class _ErrorName(Kind):
+    about = "the name of one of Kafka's errors, or its number"
+
+    def fits(self, value: Any, form: Form) -> bool:  # noqa: ARG002
+        return isinstance(value, str | int) and not isinstance(value, bool)
+
+    def value(self, value: Any, form: Form) -> Any:
+        if not self.fits(value, form):
+            raise self.wrong(value, form)
+        try:
+            code = error_code(value)
+        except (KeyError, ValueError):
+            hint = nearest(value, [each.name for each in ErrorCode if each], WHERE_ERRORS)
+            raise WrongValue(value, f"there is no {form.shown(value)}; {hint}") from None
+        if code is ErrorCode.NONE:
+            raise self.wrong(value, form)
+        return value
+
+    def parsed(self, text: str) -> Any:
+        return int(text) if text.isdecimal() else text
+
+    def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
+        return {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 
 
-def whole(least: int, most: int = 2**31 - 1) -> Check:
-    """A whole number in a range."""
-
-    def check(field: str, value: object) -> None:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise InvalidArgument(field, value, f"{field} is a whole number from {least} to {most}, not {value!r}")
-
-    return check
+def _pattern(text: str) -> str:
+    if not text:
+        raise ValueError("is empty")
+    if "(?!)" in translate(text):  # what an empty range of characters, such as [z-a], becomes
+        raise ValueError("matches no name: it has an empty range of characters")
+    return text
 
 
-def seconds(field: str, value: object) -> None:
-    """A time in seconds that is not negative."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= LONGEST_S:  # nan is not
-        raise InvalidArgument(field, value, f"{field} is a time in seconds from 0 to {LONGEST_S}, not {value!r}")
-
-
-def share(field: str, value: object) -> None:
-    """A probability: above 0, and at most 1."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
-        raise InvalidArgument(field, value, f"{field} is a number above 0 and up to 1, not {value!r}")
-
-
-def one_of(names: Iterable[str]) -> Check:
-    """One of some texts."""
-    names = tuple(names)
-
-    def check(field: str, value: object) -> None:
-        if value not in names:
-            raise InvalidArgument(field, value, f"{field} cannot be {value!r}: {nearest(value, names)}")
-
-    return check
-
-
-def versions(field: str, value: object) -> None:
-    """A version, or a range of them as a text: "3-5", "3+"."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InvalidArgument(field, value, f"{field} is a number or a range such as '3-5', not {value!r}")
+def _versions(value: int | str) -> int | str:
     first, last = version_range(value)
     if not 0 <= first <= last:
-        raise InvalidArgument(field, value, f"{field} is a number or a range such as '3-5' or '3+', not {value!r}")
+        raise ValueError("is not a version, or a range of them such as '3-5' or '3+'")
+    return value
 
 
-def version_range(value: int | str) -> tuple[int, int]:
-    """The first and the last version; (-1, -1) for a text that says none."""
-    if isinstance(value, int):
-        return value, value
-    first, separator, last = value.removesuffix("+").partition("-")
-    try:
-        if value.endswith("+"):
-            return int(first), 32767
-        return int(first), int(last) if separator else int(first)
-    except ValueError:
-        return -1, -1
+_VERSIONS = OfType("a version, or a range of them such as '3-5' or '3+'", (int, str),
+                   {"anyOf": [{"type": "integer"}, {"type": "string"}]}, _versions)  # fmt: skip
+_PATTERN = OfType("a text", (str,), {"type": "string", "minLength": 1}, _pattern)
+Api = Annotated[ApiName | str, NAME]
+Pattern = Annotated[str, _PATTERN]
+Number32 = Annotated[int, Whole(0, MAX)]
+Number32From1 = Annotated[int, Whole(1, MAX)]
+Function = Annotated[Callable[[IncomingRequest], object], FUNCTION]
+_SHARE, _ERROR = Number(0, 1, is_above=True), _ErrorName()
+
+
+class FaultFields(TypedDict, total=False):
+    """The fields of a fault. One that is None says nothing.
+
+    Names may have wildcards (`*`, `?`). What the broker must know for a judgement (APIs, nodes) is checked when the
+    fault is set.
+    """
+
+    # Which requests
+    api: Annotated[Api | None, FaultField("match", 'API, or several: "Heartbeat|OffsetCommit"; wildcards')]
+    version: Annotated[
+        Annotated[int | str, _VERSIONS] | None, FaultField("match", 'version of the request: 3, "3-5" or "3+"')
+    ]
+    node: Annotated[Number32 | None, FaultField("match", "node that the request was sent to")]
+    topic: Annotated[Pattern | None, FaultField("match", "topic that the request names; wildcards")]
+    partition: Annotated[Number32 | None, FaultField("match", "partition that the request names")]
+    group: Annotated[Pattern | None, FaultField("match", "group that the request names; wildcards")]
+    client_id: Annotated[Pattern | None, FaultField("match", "client id; wildcards")]
+    transactional_id: Annotated[
+        Pattern | None, FaultField("match", "transactional id that the request names; wildcards")
+    ]
+    principal: Annotated[
+        Pattern | None,
+        FaultField("match", "principal: User:alice, or User:ANONYMOUS without a login; wildcards"),
+    ]
+    connection: Annotated[Number32From1 | None, FaultField("match", "number of the connection in the journal")]
+    when: Annotated[
+        Function | None,
+        FaultField("match", "whether the request (IncomingRequest) matches"),
+    ]
+    # Which of them
+    nth: Annotated[Number32From1 | None, FaultField("count", "only the n-th match, from 1")]
+    every: Annotated[Number32From1 | None, FaultField("count", "each n-th match")]
+    times: Annotated[Number32From1 | None, FaultField("count", "largest number of hits")]
+    probability: Annotated[
+        Annotated[float, _SHARE] | None,
+        FaultField("count", "probability of a hit; the same seed gives the same hits"),
+    ]
+    # What happens
+    error: Annotated[
+        Annotated[str | int, _ERROR] | None, FaultField("do", "error of the answer, by Kafka's name or number")
+    ]
+    action: Annotated[FaultAction | None, FaultField("do", "action on the connection or the answer")]
+    after: Annotated[
+        FaultMoment | None,
+        FaultField("do", "when: before the request is applied (received), or after (applied)"),
+    ]
+    delay_s: Annotated[Seconds | None, FaultField("do", "delay of the request or, once applied, of its answer")]
+    jitter_s: Annotated[
+        Seconds | None, FaultField("do", "largest random addition to the delay; the same seed gives the same delays")
+    ]
+    throttle_ms: Annotated[Number32 | None, FaultField("do", "throttle time in the answer")]
+    bytes: Annotated[
+        Number32 | None, FaultField("do", "truncate: number of bytes sent, including the four of the length")
+    ]
+    offset: Annotated[Number32 | None, FaultField("do", "corrupt: index of the byte; the first four are the length")]
+    for_s: Annotated[Seconds | None, FaultField("do", "stall-reading: duration")]
+    bytes_per_s: Annotated[Number32From1 | None, FaultField("do", "slow: rate")]
+    run: Annotated[Function | None, FaultField("do", "called with the request on the broker's thread")]
+
+
+_HINTS: Final[dict[str, Any]] = FaultFields.__annotations__
+FIELDS: Final[dict[str, FaultField]] = {name: hint.__metadata__[-1] for name, hint in _HINTS.items()}
+FIELD_KINDS: Final[dict[str, Kind]] = {name: kind_of(hint) for name, hint in _HINTS.items()}
+PYTHON_ONLY: Final = tuple(name for name, kind in FIELD_KINDS.items() if is_python_only(kind))

@@ -9,9 +9,9 @@ APPLIED   delay and run, then disconnect, drop, an error in place of the answer,
 from copy import copy
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.engine.faults.actions import APPLIED, RECEIVED
 from fakebroker.broker.engine.faults.entries import ASKED_WHOLE, Errors, Parts, merge, mirrors_of, with_session
 from fakebroker.broker.engine.faults.sending import send_altered
-from fakebroker.broker.engine.faults.spec import APPLIED, RECEIVED
 from fakebroker.broker.engine.stages import Handle, NextTurn, Passage, Pause
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.fetch import FetchRequest
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from fakebroker.broker.engine.exchange import Exchange
-    from fakebroker.broker.engine.faults.fault import Fault, IncomingRequest
+    from fakebroker.broker.engine.faults.fault import Fault
+    from fakebroker.broker.engine.faults.incoming import IncomingRequest
     from fakebroker.broker.engine.stages import Command
     from fakebroker.protocol.schema import Message
 
@@ -43,13 +44,14 @@ class Plan:
         if spec.decides:
             self.deciding = fault
         self.delay_ms[spec.moment] += fault.delay_ms()
-        if spec.throttle_ms is not None:
-            self.throttle_ms = max(self.throttle_ms or 0, spec.throttle_ms)
+        throttle_ms = spec.fields.get("throttle_ms")
+        if throttle_ms is not None:
+            self.throttle_ms = max(self.throttle_ms or 0, throttle_ms)
 
     def action_at(self, moment: str) -> str | None:
         """The action that is to be done at a moment."""
         spec = self.deciding.spec if self.deciding else None
-        return spec.action if spec and spec.moment == moment else None
+        return spec.fields.get("action") if spec and spec.moment == moment else None
 
     def error_at(self, moment: str) -> ErrorCode | None:
         """The error that the request has at a moment."""
@@ -162,8 +164,8 @@ class FaultedRequest:
         exchange, fault = self._exchange, self._plan.deciding
         assert fault is not None
         spec = fault.spec
-        is_of_entries = spec.topic is not None or spec.partition is not None
-        if not is_of_entries and spec.group is None:
+        is_of_entries = "topic" in spec.fields or "partition" in spec.fields
+        if not is_of_entries and "group" not in spec.fields:
             return None
         mirrors = mirrors_of(exchange.route.api_key, of_groups=not is_of_entries)
         request = with_session(exchange.call, self._request)
@@ -179,12 +181,12 @@ class FaultedRequest:
         delay_ms = self._plan.delay_ms[moment]
         if delay_ms:
             yield Pause(delay_ms)
-        runs = [fault for fault in self._plan.hits if fault.spec.run is not None and fault.spec.moment == moment]
+        hits = [fault.spec for fault in self._plan.hits if fault.spec.moment == moment]
+        runs = [run for spec in hits if (run := spec.fields.get("run")) is not None]
         if runs:
             yield NextTurn()
-        for fault in runs:
-            assert fault.spec.run is not None
+        for run in runs:
             try:
-                fault.spec.run(self._plan.incoming)
+                run(self._plan.incoming)
             except Exception as error:  # of the test's function
                 self._exchange.engine.failed(error)

@@ -29,7 +29,7 @@ def send_altered(exchange: "Exchange", fault: "Fault", response: "Message") -> P
     except Exception:
         return response
     frame = exchange.frame_of(body if isinstance(body, bytes) else b"".join(flattened(body)))
-    yield from _WAYS[fault.spec.action or ""](exchange, fault, pack_prefix(len(frame)) + frame)
+    yield from _WAYS[fault.spec.fields.get("action") or ""](exchange, fault, pack_prefix(len(frame)) + frame)
     return None
 
 
@@ -40,13 +40,13 @@ def _twice(exchange: "Exchange", _fault: "Fault", data: bytes) -> Sending:
 
 
 def _truncated(exchange: "Exchange", fault: "Fault", data: bytes) -> Sending:
-    exchange.put(data[: fault.spec.bytes])
+    exchange.put(data[: fault.spec.fields.get("bytes")])
     exchange.disconnect(str(fault), is_to_reset=True)
     yield from ()
 
 
 def _corrupted(exchange: "Exchange", fault: "Fault", data: bytes) -> Sending:
-    altered, position = bytearray(data), fault.spec.offset
+    altered, position = bytearray(data), fault.spec.fields.get("offset")
     if position is None:  # not in the length, nor in the correlation id, if there is anything else
         first = min(PREFIX_BYTES + _CORRELATION_ID_BYTES, len(data) - 1)
         position = fault.byte_of(first, len(data))
@@ -57,7 +57,7 @@ def _corrupted(exchange: "Exchange", fault: "Fault", data: bytes) -> Sending:
 
 
 def _slowly(exchange: "Exchange", fault: "Fault", data: bytes) -> Sending:
-    bytes_per_s = fault.spec.bytes_per_s or 1
+    bytes_per_s = fault.spec.fields.get("bytes_per_s") or 1
     piece_bytes = max(1, bytes_per_s // PIECES_PER_S)
     for position in range(0, len(data), piece_bytes):
         piece = data[position : position + piece_bytes]

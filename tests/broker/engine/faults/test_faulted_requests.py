@@ -6,7 +6,8 @@ import pytest
 
 from fakebroker.broker.core.events import FaultHit
 from fakebroker.broker.engine.connection_state import PARKED
-from fakebroker.broker.engine.faults.fault import Fault, IncomingRequest
+from fakebroker.broker.engine.faults.fault import Fault
+from fakebroker.broker.engine.faults.incoming import IncomingRequest
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.fetch import FetchTopic

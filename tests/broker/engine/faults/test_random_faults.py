@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.engine.connection_state import BUFFERED, ENDED, READING
-from fakebroker.broker.engine.faults.spec import ACTIONS, FaultSpec
+from fakebroker.broker.engine.faults.actions import ACTIONS
+from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.registry import APIS
@@ -69,7 +70,7 @@ def set_faults(sim: SimEngine, random: Random, apis: list[str]) -> None:
 
 
 def is_dropped(sim: SimEngine) -> bool:
-    return any(one.spec.action == "drop-answer" and one.hits for one in sim.engine.faults)
+    return any(one.spec.fields.get("action") == "drop-answer" and one.hits for one in sim.engine.faults)
 
 
 def ask_of_the_bystander(bystander: Client) -> None:
