@@ -20,10 +20,10 @@ from fakebroker.protocol.schema.jsonable import from_json, to_json
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from fakebroker.protocol.wire.registry import api, newest
+from fakebroker.scenarios.comparison.names import Names, value_at
+from fakebroker.scenarios.comparison.references import differences
 from fakebroker.scenarios.dialogue.batches import build, read_batches
 from fakebroker.scenarios.dialogue.cluster_steps import ClusterSteps, marks
-from fakebroker.scenarios.dialogue.compare import differences
-from fakebroker.scenarios.dialogue.names import Names, value_at
 from fakebroker.scenarios.dialogue.script import Dialogue
 from fakebroker.scenarios.dialogue.setup_step import BrokerSetup
 from fakebroker.testing.exchanges.kinds import (
@@ -258,7 +258,8 @@ class Player:
     def _compared(self, answer: "_Answer") -> list[str]:
         """What differs; saved names may appear in answers before the step that saves them, if there are brokers."""
         got = self._cluster.blank(answer.got)
-        problems = differences(answer.want, got, self._names, answer.wall_ms)
+        found = differences(answer.want, got, self._names, answer.wall_ms)
+        problems = [each.text("Kafka") for each in found]
         named, wanted = sorted(marks(got)), sorted(marks(answer.want))
         if named != wanted:
             problems.append(f"brokers {named}, Kafka {wanted}")

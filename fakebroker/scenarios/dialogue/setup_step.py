@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.listeners import Address
-from fakebroker.scenarios.dialogue.names import Names
+from fakebroker.scenarios.comparison.names import Names
 from fakebroker.scenarios.dialogue.script import DialogueError
 from fakebroker.testing.exchanges.kinds import Json, Ready
 
