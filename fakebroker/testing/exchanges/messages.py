@@ -1,4 +1,4 @@
-"""What the lines of sessions carry: messages, or frames that were not understood."""
+"""What lines carry: messages, or frames that were not understood."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -64,8 +64,14 @@ def _message_of(cls: type[M], line: Line) -> M:
 
 
 def plain(value: Any) -> Any:
-    """Message data as `from_json` takes it: what stands beside the bytes of records, to be read, is taken away."""
+    """Message data as `from_json` takes it: bytes without what stands beside them to be read.
+
+    Bytes that a journal has cut or left out are as long as they were; those that are not in the line are zero.
+    """
     if isinstance(value, dict):
+        if "bytes" in value and value.keys() <= {"hex", "bytes", "records"}:
+            known = bytes.fromhex(value.get("hex", ""))
+            return known + bytes(value["bytes"] - len(known))
         if "hex" in value and "batches" in value:
             return {"hex": value["hex"]}
         return {key: plain(inner) for key, inner in value.items()}

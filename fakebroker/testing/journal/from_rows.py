@@ -1,7 +1,6 @@
 """Entries made again from lines of files, as far as lines say: messages without their records and secrets."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from fakebroker.broker.engine.journal import Connected, Disconnected, Event, Exchange, Peer, Recorded
 from fakebroker.protocol.errors import FakebrokerError
@@ -9,8 +8,8 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.schema.jsonable import from_json
 from fakebroker.protocol.wire.frame import encode_request, has_tagged_response_header
 from fakebroker.protocol.wire.registry import APIS
-
-Row = Mapping[str, Any]
+from fakebroker.testing.exchanges.columns import Row
+from fakebroker.testing.exchanges.messages import plain
 
 
 def entries_of(rows: Iterable[Row]) -> Iterator[Exchange | Recorded[Event]]:
@@ -36,7 +35,7 @@ def _request_frame(row: Row) -> bytes:
     api, version = APIS.get(row["api_key"]), row["version"]
     try:
         assert api is not None
-        request = from_json(api.request, version, _bytes_again(row["request"] or {}))
+        request = from_json(api.request, version, plain(row["request"] or {}))
         return encode_request(request, version, row["correlation_id"], row["client"])
     except (FakebrokerError, AssertionError, AttributeError):
         client = (row["client"] or "").encode()
@@ -52,17 +51,7 @@ def _response_frame(row: Row) -> bytes | None:
     try:
         tags = b"\0" if has_tagged_response_header(row["api_key"], row["version"]) else b""
         api = APIS[row["api_key"]]
-        body = from_json(api.response, row["version"], _bytes_again(row["response"] or {})).encode(row["version"])
+        body = from_json(api.response, row["version"], plain(row["response"] or {})).encode(row["version"])
         return bytes(head + tags + body)
     except (FakebrokerError, KeyError, AttributeError):
         return bytes(head + bytes(max(0, row["response_bytes"] - len(head))))
-
-
-def _bytes_again(value: Any) -> Any:
-    """Bytes as long as they were: those that are not in the line are zero."""
-    if isinstance(value, dict):
-        if "bytes" in value and value.keys() <= {"hex", "bytes", "records"}:
-            known = bytes.fromhex(value.get("hex", ""))
-            return known + bytes(value["bytes"] - len(known))
-        return {key: _bytes_again(inner) for key, inner in value.items()}
-    return [_bytes_again(inner) for inner in value] if isinstance(value, list) else value
