@@ -19,7 +19,7 @@ from uuid import uuid4
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.schema.jsonable import to_json
-from fakebroker.scenarios.dialogue.names import value_at
+from fakebroker.scenarios.comparison.names import value_at
 from fakebroker.scenarios.dialogue.player import Player
 from fakebroker.scenarios.dialogue.script import read_dialogue
 from fakebroker.testing.exchanges.kinds import Receive, Send, Sleep, Step

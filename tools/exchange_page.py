@@ -4,11 +4,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from fakebroker.testing.exchanges.columns import Form, Kind, Row
+from fakebroker.testing.exchanges.columns import Form, Row
 from fakebroker.testing.exchanges.kinds import DIALOGUE, SCHEMA_VERSION, SESSION
-from fakebroker.testing.exchanges.meanings import MEANINGS
 from fakebroker.testing.exchanges.reading import read_lines
-from tools.journal_pages import TYPES
+from tools.journal_pages import table
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {SESSION.name: ROOT / "tests" / "data" / "sessions", DIALOGUE.name: ROOT / "recordings"}
@@ -64,17 +63,8 @@ def exchange_page(note: str) -> str:
 def _kinds(form: Form) -> Iterator[str]:
     examples = _examples(form)
     for kind in form.kinds.values():
-        yield from ["", f"### {kind.name}", "", kind.about, "", *_table(kind)]
+        yield from ["", f"### {kind.name}", "", kind.about, "", *table(kind.columns)]
         yield from ["", "```json", json.dumps(examples[kind.name], ensure_ascii=False), "```"]
-
-
-def _table(kind: Kind) -> Iterator[str]:
-    yield "| column | type | what it is |"
-    yield "|---|---|---|"
-    for column in kind.columns:
-        of_type = TYPES[column.type] + (" or null" if column.is_nullable else "")
-        optional = "" if column.is_required else ", optional"
-        yield f"| `{column.name}` | {of_type}{optional} | {MEANINGS[column.name]} |"
 
 
 def _examples(form: Form) -> dict[str, Row]:

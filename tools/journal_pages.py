@@ -6,7 +6,7 @@ from fakebroker.testing.exchanges.columns import Column
 from fakebroker.testing.exchanges.meanings import MEANINGS
 from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, json_schema, spark_ddl
 
-TYPES = {
+_TYPES = {
     "int": "integer", "float": "number", "string": "string", "boolean": "boolean", "strings": "list of strings",
     "ints": "list of integers", "object": "object", "json": "any JSON",
 }  # fmt: skip
@@ -25,7 +25,7 @@ def journal_schema_page(note: str) -> str:
         "",
         "## Every line",
         "",
-        *_table(COMMON),
+        *table(COMMON),
         "",
         "One entry of the journal may be several lines: a request that commits two offsets is a `request` and two",
         "`offset_committed`. (`run`, `seq`, `part`) is unique: a line that comes twice may be dropped by it.",
@@ -35,7 +35,7 @@ def journal_schema_page(note: str) -> str:
         '`{"hex": ...}`; long ones are cut, and `bytes` says how many there were.',
     ]
     for kind in KINDS.values():
-        lines += ["", f"## {kind.name}", "", kind.about, "", *_table(kind.columns)]
+        lines += ["", f"## {kind.name}", "", kind.about, "", *table(kind.columns)]
     lines += [
         "",
         "## With Spark",
@@ -54,11 +54,13 @@ def json_schema_file() -> str:
     return json.dumps(json_schema(), indent=2) + "\n"
 
 
-def _table(columns: tuple[Column, ...]) -> list[str]:
+def table(columns: tuple[Column, ...]) -> list[str]:
+    """The columns of a kind of line; those that a line may lack are marked as optional."""
     if not columns:
         return ["It has no columns of its own."]
     lines = ["| column | type | what it is |", "|---|---|---|"]
     for column in columns:
-        kind = TYPES[column.type] + (" or null" if column.is_nullable else "")
+        kind = _TYPES[column.type] + (" or null" if column.is_nullable else "")
+        kind += "" if column.is_required else ", optional"
         lines.append(f"| `{column.name}` | {kind} | {MEANINGS.get(column.name, '')} |")
     return lines

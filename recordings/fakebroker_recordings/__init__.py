@@ -1,4 +1,7 @@
-"""Dialogues recorded from running Kafka brokers: one `*.jsonl` file each, in a folder for each chapter."""
+"""Dialogues recorded from running Kafka brokers: one `*.jsonl` file each, in a folder for each chapter.
+
+`docs/reference/exchange-format.md` in the repository of fakebroker explains their lines.
+"""
 
 from pathlib import Path
 

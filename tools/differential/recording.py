@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fakebroker.scenarios.comparison.fields import id_kind
+from fakebroker.testing.exchanges.kinds import SCHEMA_VERSION
+from fakebroker.testing.exchanges.writing import line_of
 from tools.differential.pair import Exchange
 
 Json = Any
@@ -13,8 +15,9 @@ Json = Any
 def recording(name: str, about: str, broker: str, topics: Sequence[str], exchanges: Sequence[Exchange]) -> str:
     """The text of the file: ids that the reference made up are saved from its answers and named afterwards."""
     names: dict[Json, str] = {}
-    lines: list[Json] = [{"name": name, "about": about, "broker": broker, "config": {}}]
-    lines.append({"do": "ready", "topics": {topic: {"partitions": 2} for topic in topics}, "txn": ""})
+    head = {"kind": "dialogue", "schema_version": SCHEMA_VERSION, "name": name, "about": about, "broker": broker}
+    ready = {"kind": "ready", "new_topics": {topic: {"partitions": 2} for topic in topics}, "transactional_id": ""}
+    lines: list[Json] = [head, ready]
     for number, exchange in enumerate(exchanges, 1):
         asked = exchange.asked
         request = _named(asked.request, names)
@@ -28,14 +31,14 @@ def recording(name: str, about: str, broker: str, topics: Sequence[str], exchang
             ):
                 names[value] = f"$id{len(names) + 1}"
                 saved[names[value][1:]] = path
-        send = {"do": "send", "id": number, "conn": asked.connection, "api": asked.api, "version": asked.version}
-        lines.append({**send, "request": request, "save": saved})
+        sent = {"kind": "request", "id": number, "connection": asked.connection}
+        lines.append({**sent, "api": asked.api, "version": asked.version, "message": request, "save": saved})
         if exchange.is_closed:
-            lines.append({"do": "closed", "id": number})
+            lines.append({"kind": "closed", "id": number})
         elif exchange.answer is not None:
             answer = _named(exchange.answer, names)
-            lines.append({"do": "recv", "id": number, "response": answer, "waited_ms": exchange.waited_ms})
-    return "".join(f"{json.dumps(line)}\n" for line in lines)
+            lines.append({"kind": "answer", "id": number, "message": answer, "waited_ms": exchange.waited_ms})
+    return b"".join(map(line_of, lines)).decode()
 
 
 def _named(value: Json, names: dict[Json, str]) -> Json:

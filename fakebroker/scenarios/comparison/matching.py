@@ -5,14 +5,22 @@ our ids stands for which recorded one; whatever contradicts what was learned is 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.scenarios.comparison import fields
 from fakebroker.scenarios.comparison.pairs import Pairs
 from fakebroker.scenarios.comparison.topic_scopes import TopicScopes
-
-Json = Any
+from fakebroker.scenarios.comparison.walk import (
+    Difference,
+    InPairs,
+    Json,
+    Walk,
+    Where,
+    difference_unless,
+    in_order,
+    sorted_both,
+)
 
 TOLERANCE_MS = 5_000  # how far a time of day may be from the recorded one
 MAX_TRIED = 64  # members that look alike: each is tried against each
@@ -25,17 +33,6 @@ _BY = (
     "BrokerId",
     "ApiKey",
 )  # identify entries where the usual fields are missing
-
-
-class Difference(NamedTuple):
-    """One place where our answer is not the recorded one: the field's path, both values as text."""
-
-    path: str
-    ours: str
-    recorded: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.ours}, recorded {self.recorded}"
 
 
 class Around(NamedTuple):
@@ -95,7 +92,7 @@ class Matching:
         return value
 
 
-class _Comparison:
+class _Comparison(Walk):
     """The comparison of one answer."""
 
     def __init__(self, pairs: Pairs, places: TopicScopes, around: Around, tolerance_ms: int) -> None:
@@ -105,19 +102,19 @@ class _Comparison:
         self._tolerance_ms = tolerance_ms
         self._group = _group_of(around.request)
 
-    def compare(self, path: str, key: str, recorded: Json, ours: Json, where: tuple[Json, ...]) -> list[Difference]:
+    def compare(self, path: str, key: str, recorded: Json, ours: Json, where: Where = ()) -> list[Difference]:
         if recorded is None or ours is None:
-            return self._difference_unless(path, recorded, ours, recorded is ours or key in fields.LOOSE)
+            return difference_unless(path, recorded, ours, recorded is ours or key in fields.LOOSE)
         if key == "Records":
             return self._records(path, recorded, ours)
-        if isinstance(recorded, dict) and isinstance(ours, dict):
-            return self._structs(path, recorded, ours, self._places.inside(recorded, where))
-        if isinstance(recorded, list) and isinstance(ours, list):
-            return self._lists(path, key, recorded, ours, where)
-        return self._difference_unless(path, recorded, ours, self._is_alike(key, recorded, ours, where))
+        return super().compare(path, key, recorded, ours, where)
 
-    def _is_alike(self, key: str, recorded: Json, ours: Json, where: tuple[Json, ...]) -> bool:
-        """Whether two plain values of a field mean the same."""
+    def inside(self, recorded: dict[str, Json], where: Where) -> Where:
+        """The topic and partition that a struct speaks of."""
+        return self._places.inside(recorded, where)
+
+    def is_alike(self, key: str, recorded: Json, ours: Json, where: Where) -> bool:
+        """Whether two plain values of a field mean the same: ids and counters by what they stand for."""
         if type(recorded) is not type(ours):
             return False
         kind = None if key == "ControllerId" else fields.thing_kind(key)
@@ -149,31 +146,11 @@ class _Comparison:
         apart_ms = (recorded - self._around.recorded_ms) - (ours - self._around.our_ms)
         return abs(apart_ms) <= self._tolerance_ms
 
-    def _structs(self, path: str, recorded: Json, ours: Json, where: tuple[Json, ...]) -> list[Difference]:
-        found = [Difference(f"{path}.{key}", "missing", short(recorded[key])) for key in recorded if key not in ours]
-        found += [Difference(f"{path}.{key}", short(ours[key]), "not there") for key in ours if key not in recorded]
-        for key in recorded:
-            if key in ours:
-                found += self.compare(f"{path}.{key}", key, recorded[key], ours[key], where)
-        return found
-
-    def _lists(
-        self, path: str, key: str, recorded: list[Json], ours: list[Json], where: tuple[Json, ...]
-    ) -> list[Difference]:
-        both, only_recorded, only_ours = self._in_pairs(key, recorded, ours, where)
-        found = [Difference(f"{path}[{name_of(each)}]", "missing", short(each)) for each in only_recorded]
-        found += [Difference(f"{path}[{name_of(each)}]", short(each), "not there") for each in only_ours]
-        for index, (want, got) in enumerate(both):
-            found += self.compare(f"{path}[{name_of(want, index)}]", key, want, got, where)
-        return found
-
-    def _in_pairs(
-        self, key: str, recorded: list[Json], ours: list[Json], where: tuple[Json, ...]
-    ) -> tuple[list[tuple[Json, Json]], list[Json], list[Json]]:
-        """Which entries belong together, and those that stand alone."""
+    def in_pairs(self, key: str, recorded: list[Json], ours: list[Json], where: Where) -> InPairs:
+        """Entries with the same identity belong together, whatever ids it is made of."""
         names = _identity(key, recorded + ours)
         if names is None:
-            return _in_order(*self._sorted(key, recorded, ours))
+            return in_order(*self._sorted(key, recorded, ours))
         waiting: dict[tuple[Json, ...], list[Json]] = {}
         for each in ours:
             waiting.setdefault(tuple(each[name] for name in names), []).append(each)
@@ -195,8 +172,8 @@ class _Comparison:
         unknown: list[Json],
         left: list[Json],
         key: str,
-        where: tuple[Json, ...],
-    ) -> tuple[list[tuple[Json, Json]], list[Json], list[Json]]:
+        where: Where,
+    ) -> InPairs:
         """Pair entries whose ids were not seen before: with the first that is alike in everything, else in order."""
         alone = []
         for each in unknown:
@@ -207,8 +184,8 @@ class _Comparison:
                 left.remove(found)
                 self.compare("", key, each, found, where)  # the next one must not take the same id
                 both.append((each, found))
-        in_order, alone, left = _in_order(alone, left)
-        return both + in_order, alone, left
+        in_turn, alone, left = in_order(alone, left)
+        return both + in_turn, alone, left
 
     def _would_match(self, key: str, recorded: Json, ours: Json, where: tuple[Json, ...]) -> bool:
         mark = self._pairs.mark()
@@ -224,17 +201,13 @@ class _Comparison:
     def _sorted(self, key: str, recorded: list[Json], ours: list[Json]) -> tuple[list[Json], list[Json]]:
         if key in ("IsrNodes", "OfflineReplicas", "EligibleLeaderReplicas"):
             return sorted(recorded, key=lambda node: self._pairs.ours("node", node) or node), sorted(ours)
-        order = fields.order_of(key, recorded + ours)
-        return (recorded, ours) if order is None else (sorted(recorded, key=order), sorted(ours, key=order))
+        return sorted_both(key, recorded, ours)
 
     def _records(self, path: str, recorded: Json, ours: Json) -> list[Difference]:
         theirs, mine = records_of(bytes_of(recorded) or b""), records_of(bytes_of(ours) or b"")
         if [content_of(one) for one in theirs] == [content_of(one) for one in mine]:
             return []
         return [Difference(path, shown_records(mine), shown_records(theirs))]
-
-    def _difference_unless(self, path: str, recorded: Json, ours: Json, is_alike: bool) -> list[Difference]:
-        return [] if is_alike else [Difference(path, short(ours), short(recorded))]
 
 
 def content_of(record: ReadRecord) -> tuple[Json, ...]:
@@ -262,32 +235,8 @@ def _identity(key: str, entries: Sequence[Json]) -> tuple[str, ...] | None:
     return None
 
 
-def _in_order(recorded: list[Json], ours: list[Json]) -> tuple[list[tuple[Json, Json]], list[Json], list[Json]]:
-    count = min(len(recorded), len(ours))
-    return list(zip(recorded, ours, strict=False)), recorded[count:], ours[count:]
-
-
 def _group_of(request: Json) -> Json:
     return request.get("GroupId") if isinstance(request, dict) else None
-
-
-def name_of(entry: Json, index: int | None = None) -> str:
-    """How a path names an entry of a list: by its name or number, or its place."""
-    if isinstance(entry, dict):
-        for name in (
-            "Name",
-            "ApiKey",
-            "Topic",
-            "TopicName",
-            "GroupId",
-            "PartitionIndex",
-            "Partition",
-            "Index",
-            "MemberId",
-        ):
-            if name in entry and entry[name] != "":
-                return str(entry[name])
-    return "" if index is None else str(index)
 
 
 def shown_records(records: Sequence[ReadRecord]) -> str:
@@ -296,9 +245,3 @@ def shown_records(records: Sequence[ReadRecord]) -> str:
         return "no records"
     listed = ", ".join(f"{record.offset} {record.value!r:.40}" for record in records[:4])
     return f"{len(records)} records ({listed}{', ...' if len(records) > 4 else ''})"
-
-
-def short(value: Json, limit: int = 160) -> str:
-    """A value as text, not too long."""
-    text = repr(value)
-    return text if len(text) <= limit else text[:limit] + "..."

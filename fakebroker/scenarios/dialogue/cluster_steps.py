@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.broker.core.java_hash import partition_of
 from fakebroker.protocol.listeners import Address
-from fakebroker.scenarios.dialogue.names import Names
+from fakebroker.scenarios.comparison.names import Names
 from fakebroker.scenarios.dialogue.script import DialogueError
 from fakebroker.testing.exchanges.kinds import (
     ClusterStep,

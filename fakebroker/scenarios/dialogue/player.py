@@ -18,10 +18,10 @@ from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import from_json, to_json
 from fakebroker.protocol.wire.registry import api
+from fakebroker.scenarios.comparison.names import Names, value_at
+from fakebroker.scenarios.comparison.references import differences
 from fakebroker.scenarios.dialogue.batches import build, read_batches
 from fakebroker.scenarios.dialogue.cluster_steps import ClusterSteps, marks
-from fakebroker.scenarios.dialogue.compare import differences
-from fakebroker.scenarios.dialogue.names import Names, value_at
 from fakebroker.scenarios.dialogue.script import Dialogue
 from fakebroker.scenarios.dialogue.setup_step import make_ready
 from fakebroker.testing.exchanges.kinds import (
@@ -235,7 +235,8 @@ class Player:
     def _compared(self, answer: "_Answer") -> list[str]:
         """What differs; saved names may appear in answers before the step that saves them, if there are brokers."""
         got = self._cluster.blank(answer.got)
-        problems = differences(answer.want, got, self._names, answer.wall_ms)
+        found = differences(answer.want, got, self._names, answer.wall_ms)
+        problems = [each.text("Kafka") for each in found]
         named, wanted = sorted(marks(got)), sorted(marks(answer.want))
         if named != wanted:
             problems.append(f"brokers {named}, Kafka {wanted}")

@@ -10,7 +10,7 @@ from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.client.cluster.preparing import await_group, await_producer_ids, await_transactions, create_topics
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig
-from fakebroker.scenarios.dialogue.names import Names
+from fakebroker.scenarios.comparison.names import Names
 from fakebroker.testing.exchanges.kinds import Json, Ready
 
 

@@ -11,7 +11,8 @@ from itertools import takewhile
 from typing import Any
 
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.scenarios.comparison.matching import Around, Difference, Matching
+from fakebroker.scenarios.comparison.matching import Around, Matching
+from fakebroker.scenarios.comparison.walk import Difference
 from fakebroker.scenarios.happenings import Failed, Happening, Received, Sent, StepBegan
 from fakebroker.scenarios.playing.player import Played
 from fakebroker.scenarios.script import ClientStep, Scenario, Step, steps_in

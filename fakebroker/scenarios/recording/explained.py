@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from fakebroker.scenarios.comparison.matching import Difference
+from fakebroker.scenarios.comparison.walk import Difference
 from fakebroker.scenarios.recording.survey import Survey
 
 Json = Any

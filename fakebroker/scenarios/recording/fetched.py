@@ -9,7 +9,8 @@ from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
-from fakebroker.scenarios.comparison.matching import Around, Difference, Matching, content_of, short
+from fakebroker.scenarios.comparison.matching import Around, Matching, content_of
+from fakebroker.scenarios.comparison.walk import Difference, short
 from fakebroker.testing.recorded_cluster.state import TopicPartition
 
 Json = Any

@@ -18,7 +18,8 @@ from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.records.record_content import ReadRecord
 from fakebroker.protocol.schema.jsonable import from_json, to_json
 from fakebroker.protocol.wire.registry import api
-from fakebroker.scenarios.comparison.matching import Around, Difference, Matching
+from fakebroker.scenarios.comparison.matching import Around, Matching
+from fakebroker.scenarios.comparison.walk import Difference
 from fakebroker.scenarios.recording.explained import reason_for, reason_for_wait
 from fakebroker.scenarios.recording.fetched import Explained, Streams
 from fakebroker.scenarios.recording.producers import with_our_producers

@@ -1,4 +1,4 @@
-"""What the lines of sessions carry: messages, or frames that were not understood."""
+"""What lines carry: messages, or frames that were not understood."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ from fakebroker.protocol.wire.registry import APIS
 
 M = TypeVar("M", bound=Message)
 Line = Mapping[str, Any]
+MAX_FRAME_BYTES = 1 << 28
 
 
 def request_of(line: Line) -> Message | None:
@@ -63,9 +64,22 @@ def _message_of(cls: type[M], line: Line) -> M:
     return from_json(cls, line["version"], plain(line["message"]))
 
 
+def zeros(size_bytes: int) -> bytes:
+    """That many zeros, in the place of bytes that a line does not have. Raises ValueError for more than a frame has."""
+    if size_bytes > MAX_FRAME_BYTES:
+        raise ValueError(f"{size_bytes} bytes are more than the {MAX_FRAME_BYTES} of a frame")
+    return bytes(size_bytes)
+
+
 def plain(value: Any) -> Any:
-    """Message data as `from_json` takes it: what stands beside the bytes of records, to be read, is taken away."""
+    """Message data as `from_json` takes it: bytes without what stands beside them to be read.
+
+    Bytes that a journal has cut or left out are as long as they were; those that are not in the line are zero.
+    """
     if isinstance(value, dict):
+        if "bytes" in value and value.keys() <= {"hex", "bytes", "records"}:
+            known = bytes.fromhex(value.get("hex", ""))
+            return known + zeros(value["bytes"] - len(known))
         if "hex" in value and "batches" in value:
             return {"hex": value["hex"]}
         return {key: plain(inner) for key, inner in value.items()}

@@ -23,6 +23,7 @@ from fakebroker.testing.exchanges.kinds import (
     Sleep,
 )
 from fakebroker.testing.exchanges.reading import UnreadableFile
+from tools.convert_dialogues import convert
 
 HEAD = {"name": "n", "about": "shows something", "broker": "Kafka 3.9.1", "config": {"a.b": "1"}, "nodes": 3}
 SEND = {"do": "send", "id": 1, "conn": "a", "api": "Fetch", "version": 4, "request": {"MaxWaitMs": 1}}
@@ -72,6 +73,17 @@ def test_it_can_be_played(tmp_path: Path) -> None:
     path = written(tmp_path, {"name": "n"}, {**send, "id": 1}, right, {**send, "id": 2}, wrong)
 
     assert play_in_sim(read_dialogue(path)).problems == ["line 5 receive 2 Heartbeat v0: .ErrorCode: 25, Kafka 0"]
+
+
+def test_it_can_be_converted(tmp_path: Path) -> None:
+    """The file says the same in the format of today; a second time nothing is left to do."""
+    path = written(tmp_path, HEAD, *(old for old, _ in STEPS))
+    before = read_dialogue(path)
+
+    assert convert(path)
+    assert read_dialogue(path) == before
+    assert path.read_bytes().startswith(b'{"kind":"dialogue","schema_version":2,"name":"n"')
+    assert not convert(path)
 
 
 @pytest.mark.parametrize(

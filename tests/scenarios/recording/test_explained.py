@@ -7,7 +7,8 @@ import pytest
 
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.records.record_content import records_of
-from fakebroker.scenarios.comparison.matching import Around, Difference, Matching
+from fakebroker.scenarios.comparison.matching import Around, Matching
+from fakebroker.scenarios.comparison.walk import Difference
 from fakebroker.scenarios.recording.explained import EARLIER, SLOWER, reason_for, reason_for_wait
 from fakebroker.scenarios.recording.fetched import GOING, TRANSACTIONS, Streams
 from fakebroker.scenarios.recording.survey import Survey

@@ -3,7 +3,9 @@
 import struct
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pytest
 
 from fakebroker.broker.engine.journal import (
     BIG_BYTES,
@@ -14,6 +16,7 @@ from fakebroker.broker.engine.journal import (
     Journal,
     Peer,
 )
+from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.journal.from_rows import entries_of
 from fakebroker.testing.journal.pcap import ACK, FIN, KAFKA_PORT, PUSH, SYN, write_pcap
@@ -127,3 +130,26 @@ def test_a_capture_can_be_made_of_lines(tmp_path: Path) -> None:
     assert isinstance(again[1], Exchange)
     assert again[1].request_frame == HEARTBEAT
     assert write_pcap(again, tmp_path / "x.pcap") == 5
+
+
+def of_bytes(size: Any) -> dict[str, Any]:
+    return {"request": {"Protocols": [{"Name": "range", "Metadata": {"bytes": size}}]}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *(of_bytes(size) for size in (-5, 2**40, 2**62, "x", 1e308, None)),
+        {"request": None, "api_key": 999, "request_bytes": 2**40},
+        {"request": None, "api_key": 2**40},
+    ],
+)
+def test_lines_with_numbers_that_no_frame_has_are_refused(changes: dict[str, Any]) -> None:
+    """A file that was edited makes no gigabytes of zeros: the error names the line by its seq."""
+    journal = Journal()
+    join = request("JoinGroup", 5, 9, client_id="c", group_id="g", protocols=[])[4:]
+    journal.exchange(Peer(1, "/127.0.0.1", 1), join, None, Instant(0, 0), Instant(0, 0))
+    (row,) = (row for entry in journal.entries() for row in rows_of(entry, "r"))
+
+    with pytest.raises(FakebrokerError, match="the line of seq 0 has invalid content"):
+        list(entries_of([{**row, **changes}]))

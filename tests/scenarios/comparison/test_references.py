@@ -2,15 +2,15 @@
 
 import pytest
 
-from fakebroker.scenarios.dialogue.compare import differences
-from fakebroker.scenarios.dialogue.names import Names
+from fakebroker.scenarios.comparison.names import Names
+from fakebroker.scenarios.comparison.references import differences
 
 
 def diff(want: object, got: object, **saved: object) -> list[str]:
     names = Names("-x")
     for name, value in saved.items():
         names.save(name, value)
-    return differences(want, got, names, wall_ms=1_000_000)
+    return [each.text("Kafka") for each in differences(want, got, names, wall_ms=1_000_000)]
 
 
 def test_equal_answers_have_no_differences() -> None:
@@ -27,20 +27,20 @@ def test_a_difference_names_the_path_and_both_values() -> None:
 
 def test_fields_missing_and_fields_too_many_are_differences() -> None:
     """Both sides must have the same fields."""
-    assert diff({"A": 1}, {"B": 2}) == [".A: missing, Kafka 1", ".B: 2, not there in Kafka"]
+    assert diff({"A": 1}, {"B": 2}) == [".A: missing, Kafka 1", ".B: 2, Kafka not there"]
 
 
 def test_lists_of_another_length_are_one_difference() -> None:
     """A list with entries missing is reported once, not entry by entry."""
     (line,) = diff({"Members": [{"MemberId": "a"}, {"MemberId": "b"}]}, {"Members": []})
 
-    assert line.startswith(".Members: 0 entries [], Kafka 2")
+    assert line.startswith(".Members: 0 entries [], Kafka 2 entries [{")
 
 
 def test_loose_fields_are_compared_by_type() -> None:
     """What no broker can predict may differ, but not in type."""
     assert diff({"Host": "alpha", "Port": 9092}, {"Host": "beta", "Port": 1}) == []
-    assert diff({"Host": "alpha"}, {"Host": 5}) == [".Host: of type int, Kafka str"]
+    assert diff({"Host": "alpha"}, {"Host": 5}) == [".Host: 5, Kafka 'alpha'"]
 
 
 def test_loose_numbers_agree_in_being_none() -> None:
