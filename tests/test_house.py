@@ -34,6 +34,7 @@ LAYERS: dict[str, dict[str, set[str]]] = {
         "short_errors": {"errors"},
         "extras": {"errors"},
         "instant": set(),
+        "jaas": set(),
         "arguments": {"errors"},
         "durations": {"errors"},
         "listeners": {"errors", "arguments"},

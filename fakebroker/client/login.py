@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scram import HASHES, ScramClient
 from fakebroker.protocol.arguments import check_text
-from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, UnknownThing, nearest
+from fakebroker.protocol.errors import (
+    ErrorCode,
+    FakebrokerError,
+    InvalidArgument,
+    UnknownThing,
+    error_name,
+    nearest,
+)
 from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from fakebroker.protocol.wire.messages.sasl_handshake import SaslHandshakeRequest
 from fakebroker.protocol.wire.registry import newest
@@ -77,30 +85,59 @@ class Credentials(NamedTuple):
         return f"<credentials of {self.user or 'a token'} for {self.mechanism}>"
 
 
-def log_in(connection: ClientConnection, credentials: Credentials) -> "Flow[Any]":
+def log_in_anywhere(connection: ClientConnection, credentials: Credentials) -> "Flow[None]":
+    """Log in to a broker of any release, as the first thing on a connection.
+
+    Raises LoginRefused, FakebrokerError if the broker does not prove that it knows the user's credential (SCRAM).
+    """
+    listed: Any = yield connection.send(ApiVersionsRequest(), 0)
+    served = {each.api_key: each.max_version for each in listed.api_keys}
+    if served.get(ApiKey.SASL_HANDSHAKE, 0) < HANDSHAKE_VERSION or ApiKey.SASL_AUTHENTICATE not in served:
+        raise LoginRefused("the broker serves no login that this client speaks; Kafka 1.0 or newer does")
+    version = min(served[ApiKey.SASL_AUTHENTICATE], AUTHENTICATE_VERSION)
+    answer = yield from log_in(connection, credentials, version)
+    if answer.error_code:
+        raise LoginRefused(refusal_of(answer, credentials))
+
+
+def refusal_of(answer: Any, credentials: Credentials) -> str:
+    """Why a login was refused, with no secret in it: `answer` is the last one of `log_in`."""
+    if answer.error_code == ErrorCode.ILLEGAL_SASL_STATE:
+        return "the listener takes no logins; its security protocol is PLAINTEXT or SSL"
+    if answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+        offered = ", ".join(answer.mechanisms)
+        return f"the listener has no mechanism {credentials.mechanism}; it offers {offered or 'none'}"
+    words = getattr(answer, "error_message", None) or error_name(answer.error_code)
+    return f"{credentials!r} were refused: {words}"
+
+
+def log_in(
+    connection: ClientConnection, credentials: Credentials, version: int = AUTHENTICATE_VERSION
+) -> "Flow[Any]":
     """Log in on a connection. Returns the last answer, with the error code that it has.
 
-    Raises FakebrokerError if the broker does not prove that it knows the user's credential (SCRAM).
+    `version` is that of SaslAuthenticate. Raises FakebrokerError if the broker does not prove that it knows the user's
+    credential (SCRAM).
     """
     handshake = SaslHandshakeRequest(mechanism=credentials.mechanism)
     answer: Any = yield connection.send(handshake, HANDSHAKE_VERSION)
     if answer.error_code:
         return answer
     if credentials.mechanism in HASHES:
-        return (yield from _by_scram(connection, credentials))
-    answer = yield _message(connection, _first_message(credentials))
+        return (yield from _by_scram(connection, credentials, version))
+    answer = yield _message(connection, _first_message(credentials), version)
     if credentials.mechanism == OAUTHBEARER and answer.auth_bytes and not answer.error_code:
-        answer = yield _message(connection, _HEARD)
+        answer = yield _message(connection, _HEARD, version)
     return answer
 
 
-def _by_scram(connection: ClientConnection, credentials: Credentials) -> "Flow[Any]":
+def _by_scram(connection: ClientConnection, credentials: Credentials, version: int) -> "Flow[Any]":
     extensions = _TOKEN_EXTENSION if credentials.delegation_token else ""
     scram = ScramClient(credentials.mechanism, credentials.user, credentials.password, extensions)
-    answer: Any = yield _message(connection, scram.first)
+    answer: Any = yield _message(connection, scram.first, version)
     if answer.error_code:
         return answer
-    answer = yield _message(connection, scram.final(bytes(answer.auth_bytes)))
+    answer = yield _message(connection, scram.final(bytes(answer.auth_bytes)), version)
     if not answer.error_code:
         scram.check(bytes(answer.auth_bytes))
     return answer
@@ -112,5 +149,5 @@ def _first_message(credentials: Credentials) -> bytes:
     return f"\0{credentials.user}\0{credentials.password}".encode()
 
 
-def _message(connection: ClientConnection, message: bytes) -> Any:
-    return connection.send(SaslAuthenticateRequest(auth_bytes=message), AUTHENTICATE_VERSION)
+def _message(connection: ClientConnection, message: bytes, version: int) -> Any:
+    return connection.send(SaslAuthenticateRequest(auth_bytes=message), version)

@@ -4,9 +4,9 @@ from collections.abc import Generator, Mapping
 from typing import Any, TypeVar
 
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.client.login import Credentials, LoginRefused, log_in
+from fakebroker.client.login import Credentials, LoginRefused, log_in, refusal_of
 from fakebroker.protocol.arguments import check_text
-from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, UnknownThing, error_name, nearest
+from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, UnknownThing, nearest
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.building import built
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -50,8 +50,7 @@ class Requesting:
         self._is_logged_in = True
         answer = yield from log_in(self.connection, self.credentials)
         if answer.error_code:
-            words = getattr(answer, "error_message", None) or error_name(answer.error_code)
-            raise LoginRefused(f"{self.credentials!r} were refused: {words}")
+            raise LoginRefused(refusal_of(answer, self.credentials))
 
     def ask(self, request: Message, version: int | None = None) -> Flow[Any]:
         """Send any request and return its answer; without a version the newest that both sides speak."""

@@ -16,6 +16,10 @@ class Address(NamedTuple):
     host: str
     port: int
 
+    def __str__(self) -> str:
+        """HOST:PORT, an IPv6 host in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
 
 class Listener:
     """Where one node accepts connections, and which dialects are spoken there (DR-6).

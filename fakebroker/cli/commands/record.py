@@ -11,7 +11,6 @@ import click
 from fakebroker.cli.exit_status import ExitStatus, command_error, errors_end_the_command
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, wrong_name
 from fakebroker.protocol.listeners import Address
-from fakebroker.scenarios.recording.addresses import text_of
 from fakebroker.scenarios.recording.proxy import PAYLOADS, SECRETS, Proxy
 from fakebroker.serve.listener_options import parse_address, parse_advertised, with_host
 from fakebroker.testing.exchanges.writing import LineFile, new_file
@@ -83,7 +82,7 @@ async def _run(
     starting = asyncio.create_task(proxy.start())
     stopped.add_done_callback(lambda _: starting.cancel())
     try:
-        out.put(f"fakebroker recording on {text_of(await starting)}")
+        out.put(f"fakebroker recording on {await starting}")
     except asyncio.CancelledError:  # the signal came first
         pass
     except (OSError, FakebrokerError) as error:

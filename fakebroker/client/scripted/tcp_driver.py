@@ -4,18 +4,26 @@ import selectors
 import socket
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from fakebroker.client.connection import ClientConnection
+from fakebroker.client.login import Credentials, LoginRefused, log_in_anywhere
+from fakebroker.protocol.errors import FakebrokerError, Unavailable
 from fakebroker.protocol.listeners import Address
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from fakebroker.client.scripted.tls_stream import TlsStream
+    from fakebroker.client.security import Security
 
 CONNECT_TIMEOUT_S = 10
 _READ_BYTES = 1 << 20
+
+
+class NotSecured(Unavailable, OSError):
+    """A connection was accepted, and TLS or the login on it failed. The text says where, why, and what is right."""
+
 
 
 class TcpDriver:
@@ -30,16 +38,32 @@ class TcpDriver:
         slack: float = 1.0,
         control: Callable[[str, int], None] | None = None,
         tls: "SSLContext | None" = None,
+        server_name: str = "",
+        credentials: Credentials | None = None,
     ) -> None:
-        """`control(operation, node_id)` stops, kills, restarts, freezes and thaws brokers, if anything can. With `tls`
-        every connection speaks that.
+        """`control(operation, node_id)` stops, kills, restarts, freezes and thaws brokers, if anything can.
+
+        With `tls` every connection speaks that, and expects the certificate of `server_name`, of the host without it.
+        With `credentials` every connection logs in before it is handed out.
         """
-        self._address = (host, port)
+        self._address = Address(host, port)
+        self._server_name = server_name
+        self._credentials = credentials
         self._control = control
         self._slack = slack
         self._tls = tls
         self._selector = selectors.DefaultSelector()
         self._sockets: dict[ClientConnection, socket.socket | TlsStream] = {}
+
+    @classmethod
+    def secured(cls, address: Address, security: "Security", slack: float = 1.0) -> Self:
+        """A driver of connections with TLS and logins as `security` says. Raises InvalidArgument for unusable files."""
+        if security.tls is None:
+            return cls(*address, slack, credentials=security.credentials)
+        from fakebroker.client.scripted.tls_stream import context_of
+
+        tls, name = context_of(security.tls), security.tls.server_name
+        return cls(*address, slack, tls=tls, server_name=name, credentials=security.credentials)
 
     @property
     def wall_ms(self) -> int:
@@ -54,23 +78,53 @@ class TcpDriver:
     def open(
         self, client: ClientConnection, address: Address | None = None, connect_timeout_s: float = CONNECT_TIMEOUT_S
     ) -> None:
-        """Connect `client`. Raises OSError when the connection is not accepted, TimeoutError if not in time."""
-        connected = socket.create_connection(address or self._address, connect_timeout_s)
+        """Connect `client`, and log in.
+
+        Raises OSError when the connection is not accepted, TimeoutError if not in time, NotSecured when TLS or the
+        login fails.
+        """
+        where = address or self._address
+        connected = socket.create_connection(where, connect_timeout_s)
         connected.settimeout(CONNECT_TIMEOUT_S)  # from now on of what is sent
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock = connected if self._tls is None else self._secured(connected, address or self._address)
+        sock = connected if self._tls is None else self._encrypted(connected, where)
+        if self._credentials is not None:
+            self._log_in(sock, where, client.client_id, self._credentials)
+        self._attach(client, sock)
+
+    def _attach(self, client: ClientConnection, sock: "socket.socket | TlsStream") -> None:
         self._sockets[client] = sock
         self._selector.register(sock, selectors.EVENT_READ, client)
 
-    def _secured(self, connected: socket.socket, address: tuple[str, int]) -> "TlsStream":
-        from fakebroker.client.scripted.tls_stream import TlsStream
+    def _encrypted(self, connected: socket.socket, where: Address) -> "TlsStream":
+        from fakebroker.client.scripted.tls_stream import TlsStream, why_no_tls
 
         assert self._tls is not None
         try:
-            return TlsStream(connected, self._tls, address[0], CONNECT_TIMEOUT_S)
-        except OSError:
+            return TlsStream(connected, self._tls, self._server_name or where.host, CONNECT_TIMEOUT_S)
+        except OSError as error:
             connected.close()
-            raise
+            raise NotSecured(f"{where}: {why_no_tls(error)}") from None
+
+    def _log_in(
+        self, sock: "socket.socket | TlsStream", where: Address, client_id: str | None, credentials: Credentials
+    ) -> None:
+        """Log in by a connection of its own on the socket, so that the client's requests are numbered from 1."""
+        connection = ClientConnection(client_id)
+        self._attach(connection, sock)
+        flow = log_in_anywhere(connection, credentials)
+        try:
+            pending = next(flow)
+            while True:
+                self.flush(connection)
+                if not self.pass_time(CONNECT_TIMEOUT_S * 1000, lambda: pending.is_done):
+                    raise LoginRefused(f"no answer within {CONNECT_TIMEOUT_S} s")
+                pending = flow.send(pending.result())
+        except StopIteration:
+            self._selector.unregister(self._sockets.pop(connection))
+        except FakebrokerError as error:
+            self.close(connection)
+            raise NotSecured(f"{where}: the login failed: {error}") from None
 
     def control(self, operation: str, node_id: int) -> None:
         """Do something to a broker. Raises OSError if nothing here can."""

@@ -2,6 +2,10 @@
 
 import socket
 import ssl
+import tempfile
+
+from fakebroker.client.security import Tls
+from fakebroker.protocol.errors import InvalidArgument
 
 
 class TlsStream:
@@ -34,9 +38,58 @@ class TlsStream:
         return data
 
 
-def unverified_context() -> ssl.SSLContext:
-    """TLS with whoever answers: for a test's own broker, which may have a certificate that no client should accept."""
+def context_of(tls: Tls) -> ssl.SSLContext:
+    """OpenSSL's context for a client. Raises InvalidArgument for certificates or a key that it cannot use."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
+    context.check_hostname = tls.verifies and tls.checks_host
+    context.verify_mode = ssl.CERT_REQUIRED if tls.verifies else ssl.CERT_NONE
+    if tls.authorities:
+        try:
+            context.load_verify_locations(cadata=tls.authorities)
+        except (ssl.SSLError, ValueError):
+            text = "ssl.ca.location: there is no certificate in PEM that can be used"
+            raise InvalidArgument("ssl.ca.location", "(PEM)", text) from None
+    elif tls.verifies:
+        context.load_default_certs()
+    if tls.certificate:
+        _show(context, tls)
     return context
+
+
+def why_no_tls(error: OSError) -> str:
+    """Why a handshake failed, and what would be right, in the words of Kafka's client properties."""
+    reason = getattr(error, "reason", None) or ""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"the broker's certificate is not accepted: {error.verify_message};"
+            " ssl.ca.location names the authorities that are trusted"
+        )
+    if "ALERT" in reason:
+        return (
+            f"the broker refused the TLS handshake: {reason.lower().replace('_', ' ')};"
+            " if it wants a certificate of the client, set ssl.certificate.location and ssl.key.location"
+        )
+    return (
+        f"no TLS handshake: {reason.lower().replace('_', ' ') or error.strerror or error};"
+        " if the listener has no TLS, security.protocol is PLAINTEXT or SASL_PLAINTEXT"
+    )
+
+
+def unverified_context() -> ssl.SSLContext:
+    """TLS without a look at the certificate: for a test's own broker, whose certificate may be wrong on purpose."""
+    return context_of(Tls(verifies=False))
+
+
+def _show(context: ssl.SSLContext, tls: Tls) -> None:
+    """Give the context the client's certificate. Python reads it from a file only, which is removed at once."""
+    with tempfile.NamedTemporaryFile("w", prefix="fakebroker-", suffix=".pem") as file:  # for the user's eyes only
+        file.write(f"{tls.certificate}\n{tls.key}\n")
+        file.flush()
+        try:
+            context.load_cert_chain(file.name, password=tls.key_password)
+        except (ssl.SSLError, ValueError):
+            text = (
+                "ssl.certificate.location, ssl.key.location: the certificate and the key cannot be used together;"
+                " both are PEM, the key is the certificate's, and ssl.key.password opens it if it is encrypted"
+            )
+            raise InvalidArgument("ssl.certificate.location", "(PEM)", text) from None

@@ -23,11 +23,6 @@ _paths: dict[type[Declaration], tuple[FieldPath, ...]] = {}  # to the structures
 Locally = Callable[[Address, int], Awaitable[Address]]
 
 
-def text_of(address: Address) -> str:
-    """HOST:PORT, an IPv6 host in brackets."""
-    return f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
-
-
 def names_addresses(api_key: int, version: int) -> bool:
     """Whether answers of that API and version may say where brokers are."""
     return api_key in APIS and any(_is_there(path, version) for path in _paths_in(APIS[api_key].response))

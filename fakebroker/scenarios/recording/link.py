@@ -17,7 +17,6 @@ from fakebroker.scenarios.recording.addresses import (
     brokers_in,
     names_addresses,
     rewritten,
-    text_of,
     version_of_api_versions,
     without_unknown_versions,
 )
@@ -81,7 +80,7 @@ class Link:
             _close(self._to_client)
 
     async def _connect_and_pass(self) -> tuple[str, str]:
-        where = text_of(self.broker)
+        where = str(self.broker)
         try:
             connecting = asyncio.open_connection(*self.broker)
             self._from_broker, self._to_broker = await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)

@@ -16,7 +16,6 @@ from typing import Any
 
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.scenarios.recording.addresses import text_of
 from fakebroker.scenarios.recording.lines import Content, Head
 from fakebroker.scenarios.recording.link import RECORDING_ENDS, Link
 from fakebroker.scenarios.recording.upstream import Upstream
@@ -80,7 +79,7 @@ class Proxy:
             {
                 "kind": "session",
                 "schema_version": SCHEMA_VERSION,
-                "upstream": text_of(self.upstream),
+                "upstream": str(self.upstream),
                 "started_wall_ms": time.time_ns() // 1_000_000,
                 "fakebroker": version("fakebroker"),
                 "redacted": sorted(self.redacted),
@@ -129,7 +128,7 @@ class Proxy:
             if port is None:
                 wanted, self._next_port = self._next_port, self._next_port and self._next_port + 1
                 port = await self._open(broker, self.listen.host, wanted or 0, is_serving=True)
-                log.info("broker %s of the upstream is %s here", text_of(broker), port)
+                log.info("broker %s of the upstream is %s here", str(broker), port)
         return Address(self._advertise or reached_at, port)
 
     def learn(self, node_id: int, address: Address) -> None:
@@ -175,9 +174,7 @@ class Proxy:
     def tell_connected(self, link: Link, peer: str) -> None:
         """Write that a client connected."""
         line = {"kind": "connect", "at_ms": self._now_ms(), "connection": link.number}
-        self._write(
-            {**line, "node": self._node_ids.get(link.broker), "address": peer, "upstream": text_of(link.broker)}
-        )
+        self._write({**line, "node": self._node_ids.get(link.broker), "address": peer, "upstream": str(link.broker)})
 
     def tell_closed(self, link: Link, by: str, reason: str) -> None:
         """Write that a connection is closed, by whom and why."""

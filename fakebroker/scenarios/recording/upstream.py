@@ -23,7 +23,7 @@ from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, L
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.protocol.wire.registry import APIS, newest_for_one
-from fakebroker.scenarios.recording.addresses import brokers_in, text_of
+from fakebroker.scenarios.recording.addresses import brokers_in
 from fakebroker.scenarios.recording.lines import Content
 from fakebroker.testing.releases import nearest_release
 
@@ -90,7 +90,7 @@ class Upstream:
             return await self._asked_at(self.address)
         except OSError as error:
             why = reason_of(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
-            raise UpstreamMissing(f"there is no Kafka at {text_of(self.address)}: {why}") from None
+            raise UpstreamMissing(f"there is no Kafka at {self.address}: {why}") from None
 
     async def _with_problem(
         self, subject: str, node_id: int | None, lines: AsyncIterator[dict[str, Any]]
@@ -221,7 +221,7 @@ class Upstream:
             return await self._asked_at(address)
         except OSError as error:
             why = reason_of(error) or f"no connection within {TIMEOUT_S:.0f} s"
-            self._missing[address] = f"{text_of(address)} cannot be reached: {why}"
+            self._missing[address] = f"{address} cannot be reached: {why}"
             raise NotAnswered(self._missing[address]) from None
 
     async def _asked_at(self, address: Address) -> "_Asked":
