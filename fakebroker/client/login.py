@@ -111,9 +111,7 @@ def refusal_of(answer: Any, credentials: Credentials) -> str:
     return f"{credentials!r} were refused: {words}"
 
 
-def log_in(
-    connection: ClientConnection, credentials: Credentials, version: int = AUTHENTICATE_VERSION
-) -> "Flow[Any]":
+def log_in(connection: ClientConnection, credentials: Credentials, version: int = AUTHENTICATE_VERSION) -> "Flow[Any]":
     """Log in on a connection. Returns the last answer, with the error code that it has.
 
     `version` is that of SaslAuthenticate. Raises FakebrokerError if the broker does not prove that it knows the user's

@@ -33,7 +33,11 @@ class Security:
 
 @dataclass(frozen=True)
 class ClientConfig:
-    """A running Kafka: HOST:PORT of one broker or several, with commas between, and how to connect to them."""
+    """A running Kafka: HOST:PORT of one broker or several, with commas between, and how to connect to them.
+
+    `file` is the path of the client properties that `security` was read from.
+    """
 
     bootstrap: str
     security: Security = Security()
+    file: str = ""

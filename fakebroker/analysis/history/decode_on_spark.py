@@ -10,10 +10,11 @@ from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
 
 if TYPE_CHECKING:
     from fakebroker.analysis.pipeline.publish import Staging
+    from fakebroker.client.security import ClientConfig
 
 
 def decoded_on_spark(
-    stage: "Staging", paths: Sequence[str], bootstrap: str | None, source: str | None, *, may_repeat: bool
+    stage: "Staging", paths: Sequence[str], kafka: "ClientConfig | None", source: str | None, *, may_repeat: bool
 ) -> tuple[Any, int, DecodedOptions]:
     """The rows of `decoded` that are left to Spark, how many rows there are at all, and what is known of them.
 
@@ -24,13 +25,13 @@ def decoded_on_spark(
     Raises FakebrokerError for what cannot be read.
     """
     session: Any = stage.engine.session  # type: ignore[attr-defined]
-    options = DecodedOptions(may_repeat=False) if bootstrap else known_of_paths(paths)
+    options = DecodedOptions(may_repeat=False) if kafka else known_of_paths(paths)
     options = options._replace(may_repeat=options.may_repeat or may_repeat)
     if options.may_repeat:
-        frame = history_frame(session, paths=paths, bootstrap=bootstrap, source=source)
+        frame = history_frame(session, paths=paths, kafka=kafka, source=source)
         kept, rows_in = stage.keep("decoded", frame)
     else:
-        parts = history_parts(session, paths, bootstrap, source)
+        parts = history_parts(session, paths, kafka, source)
         kept, rows_in = stage.write_ahead(
             "decoded",
             ("commits", "coordinator_records"),

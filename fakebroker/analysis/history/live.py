@@ -1,7 +1,8 @@
 """`__consumer_offsets` read from a running Kafka: read-only, by our own client, without Java.
 
-    rows = decode_all(read_live("localhost:9092", source="west"))
-    ends = live_ends("localhost:9092", {("orders", 0)}, source="west", at_ms=now_ms)
+    kafka = ClientConfig("localhost:9092")
+    rows = decode_all(read_live(kafka, source="west"))
+    ends = live_ends(kafka, {("orders", 0)}, source="west", at_ms=now_ms)
 
 Everything that the log has is read, records of open and aborted transactions and the markers of transactions included,
 so that what became of a transaction is seen as in files. It joins no group and commits nothing.
@@ -16,6 +17,7 @@ from fakebroker.analysis.history.segments import Segment, read_batch
 from fakebroker.analysis.history.sink_rows import TOPIC
 from fakebroker.client.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, Fetch
 from fakebroker.client.cluster.offset_ranges import entries_of, read_range
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 
 _CLIENT_ID: Final = "fakebroker-history"
@@ -29,29 +31,29 @@ class Span(NamedTuple):
     end: int
 
 
-def live_spans(bootstrap: str) -> list[Span]:
+def live_spans(kafka: ClientConfig) -> list[Span]:
     """What the partitions of a live log have now. Raises ClusterError: unreachable, not allowed, no such topic."""
-    with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
+    with _client(kafka) as cluster:
         return _spans(cluster)
 
 
-def read_live(bootstrap: str, source: str) -> Iterator[LogRecord | Reject]:
+def read_live(kafka: ClientConfig, source: str) -> Iterator[LogRecord | Reject]:
     """The records that a live log has when reading begins, partition by partition. Raises ClusterError."""
-    with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
+    with _client(kafka) as cluster:
         for span in _spans(cluster):
-            yield from _read(cluster, bootstrap, span, source)
+            yield from _read(cluster, kafka, span, source)
 
 
 def read_partition(
-    bootstrap: str, log_partition: int, start: int, end: int, source: str
+    kafka: ClientConfig, log_partition: int, start: int, end: int, source: str
 ) -> Iterator[LogRecord | Reject]:
     """The records of one partition between two offsets, the last not included. Raises ClusterError."""
-    with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
-        yield from _read(cluster, bootstrap, Span(log_partition, start, end), source)
+    with _client(kafka) as cluster:
+        yield from _read(cluster, kafka, Span(log_partition, start, end), source)
 
 
 def live_ends(
-    bootstrap: str, partitions: Iterable[tuple[str, int]], *, source: str, at_ms: int
+    kafka: ClientConfig, partitions: Iterable[tuple[str, int]], *, source: str, at_ms: int
 ) -> list[dict[str, Any]]:
     """Where the logs of topics begin and end now, as rows of the table `log_ends`; `at_ms` is the time of asking.
 
@@ -59,7 +61,7 @@ def live_ends(
     could answer. Raises ClusterError.
     """
     wanted = {TopicPartition(*each) for each in partitions}
-    with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
+    with _client(kafka) as cluster:
         found = cluster.topics(sorted({each.topic for each in wanted}))
         led = (each for topic in found.values() for each in topic.partitions if topic.leaders[each.partition])
         there = sorted(wanted.intersection(led))
@@ -80,6 +82,10 @@ def live_ends(
     ]
 
 
+def _client(kafka: ClientConfig) -> ClusterClient:
+    return ClusterClient(kafka.bootstrap, security=kafka.security, client_id=_CLIENT_ID)
+
+
 def _spans(cluster: ClusterClient) -> list[Span]:
     partitions = cluster.partitions([TOPIC])
     starts = cluster.offsets(dict.fromkeys(partitions, EARLIEST))
@@ -87,9 +93,9 @@ def _spans(cluster: ClusterClient) -> list[Span]:
     return [Span(each.partition, starts[each].offset, ends[each].offset) for each in partitions]
 
 
-def _read(cluster: ClusterClient, bootstrap: str, span: Span, source: str) -> Iterator[LogRecord | Reject]:
+def _read(cluster: ClusterClient, kafka: ClientConfig, span: Span, source: str) -> Iterator[LogRecord | Reject]:
     """A batch is fetched as a whole: what is before the first and behind the last offset is left out."""
-    segment = Segment(Path(bootstrap), span.log_partition, source)
+    segment = Segment(Path(kafka.bootstrap), span.log_partition, source)
     first = Fetch(TopicPartition(TOPIC, span.log_partition), span.start)
     for chunk in read_range(cluster, first, span.end):
         records = chunk.fetched.records

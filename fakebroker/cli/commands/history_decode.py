@@ -8,6 +8,8 @@ import click
 
 from fakebroker.analysis.pipeline.contract import KEY_CHECK
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+from fakebroker.cli.commands.kafka_options import kafka_options
+from fakebroker.client.security import ClientConfig
 
 if TYPE_CHECKING:
     from fakebroker.analysis.pipeline.engines import Engine
@@ -22,11 +24,11 @@ _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
 @click.option("--source", metavar="NAME", help="Name of the log, to tell clusters apart.")
-@click.option(
-    "--bootstrap", metavar="HOST:PORT", help="Read from a running Kafka cluster instead of files; changes nothing."
-)
+@kafka_options("--bootstrap", "Read from a running Kafka cluster instead of files; changes nothing.")
 @engine_options
-def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str | None, choice: EngineChoice) -> None:
+def decode(
+    paths: tuple[str, ...], out: str, source: str | None, bootstrap: ClientConfig | None, choice: EngineChoice
+) -> None:
     """Decode histories of __consumer_offsets into tables in DIR.
 
     PATHs are log segments, a broker's data directory, Parquet or JSON lines of a sink, or folders of these;
@@ -64,7 +66,7 @@ class _Asked(NamedTuple):
     out: Path
     paths: tuple[str, ...]
     source: str | None
-    bootstrap: str | None
+    kafka: ClientConfig | None
 
 
 def _publish(asked: _Asked, *, may_repeat: bool) -> str:
@@ -76,37 +78,37 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
     from fakebroker.analysis.pipeline.publish import staging
     from fakebroker.analysis.pipeline.summary import summary
 
-    _, _, out, paths, source, bootstrap = asked
+    _, _, out, paths, source, kafka = asked
     with staging(asked.engine, out, asked.progress) as stage:
         frames: dict[str, Any] = {}
-        frames["decoded"], rows_in, options = _decoded(stage, paths, source, bootstrap, may_repeat=may_repeat)
+        frames["decoded"], rows_in, options = _decoded(stage, paths, source, kafka, may_repeat=may_repeat)
         make_tables(stage, _FROM_DECODED, frames, options)
         make_tables(stage, [name for name in FROM_LOG if name not in _FROM_DECODED], frames)
-        if bootstrap:
-            _store_log_ends(stage, frames, source, bootstrap)
+        if kafka:
+            _store_log_ends(stage, frames, source, kafka)
         made = stage.made
         about = {
             "rows_in": rows_in,
             "rejected": made["rejects"],
-            "paths": [bootstrap] if bootstrap else list(paths),
+            "paths": [kafka.bootstrap] if kafka else list(paths),
         }
         return summary(out, stage.publish(about), made)
 
 
 def _decoded(
-    stage: "Staging", paths: tuple[str, ...], source: str | None, bootstrap: str | None, *, may_repeat: bool
+    stage: "Staging", paths: tuple[str, ...], source: str | None, kafka: ClientConfig | None, *, may_repeat: bool
 ) -> "tuple[Any, int, DecodedOptions | None]":
     """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
     if stage.engine.name == "python":
-        rows = list(_rows(paths, source, bootstrap))
+        rows = list(_rows(paths, source, kafka))
         return rows, len(rows), None
     from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
 
-    return decoded_on_spark(stage, paths, bootstrap, source, may_repeat=may_repeat)
+    return decoded_on_spark(stage, paths, kafka, source, may_repeat=may_repeat)
 
 
-def _rows(paths: tuple[str, ...], source: str | None, bootstrap: str | None) -> Any:
-    if bootstrap is None:
+def _rows(paths: tuple[str, ...], source: str | None, kafka: ClientConfig | None) -> Any:
+    if kafka is None:
         from fakebroker.analysis.history.reading import HistoryError, has_scheme, read_history
 
         if urls := [path for path in paths if has_scheme(path)]:
@@ -116,10 +118,10 @@ def _rows(paths: tuple[str, ...], source: str | None, bootstrap: str | None) -> 
     from fakebroker.analysis.history.live import read_live
     from fakebroker.analysis.history.reading import SOURCE
 
-    return decode_all(read_live(bootstrap, source or SOURCE))
+    return decode_all(read_live(kafka, source or SOURCE))
 
 
-def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None, bootstrap: str) -> None:
+def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None, kafka: ClientConfig) -> None:
     """Ask the live Kafka for the ends of the logs that were committed for, and make the table of them."""
     from fakebroker.analysis.history.live import live_ends
     from fakebroker.analysis.history.reading import SOURCE
@@ -127,7 +129,7 @@ def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None
     from fakebroker.analysis.pipeline.engines import contract_of
 
     partitions = _committed_partitions(stage, frames["commits"])
-    rows = live_ends(bootstrap, partitions, source=source or SOURCE, at_ms=time.time_ns() // 1_000_000)
+    rows = live_ends(kafka, partitions, source=source or SOURCE, at_ms=time.time_ns() // 1_000_000)
     frames["live_ends"] = stage.engine.frame(contract_of("live_ends"), rows)
     make_tables(stage, ["log_ends"], frames)
 

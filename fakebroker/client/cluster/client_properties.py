@@ -149,7 +149,9 @@ class _Reader:
 
     def _tls(self) -> Tls:
         self._check_stores()
-        authorities = self._pem("ssl.ca.location", "ssl.truststore.location", "ssl.ca.pem", "ssl.truststore.certificates")
+        authorities = self._pem(
+            "ssl.ca.location", "ssl.truststore.location", "ssl.ca.pem", "ssl.truststore.certificates"
+        )
         store = self._pem("ssl.keystore.location")
         certificate = store or self._pem(
             "ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.certificate.chain"

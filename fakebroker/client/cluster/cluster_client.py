@@ -8,33 +8,20 @@
 It reads, produces, and nothing else: it joins no group and commits no offset.
 """
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Final, NamedTuple, Self, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from fakebroker.client.cluster.errors import (
-    AnsweredError,
-    ClusterError,
-    NoBroker,
-    NoCommonVersion,
-    NoSuchPartition,
-    OffsetOutOfRange,
-    SilentPort,
-)
-from fakebroker.client.cluster.links import Links, addresses_of
-from fakebroker.client.cluster.topics import OLDEST_METADATA, Leader, Topic, View, metadata_request
+from fakebroker.client.cluster.asking import TIMEOUT_MS, Asking
+from fakebroker.client.cluster.errors import AnsweredError, NoCommonVersion, NoSuchPartition, OffsetOutOfRange
+from fakebroker.client.cluster.links import Place
+from fakebroker.client.cluster.topics import Leader, Topic
 from fakebroker.client.connection import Pending
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.schema import ZERO_UUID, Message
 from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
-from fakebroker.protocol.wire.messages.metadata import MetadataRequest
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-
-T = TypeVar("T")
 
 # What ListOffsets has in place of a time.
 LATEST: Final = -1
@@ -43,9 +30,6 @@ EARLIEST: Final = -2
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 
-RETRIES: Final = 30
-RETRY_PAUSE_MS: Final = 200
-TIMEOUT_MS: Final = 30_000
 FETCH_BYTES: Final = 4 << 20
 _BY_TOPIC_ID: Final = 13  # of Fetch and of Produce, the first version that names topics by their ids
 _NO_WATERMARK: Final = 2**63 - 1
@@ -82,60 +66,18 @@ class PendingFetch(NamedTuple):
     """A Fetch that was sent; `ClusterClient.fetched` waits for its answer."""
 
     fetch: Fetch
-    address: Address
+    address: Place
     pending: Pending
 
 
-class ClusterClient:
-    """One client of a cluster; not for several threads at once.
-
-    What fails and may succeed later (leaders that move, brokers that are away) is tried again, with a pause of
-    `retry_pause_ms`, up to `retries` times, but no longer than all pauses and one timeout take; after that, and for
-    anything else, methods raise ClusterError. Where no address has ever answered, and all of them accept connections
-    and are silent, or drop what comes, nothing is tried again.
-    """
-
-    def __init__(
-        self,
-        bootstrap: str,
-        *,
-        client_id: str = "fakebroker-cluster-client",
-        timeout_ms: int = TIMEOUT_MS,
-        retries: int = RETRIES,
-        retry_pause_ms: int = RETRY_PAUSE_MS,
-        creates_topics: bool = False,
-    ) -> None:
-        """`bootstrap` is HOST:PORT,HOST:PORT: brokers to begin with. Connects to none before something is asked.
-
-        With `creates_topics` a topic that is asked for by its name is created if the broker's settings allow it, as
-        for a producer, and awaited.
-        """
-        self.bootstrap = bootstrap
-        self._seeds = addresses_of(bootstrap)
-        self._links = Links(client_id, timeout_ms)
-        self._view = View()
-        self._retries = retries
-        self._longest_s = (timeout_ms + retries * retry_pause_ms) / 1000
-        self._retry_pause_ms = retry_pause_ms
-        self._creates_topics = creates_topics
-
-    def close(self) -> None:
-        """Close every connection."""
-        self._links.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+class ClusterClient(Asking):
+    """The client of one cluster: what `Asking` does, and topics, offsets and records of whoever leads a partition."""
 
     # Topics
 
     def topics(self, names: Sequence[str] | None = None) -> dict[str, Topic]:
         """The topics of these names that exist, all with internal ones if None; by name, in the broker's order."""
-        return self._retried(lambda: self._ask_topics(names))
+        return {} if names is not None and not names else self._retried(lambda: self._ask_topics(names))
 
     def partitions(self, names: Sequence[str]) -> list[TopicPartition]:
         """Every partition of these topics. Raises NoSuchPartition if one of them does not exist."""
@@ -195,28 +137,6 @@ class ClusterClient:
         return self._retried(lambda: self._ask_produce(partition, batch, acks, timeout_ms), [partition])
 
     # Asking once
-
-    def _ask_topics(self, names: Sequence[str] | None) -> dict[str, Topic]:
-        if names is not None and not names:
-            return {}
-        problems: list[NoBroker] = []
-        for address in [*self._view.brokers.values(), *self._seeds]:
-            try:
-                version = self._links.version(address, MetadataRequest)
-                if version < OLDEST_METADATA:
-                    raise NoCommonVersion(f"{self.bootstrap} is older than Kafka 0.11: Metadata only to v{version}")
-                answer = self._links.ask(address, metadata_request(names, creates=self._creates_topics), version)
-                return self._view.take(answer, all_topics=names is None)
-            except NoBroker as error:
-                problems.append(error)
-        raise self._unreachable(problems)
-
-    def _unreachable(self, problems: Sequence[NoBroker]) -> NoBroker:
-        """The error when none of the addresses answered. Ports that have been silent from the start stay so."""
-        found = NoBroker("; ".join(dict.fromkeys(map(str, problems))))
-        never_answered = not self._view.brokers and all(isinstance(each, SilentPort) for each in problems)
-        found.may_pass = not never_answered
-        return found
 
     def _ask_offsets(
         self, times: Mapping[TopicPartition, int], isolation: int, found: dict[TopicPartition, OffsetAt]
@@ -286,7 +206,7 @@ class ClusterClient:
         return int(row.base_offset)
 
     def _version_and_id(
-        self, address: Address, request: type[Message], partition: TopicPartition, oldest: int
+        self, address: Place, request: type[Message], partition: TopicPartition, oldest: int
     ) -> tuple[int, bytes]:
         """The version of Fetch or Produce to send, and the topic's id: from v13 on it stands in place of the name."""
         topic_id = self._view.topics[partition.topic].topic_id
@@ -298,7 +218,7 @@ class ClusterClient:
 
     # Leaders, and asking again
 
-    def _leader(self, partition: TopicPartition) -> tuple[Address, Leader]:
+    def _leader(self, partition: TopicPartition) -> tuple[Place, Leader]:
         """Who leads a partition, and where it is. Raises NoSuchPartition, AnsweredError while there is no leader."""
         topic = self._view.topics.get(partition.topic)
         if topic is None:
@@ -310,30 +230,16 @@ class ClusterClient:
         if partition.partition not in topic.leaders:
             raise NoSuchPartition(f"topic {partition.topic!r} has no partition {partition.partition}")
         leader = topic.leaders[partition.partition]
-        address = None if leader is None else self._view.brokers.get(leader.node_id)
-        if leader is None or address is None:
+        if leader is None or leader.node_id not in self._view.brokers:
             raise AnsweredError(f"{partition} has no leader", ErrorCode.LEADER_NOT_AVAILABLE)
-        return address, leader
+        return self._view.brokers[leader.node_id], leader
 
-    def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Address, list[tuple[TopicPartition, Leader]]]:
+    def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Place, list[tuple[TopicPartition, Leader]]]:
         unknown = list(dict.fromkeys(each.topic for each in partitions if each.topic not in self._view.topics))
-        self._ask_topics(unknown)
-        found: dict[Address, list[tuple[TopicPartition, Leader]]] = {}
+        if unknown:
+            self._ask_topics(unknown)
+        found: dict[Place, list[tuple[TopicPartition, Leader]]] = {}
         for partition in partitions:
             address, leader = self._leader(partition)
             found.setdefault(address, []).append((partition, leader))
         return found
-
-    def _retried(self, ask: Callable[[], T], partitions: Iterable[TopicPartition] = ()) -> T:
-        """What `ask` returns, asked again while that may help; what is known of the partitions is asked anew before."""
-        until_s = time.monotonic() + self._longest_s
-        for tries_left in range(self._retries, -1, -1):
-            try:
-                return ask()
-            except ClusterError as error:
-                if not tries_left or not error.may_pass or time.monotonic() >= until_s:
-                    raise
-            time.sleep(self._retry_pause_ms / 1000)
-            for name in dict.fromkeys(each.topic for each in partitions):
-                self._view.topics.pop(name, None)
-        raise AssertionError("the last try returns or raises")

@@ -20,6 +20,12 @@ class SilentPort(NoBroker):
     """A new connection was not accepted, or its first request not answered, within a few seconds."""
 
 
+class NotLetIn(NoBroker):
+    """A broker accepted the connection, and TLS or the login failed, or one of them is missing: it stays so."""
+
+    may_pass = False
+
+
 class NoCommonVersion(ClusterError):
     """What answers serves no version of a request that this client speaks, or is no broker."""
 

@@ -21,9 +21,11 @@ CONNECT_TIMEOUT_S = 10
 _READ_BYTES = 1 << 20
 
 
+TLS_REFUSED = "the broker refuses TLS with this client"
+
+
 class NotSecured(Unavailable, OSError):
     """A connection was accepted, and TLS or the login on it failed. The text says where, why, and what is right."""
-
 
 
 class TcpDriver:
@@ -40,6 +42,7 @@ class TcpDriver:
         tls: "SSLContext | None" = None,
         server_name: str = "",
         credentials: Credentials | None = None,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> None:
         """`control(operation, node_id)` stops, kills, restarts, freezes and thaws brokers, if anything can.
 
@@ -49,6 +52,7 @@ class TcpDriver:
         self._address = Address(host, port)
         self._server_name = server_name
         self._credentials = credentials
+        self._connect_timeout_s = connect_timeout_s
         self._control = control
         self._slack = slack
         self._tls = tls
@@ -56,14 +60,21 @@ class TcpDriver:
         self._sockets: dict[ClientConnection, socket.socket | TlsStream] = {}
 
     @classmethod
-    def secured(cls, address: Address, security: "Security", slack: float = 1.0) -> Self:
+    def secured(
+        cls,
+        address: Address,
+        security: "Security",
+        slack: float = 1.0,
+        control: Callable[[str, int], None] | None = None,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+    ) -> Self:
         """A driver of connections with TLS and logins as `security` says. Raises InvalidArgument for unusable files."""
-        if security.tls is None:
-            return cls(*address, slack, credentials=security.credentials)
-        from fakebroker.client.scripted.tls_stream import context_of
+        context, name = None, ""
+        if security.tls is not None:
+            from fakebroker.client.scripted.tls_stream import context_of
 
-        tls, name = context_of(security.tls), security.tls.server_name
-        return cls(*address, slack, tls=tls, server_name=name, credentials=security.credentials)
+            context, name = context_of(security.tls), security.tls.server_name
+        return cls(*address, slack, control, context, name, security.credentials, connect_timeout_s)
 
     @property
     def wall_ms(self) -> int:
@@ -75,16 +86,14 @@ class TcpDriver:
         """The operating system's monotonic time."""
         return time.monotonic_ns() // 1_000_000
 
-    def open(
-        self, client: ClientConnection, address: Address | None = None, connect_timeout_s: float = CONNECT_TIMEOUT_S
-    ) -> None:
+    def open(self, client: ClientConnection, address: Address | None = None) -> None:
         """Connect `client`, and log in.
 
         Raises OSError when the connection is not accepted, TimeoutError if not in time, NotSecured when TLS or the
         login fails.
         """
         where = address or self._address
-        connected = socket.create_connection(where, connect_timeout_s)
+        connected = socket.create_connection(where, self._connect_timeout_s)
         connected.settimeout(CONNECT_TIMEOUT_S)  # from now on of what is sent
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock = connected if self._tls is None else self._encrypted(connected, where)
@@ -97,14 +106,14 @@ class TcpDriver:
         self._selector.register(sock, selectors.EVENT_READ, client)
 
     def _encrypted(self, connected: socket.socket, where: Address) -> "TlsStream":
-        from fakebroker.client.scripted.tls_stream import TlsStream, why_no_tls
+        from fakebroker.client.scripted.tls_stream import TlsStream
 
         assert self._tls is not None
         try:
             return TlsStream(connected, self._tls, self._server_name or where.host, CONNECT_TIMEOUT_S)
         except OSError as error:
             connected.close()
-            raise NotSecured(f"{where}: {why_no_tls(error)}") from None
+            raise NotSecured(f"{where}: {_why_no_tls(error)}") from None
 
     def _log_in(
         self, sock: "socket.socket | TlsStream", where: Address, client_id: str | None, credentials: Credentials
@@ -117,7 +126,7 @@ class TcpDriver:
             pending = next(flow)
             while True:
                 self.flush(connection)
-                if not self.pass_time(CONNECT_TIMEOUT_S * 1000, lambda: pending.is_done):
+                if not self.pass_time(CONNECT_TIMEOUT_S * 1000, lambda: not connection.pending):
                     raise LoginRefused(f"no answer within {CONNECT_TIMEOUT_S} s")
                 pending = flow.send(pending.result())
         except StopIteration:
@@ -182,7 +191,8 @@ class TcpDriver:
         except BlockingIOError:  # a part of what TLS sends at once
             return
         except OSError as error:
-            self._lose(client, f"connection broken: {error}")
+            is_refused = "ALERT" in getattr(error, "reason", "")  # of a certificate, with TLS 1.3 not before this
+            self._lose(client, _why_no_tls(error) if is_refused else f"connection broken: {error}")
             return
         if data:
             client.receive(data)
@@ -195,3 +205,17 @@ class TcpDriver:
             self._selector.unregister(sock)
             sock.close()
         client.close(reason)
+
+
+def _why_no_tls(error: OSError) -> str:
+    """Why TLS failed, and what would be right, in the words of Kafka's client properties. `ssl` is imported by then."""
+    reason = getattr(error, "reason", None) or ""
+    words = reason.lower().replace("_", " ")
+    if (unverified := getattr(error, "verify_message", None)) is not None:
+        trusted = "ssl.ca.location names the authorities that are trusted"
+        return f"the broker's certificate is not accepted: {unverified}; {trusted}"
+    if "ALERT" in reason:
+        certificate = "if it wants a client certificate, set ssl.certificate.location and ssl.key.location"
+        return f"{TLS_REFUSED}: {words}; {certificate}"
+    plain = "if the listener has no TLS, security.protocol is PLAINTEXT or SASL_PLAINTEXT"
+    return f"no TLS handshake: {words or error.strerror or error}; {plain}"

@@ -56,25 +56,6 @@ def context_of(tls: Tls) -> ssl.SSLContext:
     return context
 
 
-def why_no_tls(error: OSError) -> str:
-    """Why a handshake failed, and what would be right, in the words of Kafka's client properties."""
-    reason = getattr(error, "reason", None) or ""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"the broker's certificate is not accepted: {error.verify_message};"
-            " ssl.ca.location names the authorities that are trusted"
-        )
-    if "ALERT" in reason:
-        return (
-            f"the broker refused the TLS handshake: {reason.lower().replace('_', ' ')};"
-            " if it wants a certificate of the client, set ssl.certificate.location and ssl.key.location"
-        )
-    return (
-        f"no TLS handshake: {reason.lower().replace('_', ' ') or error.strerror or error};"
-        " if the listener has no TLS, security.protocol is PLAINTEXT or SASL_PLAINTEXT"
-    )
-
-
 def unverified_context() -> ssl.SSLContext:
     """TLS without a look at the certificate: for a test's own broker, whose certificate may be wrong on purpose."""
     return context_of(Tls(verifies=False))

@@ -9,6 +9,7 @@ _SIZE = struct.Struct(">i")
 PREFIX_BYTES = _SIZE.size
 LARGE_BYTES = 64 * 1024  # from here on a copy costs more than to keep records in pieces
 
+TLS_ALERT = "; these bytes look like a TLS alert: that port speaks TLS"
 _HTTP_METHODS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI ", b"HTTP")
 
 
@@ -132,6 +133,8 @@ def guess_protocol(start: bytes) -> str:
     """A clause to append to an error about the bytes at `start`: what their sender probably speaks instead of Kafka."""
     if start[:2] == b"\x16\x03" and start[2:3] <= b"\x04":
         return "; these bytes look like a TLS handshake, and this listener speaks plain Kafka: check security.protocol"
+    if start[:2] == b"\x15\x03" and start[2:3] <= b"\x04":
+        return TLS_ALERT
     if start[:4] in _HTTP_METHODS:
         return "; these bytes look like HTTP, and this port speaks Kafka's protocol"
     if len(start) >= 4 and all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start[:8]):

@@ -10,6 +10,7 @@ from fakebroker.analysis.history.live import Span, live_ends, live_spans, read_l
 from fakebroker.analysis.history.log_record import LogRecord
 from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.client.cluster.errors import NoSuchPartition
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.records.offsets_topic import TopicPartition
@@ -33,7 +34,7 @@ def test_everything_in_the_log_is_read(broker: FakeBroker) -> None:
     for n in range(12):
         commit(broker, f"g{n % 4}", n)
 
-    rows = list(decode_all(read_live(broker.bootstrap, "west")))
+    rows = list(decode_all(read_live(ClientConfig(broker.bootstrap), "west")))
 
     assert sorted((row["group_id"], row["committed_offset"]) for row in rows) == sorted(
         (f"g{n % 4}", n) for n in range(12)
@@ -47,10 +48,10 @@ def test_a_part_of_a_partition_is_read(broker: FakeBroker) -> None:
     """Batches are fetched as a whole, and only the records asked for are given."""
     for n in range(5):
         commit(broker, "g", n)
-    (span,) = [each for each in live_spans(broker.bootstrap) if each.end > 0]
+    (span,) = [each for each in live_spans(ClientConfig(broker.bootstrap)) if each.end > 0]
 
     assert span == Span(span.log_partition, 0, 5)
-    found = list(read_partition(broker.bootstrap, span.log_partition, 2, 4, "west"))
+    found = list(read_partition(ClientConfig(broker.bootstrap), span.log_partition, 2, 4, "west"))
     assert [each.log_offset for each in found] == [2, 3]
     assert all(isinstance(each, LogRecord) for each in found)
 
@@ -61,7 +62,10 @@ def test_ends_of_logs_are_asked_for(broker: FakeBroker) -> None:
         cluster.produce(TopicPartition("orders", 1), build_batch(plain_records([(None, b"x"), (None, b"y")], 1_000)))
 
     rows = live_ends(
-        broker.bootstrap, {("orders", 0), ("orders", 1), ("gone", 0), ("orders", 9)}, source="west", at_ms=7
+        ClientConfig(broker.bootstrap),
+        {("orders", 0), ("orders", 1), ("gone", 0), ("orders", 9)},
+        source="west",
+        at_ms=7,
     )
 
     assert [(row["topic"], row["partition"], row["log_start_offset"], row["log_end_offset"]) for row in rows] == [
@@ -79,7 +83,7 @@ def test_ends_of_partitions_without_a_leader_are_left_out() -> None:
         broker.node(leaders[1]).stop()
         address = broker.node(leaders[0]).address
 
-        rows = live_ends(f"{address.host}:{address.port}", {("orders", 0), ("orders", 1)}, source="west", at_ms=7)
+        rows = live_ends(ClientConfig(str(address)), {("orders", 0), ("orders", 1)}, source="west", at_ms=7)
 
     assert [row["partition"] for row in rows] == [0]
 
@@ -87,6 +91,6 @@ def test_ends_of_partitions_without_a_leader_are_left_out() -> None:
 def test_without_a_broker_or_the_log_it_is_reported() -> None:
     """An address that is none, and a cluster that no group has used yet."""
     with FakeBroker() as broker, pytest.raises(NoSuchPartition, match="no topic '__consumer_offsets'"):
-        live_spans(broker.bootstrap)
+        live_spans(ClientConfig(broker.bootstrap))
     with pytest.raises(InvalidArgument, match="is not HOST:PORT"):
-        live_spans("localhost")
+        live_spans(ClientConfig("localhost"))

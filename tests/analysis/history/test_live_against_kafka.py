@@ -8,6 +8,7 @@ import pytest
 from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.live import live_ends, read_live
 from fakebroker.analysis.history.reading import read_history
+from fakebroker.client.security import ClientConfig
 from tests.support.published import row_differences
 from tests.support.real_kafka import RealKafka, needs_real_kafka, start_kafka
 
@@ -23,13 +24,13 @@ def test_it_reads_what_stands_in_the_segments(start_kafka: Callable[[Mapping[str
 
     kafka = start_kafka(SETTINGS)
     make_traffic(kafka)
-    live = list(decode_all(read_live(kafka.bootstrap, "west")))
+    live = list(decode_all(read_live(ClientConfig(kafka.bootstrap), "west")))
     files = list(read_history([kafka.folder / "data"], source="west"))
 
     assert row_differences(map(_elsewhere, files), map(_elsewhere, live)) == []
     assert {row["kind"] for row in live if row["what"] == "record"} >= {"commit", "abort", "GroupMetadata"}
     committed = {(row["topic"], row["partition"]) for row in live if row["what"] == "commit"}
-    ends = live_ends(kafka.bootstrap, committed, source="west", at_ms=1)
+    ends = live_ends(ClientConfig(kafka.bootstrap), committed, source="west", at_ms=1)
     assert ends
     assert all(row["log_start_offset"] <= row["log_end_offset"] for row in ends)
 

@@ -14,6 +14,7 @@ from fakebroker.cli.main import main
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from tests.analysis.history.samples import AT_MS, KEY, batch, marker, segment, value
+from tests.support.secured import SECURED, command_config, secured_broker
 
 
 def decode(*arguments: str | Path) -> Result:
@@ -105,7 +106,9 @@ def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch
         (("x", "--bootstrap", "localhost:1"), 2, "give either PATHs or --bootstrap"),
         (("x", "--source", "\udcff"), 2, "'\\udcff' is not UTF-8"),
         (("nowhere",), 2, "Error: nowhere: there is no such file or folder"),
-        (("--bootstrap", "localhost"), 2, "is not HOST:PORT"),
+        (("--bootstrap", "localhost"), 2, "--bootstrap: 'localhost' is not HOST:PORT"),
+        (("x", "--command-config", "f"), 2, "--command-config needs --bootstrap HOST:PORT"),
+        (("--bootstrap", "localhost:1", "--command-config", "nowhere"), 2, "nowhere: No such file or directory"),
     ],
 )
 def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], exit_code: int, problem: str) -> None:
@@ -114,3 +117,16 @@ def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], 
 
     assert (result.exit_code, problem in result.output) == (exit_code, True), result.output
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("protocol", SECURED)
+def test_a_secured_kafka_is_read(tmp_path: Path, protocol: str) -> None:
+    """Over TLS, with a login, and with both, as the client properties say."""
+    with secured_broker() as broker:
+        broker.create_topic("orders")
+        broker.client("a").commit({("orders", 0): 7}, group_id="billing")
+        properties = command_config(tmp_path, protocol)
+        address = broker.bootstrap_of(protocol)
+        result = decode("--bootstrap", address, "--command-config", properties, "--out", tmp_path / "out")
+
+    assert (result.exit_code, "commits" in result.output) == (0, True), result.output

@@ -236,7 +236,14 @@ def test_a_topic_that_gets_its_leader_late_is_awaited(broker: FakeBroker, monkey
     leader = broker.topic("late").leaders[0]
     first, other = broker.node(leader), broker.node(leader % 3 + 1).address
     first.stop()
-    monkeypatch.setattr("fakebroker.client.cluster.cluster_client.time.sleep", lambda _: first.start())
+    pass_time = TcpDriver.pass_time
+
+    def start_in_a_pause(driver: TcpDriver, ms: int, until: Callable[[], bool] | None = None) -> bool:
+        if until is None:
+            first.start()
+        return pass_time(driver, 0 if until is None else ms, until)
+
+    monkeypatch.setattr(TcpDriver, "pass_time", start_in_a_pause)
     with ClusterClient(f"{other.host}:{other.port}") as cluster:
         assert cluster.partition_count("late") == 2
 
@@ -245,7 +252,7 @@ def test_a_topic_that_is_just_being_created_is_awaited() -> None:
     """Kafka answers LEADER_NOT_AVAILABLE and no partition: that is no topic without partitions."""
     answer = MetadataResponse(topics=[MetadataResponseTopic(name="new", error_code=ErrorCode.LEADER_NOT_AVAILABLE)])
     with pytest.raises(AnsweredError, match="topic 'new': LEADER_NOT_AVAILABLE") as error:
-        View().take(answer, all_topics=False)
+        View().take(answer, None, all_topics=False)
     assert error.value.may_pass
 
 

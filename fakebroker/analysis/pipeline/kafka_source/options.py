@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.source_options import OptionError, Options, wrong
+from fakebroker.client.cluster.asking import TIMEOUT_MS
 from fakebroker.client.cluster.cluster_client import (
     EARLIEST,
     FETCH_BYTES,
     LATEST,
     READ_COMMITTED,
     READ_UNCOMMITTED,
-    TIMEOUT_MS,
 )
 from fakebroker.protocol.durations import duration_ms
 from fakebroker.protocol.records.offsets_topic import TopicPartition

@@ -8,7 +8,8 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from fakebroker.analysis.pipeline.kafka_source.partitioner import Partitioner
 from fakebroker.analysis.pipeline.source_options import Options
-from fakebroker.client.cluster.cluster_client import TIMEOUT_MS, ClusterClient
+from fakebroker.client.cluster.asking import TIMEOUT_MS
+from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.compression import CODEC_NAMES

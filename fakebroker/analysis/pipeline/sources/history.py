@@ -4,9 +4,10 @@
     spark.read.format("fakebroker_history").option("source", "west").load("/var/lib/kafka/data")
     spark.readStream.format("fakebroker_history").option("bootstrap", "localhost:9092").load()
 
-Options: `path`, or `paths` as a JSON list; or `bootstrap`, HOST:PORT of a running Kafka; `source`, the name of the log;
-`parallelism`, for how many tasks at a time to cut; `maxBytesPerTrigger` for files and `maxOffsetsPerTrigger` for a live
-log, about how much a micro-batch reads at most.
+Options: `path`, or `paths` as a JSON list; or `bootstrap`, HOST:PORT of a running Kafka, with `commandConfig`, the path
+of client properties, if it wants TLS or a login; `source`, the name of the log; `parallelism`, for how many tasks at a
+time to cut; `maxBytesPerTrigger` for files and `maxOffsetsPerTrigger` for a live log, about how much a micro-batch
+reads at most.
 """
 
 import json
@@ -39,6 +40,8 @@ from fakebroker.analysis.pipeline.sources.remote_history import remote_frame
 from fakebroker.analysis.pipeline.sources.split_reading import read_split
 from fakebroker.analysis.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
 from fakebroker.analysis.pipeline.tables.decoded import TABLE
+from fakebroker.client.cluster.client_properties import security_in_file
+from fakebroker.client.security import ClientConfig, Security
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,6 +54,7 @@ _OPTIONS: Final = (
     "path",
     "paths",
     "bootstrap",
+    "commandConfig",
     "source",
     "parallelism",
     "maxBytesPerTrigger",
@@ -63,22 +67,23 @@ _PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 class Part(InputPartition):  # type: ignore[misc]
     """What one task reads."""
 
-    def __init__(self, splits: list[Split], source: str, wanted: Wanted) -> None:
+    def __init__(self, splits: list[Split], source: str, wanted: Wanted, security: Security = Security()) -> None:
         self.splits = splits
         self.source = source
         self.wanted = wanted
+        self.security = security
 
     def read(self) -> Iterator[Any]:
         """The RecordBatches of the splits, one after another."""
         for split in self.splits:
-            yield from read_split(Split._make(split), self.source, self.wanted)
+            yield from read_split(Split._make(split), self.source, self.wanted, self.security)
 
 
 class HistoryOptions(NamedTuple):
     """The options of the data source, read. `is_filtering` is set by `history_frame` alone."""
 
     paths: list[str]
-    bootstrap: str | None
+    kafka: ClientConfig | None
     source: str
     parallelism: int
     max_bytes: int | None
@@ -88,12 +93,13 @@ class HistoryOptions(NamedTuple):
     @property
     def input(self) -> Input:
         """What is to be read."""
-        return Live(self.bootstrap) if self.bootstrap else Files(self.paths)
+        return Live(self.kafka) if self.kafka else Files(self.paths)
 
     def parts(self, splits: Sequence[Split], wanted: Wanted) -> list[Part]:
         """Splits shared out among tasks."""
         most = max(PARTS_PER_CORE * self.parallelism, sum(each.size_bytes for each in splits) // SPLIT_BYTES)
-        return [Part(each, self.source, wanted) for each in balanced(splits, most)]
+        security = self.kafka.security if self.kafka else Security()
+        return [Part(each, self.source, wanted, security) for each in balanced(splits, most)]
 
 
 def read_options(given: Mapping[str, str]) -> HistoryOptions:
@@ -106,13 +112,19 @@ def read_options(given: Mapping[str, str]) -> HistoryOptions:
         raise wrong("bootstrap" if bootstrap else "path", bootstrap, text)
     return HistoryOptions(
         paths,
-        bootstrap,
+        ClientConfig(bootstrap, _security(options)) if bootstrap else None,
         options.text("source") or SOURCE,
         options.maybe_number("parallelism") or 2,
         options.maybe_number("maxBytesPerTrigger"),
         options.maybe_number("maxOffsetsPerTrigger"),
         options.flag(_FILTERING, default=False),
     )
+
+
+def _security(options: Options) -> Security:
+    """What the file of client properties says, which the driver reads: tasks get what is in it."""
+    file = options.text("commandConfig")
+    return Security() if file is None else security_in_file(file)
 
 
 def _texts(value: str) -> list[str]:
@@ -201,9 +213,9 @@ class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow): 
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """What the options say."""
-        if self.options.bootstrap and self.options.max_offsets:
+        if self.options.kafka and self.options.max_offsets:
             return ReadMaxRows(self.options.max_offsets)
-        if not self.options.bootstrap and self.options.max_bytes:
+        if not self.options.kafka and self.options.max_bytes:
             return ReadMaxBytes(self.options.max_bytes)
         return ReadAllAvailable()
 
@@ -224,7 +236,7 @@ def history_frame(
     session: "SparkSession",
     *,
     paths: Sequence[str | Path] = (),
-    bootstrap: str | None = None,
+    kafka: ClientConfig | None = None,
     source: str | None = None,
 ) -> "DataFrame":
     """The table `decoded` of files, or of a running Kafka, as a DataFrame; each use of it reads anew.
@@ -236,38 +248,39 @@ def history_frame(
     """
     urls = [str(path) for path in paths if has_scheme(path)]
     if not urls:
-        return _source_frame(session, paths, bootstrap, source)
+        return _source_frame(session, paths, kafka, source)
     remote = remote_frame(session, remote_files(session, urls), source or SOURCE)
     local = [path for path in paths if not has_scheme(path)]
-    return remote.unionByName(_source_frame(session, local, bootstrap, source)) if local else remote
+    return remote.unionByName(_source_frame(session, local, kafka, source)) if local else remote
 
 
 def history_parts(
-    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+    session: "SparkSession", paths: Sequence[str | Path], kafka: ClientConfig | None, source: str | None
 ) -> Sequence[Part]:
     """What the tasks of the session are to read of files that Python opens, or of a running Kafka; some for each core.
 
     Raises FakebrokerError for what cannot be read.
     """
-    return HistoryReader(read_options(_options(session, paths, bootstrap, source))).partitions()
+    return HistoryReader(read_options(_options(session, paths, kafka, source))).partitions()
 
 
 def _source_frame(
-    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+    session: "SparkSession", paths: Sequence[str | Path], kafka: ClientConfig | None, source: str | None
 ) -> "DataFrame":
     """What the data source reads: files that Python opens, or a running Kafka."""
     session.dataSource.register(HistoryDataSource)
     session.conf.set(_PUSHDOWN, "true")
-    options = _options(session, paths, bootstrap, source)
+    options = _options(session, paths, kafka, source)
     return session.read.format(NAME).options(**options, **{_FILTERING: "true"}).load()
 
 
 def _options(
-    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+    session: "SparkSession", paths: Sequence[str | Path], kafka: ClientConfig | None, source: str | None
 ) -> dict[str, str]:
     options = {"parallelism": str(session.sparkContext.defaultParallelism)}
     if source is not None:
         options["source"] = source
-    if bootstrap is not None:
-        return options | {"bootstrap": bootstrap}
+    if kafka is not None:
+        file = {"commandConfig": kafka.file} if kafka.file else {}
+        return options | {"bootstrap": kafka.bootstrap} | file
     return options | {"paths": json.dumps([str(Path(path).absolute()) for path in paths])}

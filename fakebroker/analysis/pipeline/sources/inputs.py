@@ -20,6 +20,7 @@ from fakebroker.analysis.pipeline.sources.splits import (
 
 if TYPE_CHECKING:
     from fakebroker.analysis.history.live import Span
+    from fakebroker.client.security import ClientConfig
 
 Positions = dict[str, int]
 _UNREADABLE: Final = -1  # the position of a file of which nothing more is known: whoever reads it says why
@@ -126,8 +127,8 @@ def _end_of(file: HistoryFile, may_grow: bool) -> int:
 class Live:
     """The log of a running Kafka."""
 
-    def __init__(self, bootstrap: str) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, kafka: "ClientConfig") -> None:
+        self._kafka = kafka
 
     def first(self) -> Positions:
         """Where the log begins now."""
@@ -146,7 +147,7 @@ class Live:
     def splits(self, start: Mapping[str, int], end: Mapping[str, int], split_bytes: int = SPLIT_BYTES) -> list[Split]:  # noqa: ARG002 - of files
         """A part for each partition, about 100 bytes for an offset."""
         return [
-            Split("live", self._bootstrap, int(partition), start.get(partition, 0), offset, size_bytes)
+            Split("live", self._kafka.bootstrap, int(partition), start.get(partition, 0), offset, size_bytes)
             for partition, offset in end.items()
             if (size_bytes := 100 * (offset - start.get(partition, 0))) > 0
         ]
@@ -154,4 +155,4 @@ class Live:
     def _spans(self) -> "list[Span]":
         from fakebroker.analysis.history.live import live_spans  # a client, which files do without
 
-        return live_spans(self._bootstrap)
+        return live_spans(self._kafka)

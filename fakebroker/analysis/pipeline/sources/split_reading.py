@@ -21,31 +21,35 @@ from fakebroker.analysis.pipeline.arrow_decode import (
 )
 from fakebroker.analysis.pipeline.sources.parquet_history import raw_batches
 from fakebroker.analysis.pipeline.sources.splits import TO_THE_END, Split
+from fakebroker.client.security import ClientConfig, Security
 
 Found = LogRecord | Reject
 
 
-def read_split(split: Split, source: str, wanted: Wanted = EVERYTHING) -> Iterator[Any]:
+def read_split(
+    split: Split, source: str, wanted: Wanted = EVERYTHING, security: Security = Security()
+) -> Iterator[Any]:
     """Read and decode a part of a history whose log is called `source`; yields RecordBatches of DECODED_SCHEMA.
 
-    Rows that are not `wanted` may be left out.
+    Rows that are not `wanted` may be left out. `security` is that of a running Kafka.
 
     What is wrong in a file becomes reject rows. A file that cannot be opened any more is one reject.
     """
     try:
-        yield from _read(split, source, wanted)
+        yield from _read(split, source, wanted, security)
     except OSError as error:
         reason = f"the file cannot be read: {error.strerror or error}"
         yield rejects_to_arrow([Reject(source, split.file, split.start, split.log_partition, None, reason, None)])
 
 
-def _read(split: Split, source: str, wanted: Wanted) -> Iterator[Any]:
+def _read(split: Split, source: str, wanted: Wanted, security: Security) -> Iterator[Any]:
     path = Path(split.file)
     if split.kind == "live":
         from fakebroker.analysis.history.live import read_partition
 
         assert split.log_partition is not None, "a live log has partitions"
-        yield from decode_found(read_partition(split.file, split.log_partition, split.start, split.end, source), wanted)
+        kafka = ClientConfig(split.file, security)
+        yield from decode_found(read_partition(kafka, split.log_partition, split.start, split.end, source), wanted)
     elif split.end == TO_THE_END:
         yield from decode_found(read_file(HistoryFile(path, split.kind, split.log_partition), source), wanted)
     elif split.kind == "segment":
