@@ -7,7 +7,9 @@ from typing import TextIO
 
 import click
 
+from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
+from fakebroker.client.security import ClientConfig
 from fakebroker.scenarios.recording.replay import Mismatch, Replay, Replayed
 from fakebroker.scenarios.recording.survey import Survey, survey
 
@@ -16,13 +18,15 @@ SHOWN_DIFFERENCES = 20
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
-@click.option("--against", metavar="HOST:PORT", help="Play in real time against the Kafka broker at this address.")
+@kafka_options("--against", "Play in real time against this Kafka cluster.")
 @click.option("--as", "as_release", metavar="RELEASE", help="Emulate this Kafka release. [default: the recorded one]")
 @click.option(
     "--config", "config", multiple=True, metavar="SETTING=VALUE", help="Broker setting by its Kafka name. Repeatable."
 )
 @click.option("--verbose", is_flag=True, help="Show every difference, also the explained ones.")
-def replay(file: Path, against: str | None, as_release: str | None, config: tuple[str, ...], verbose: bool) -> None:
+def replay(
+    file: Path, against: ClientConfig | None, as_release: str | None, config: tuple[str, ...], verbose: bool
+) -> None:
     """Play the requests of a recorded session and compare each answer.
 
     FILE is a session of `fakebroker record`. It is played in virtual time with the recorded timing, against a broker
@@ -35,7 +39,9 @@ def replay(file: Path, against: str | None, as_release: str | None, config: tupl
     with errors_end_the_command():
         found = survey(file)
         if against:
-            result = _against(found, file, against, shown.tell)
+            from fakebroker.scenarios.recording.tcp_target import tcp_target
+
+            result = Replay(found, tcp_target(found, against), shown.tell).play(file)
         else:
             result = replay_file(file, found, shown.tell, as_release, dict(_setting(each) for each in config))
     _summarize(file, found, result, shown)
@@ -59,15 +65,6 @@ def replay_file(
     result.notes += [internal(error) for error in broker.errors]
     result.unexplained += len(broker.errors)
     return result
-
-
-def _against(found: Survey, file: Path, against: str, tell: Callable[[Mismatch], None]) -> Replayed:
-    from fakebroker.scenarios.recording.tcp_target import tcp_target
-
-    host, _, port = against.rpartition(":")
-    if not host or not port.isdecimal():
-        raise click.BadParameter(f"{against!r} is not HOST:PORT", param_hint="--against")
-    return Replay(found, tcp_target(found, host, int(port)), tell).play(file)
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -41,6 +41,7 @@ NOT_YET: Final = frozenset(
         ErrorCode.LEADER_NOT_AVAILABLE,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.NOT_CONTROLLER,
+        ErrorCode.UNKNOWN_SERVER_ERROR,  # of a broker that has not all of its parts yet
     }
 )
 GROUP, TRANSACTION, SHARE = 0, 1, 2  # kinds of coordinators, as FindCoordinator has them
@@ -134,9 +135,15 @@ class Asking:
         """The addresses of all brokers by their node ids, as they say themselves."""
         return self._retried(self._ask_brokers)
 
-    def address_of(self, node_id: int) -> Place:
-        """Where a broker is reached that an answer named: an only one at the address that answered."""
-        return self._view.brokers[node_id]
+    def reached(self) -> Address:
+        """The first of the bootstrap addresses at which a broker serves this client. Raises ClusterError."""
+
+        def ask(place: Place) -> Address:
+            self._links.ask(place, metadata_request(()), self._links.version(place, MetadataRequest))
+            assert place is not None, "an address was given"
+            return place
+
+        return self._retried(lambda: self._at_any(ask, self._seeds))
 
     # Asking once
 
@@ -149,7 +156,9 @@ class Asking:
         if code is not None:
             self._coordinators.pop(to, None)  # type: ignore[arg-type]  # a role that is none is not there
             of = f" of {to.key!r}" if isinstance(to, Coordinator) else ""
-            raise AnsweredError(f"{api(request.api_key).name}{of}", code)
+            error = AnsweredError(f"{api(request.api_key).name}{of}", code)
+            error.may_pass = True
+            raise error
         return pending
 
     @staticmethod
@@ -167,8 +176,11 @@ class Asking:
     def _find(self, role: Coordinator) -> Place:
         if not self._view.brokers:
             self._ask_brokers()
-        request = FindCoordinatorRequest(key=role.key, key_type=role.kind, coordinator_keys=[role.key])
-        newest = None if role.kind == SHARE else newest_for_one(ApiKey.FIND_COORDINATOR)
+        if role.kind == SHARE:  # known to versions with lists of keys only
+            newest, request = None, FindCoordinatorRequest(key_type=role.kind, coordinator_keys=[role.key])
+        else:
+            newest = newest_for_one(ApiKey.FIND_COORDINATOR)
+            request = FindCoordinatorRequest(key_type=role.kind, key=role.key)
         answer: Any = self._at_any(lambda place: self.exchange_at(place, request, newest)).result()
         found = answer.coordinators[0] if answer.coordinators else answer
         if found.error_code:
@@ -191,10 +203,10 @@ class Asking:
 
         return self._at_any(ask)
 
-    def _at_any(self, ask: Callable[[Place], T]) -> T:
-        """What the first broker says that can be reached."""
+    def _at_any(self, ask: Callable[[Place], T], places: Iterable[Place] = ()) -> T:
+        """What the first broker says that can be reached, of all unless `places` are given."""
         problems: list[NoBroker] = []
-        for place in dict.fromkeys([*self._view.brokers.values(), *self._seeds]):
+        for place in places or dict.fromkeys([*self._view.brokers.values(), *self._seeds]):
             try:
                 return ask(place)
             except NoBroker as error:

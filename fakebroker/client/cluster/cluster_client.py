@@ -5,7 +5,7 @@
         cluster.offsets({TopicPartition("orders", 0): LATEST})
         cluster.fetch(Fetch(TopicPartition("orders", 0), offset=0)).records
 
-It reads, produces, and nothing else: it joins no group and commits no offset.
+By itself it reads and produces; it joins no group and commits no offset. `ask` sends any other request.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,6 +91,19 @@ class ClusterClient(Asking):
         first = TopicPartition(topic, 0)
         self._retried(lambda: self._leader(first), [first])
         return len(self._view.topics[topic].leaders)
+
+    def await_topics(self, partitions: Mapping[str, int]) -> None:
+        """Wait until topics have so many partitions, and all have leaders that answer. Raises ClusterError."""
+
+        def ask() -> None:
+            found = self._ask_topics(list(partitions)) if partitions else {}
+            for name, count in partitions.items():
+                if name not in found or len(found[name].leaders) < count:
+                    raise AnsweredError(f"topic {name!r}", ErrorCode.LEADER_NOT_AVAILABLE)
+            self._ask_offsets(dict.fromkeys(wanted, LATEST), READ_UNCOMMITTED, {})
+
+        wanted = [TopicPartition(name, index) for name, count in partitions.items() for index in range(count)]
+        self._retried(ask, wanted)
 
     # Offsets
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.scenarios.recording.earlier_commits import commit_before
 from fakebroker.scenarios.recording.replay import Target
 from fakebroker.scenarios.recording.survey import Survey
@@ -13,7 +14,7 @@ def sim_target(
 ) -> tuple[Target, RecordedBroker]:
     """The target, and its broker, whose `errors` are bugs of ours."""
     broker = RecordedBroker(survey, as_release, settings)
-    commit_before(survey, broker.driver)
+    commit_before(survey, ClusterClient(driver=broker.driver))
     nodes = {node_id: node_id for node_id in broker.node_ids}
     target = Target(
         broker.driver,

@@ -12,12 +12,15 @@ from click.testing import CliRunner
 
 from fakebroker import FakeBroker
 from fakebroker.cli.main import main
+from fakebroker.client.security import ClientConfig
+from fakebroker.protocol.listeners import SASL_PLAINTEXT
 from fakebroker.scenarios.recording.explained import OFFERED
 from fakebroker.scenarios.recording.scenario_file import written
 from fakebroker.scenarios.recording.survey import CommitBefore, survey
 from fakebroker.scenarios.recording.tcp_target import tcp_target
 from fakebroker.scenarios.recording.to_scenario import scenario_of
 from tests.scenarios.recording.recorded import SESSIONS, lines_of, recorder, replayed, unexplained, write_lines
+from tests.support.secured import SECURED, command_config, secured_broker
 
 Line = dict[str, Any]
 
@@ -256,6 +259,27 @@ def test_against_a_running_broker_a_session_is_played_in_real_time(tmp_path: Pat
     assert "0 unexplained" in output
 
 
+@pytest.mark.parametrize("protocol", SECURED)
+def test_a_session_is_played_to_a_secured_kafka(tmp_path: Path, protocol: str) -> None:
+    """Set-up and the recorded connections speak TLS and log in."""
+    properties = command_config(tmp_path, protocol)
+    path = write_lines(tmp_path / "s.jsonl", lines_of(SESSIONS[0])[:40])
+    with secured_broker(profile="kafka") as broker:
+        address = broker.bootstrap_of(protocol)
+        status, output = output_of_command(path, "--against", address, "--command-config", properties)
+
+    assert status == 0, output
+    assert ", 0 unexplained" in output
+
+
+def test_a_kafka_that_wants_a_login_is_reported(tmp_path: Path) -> None:
+    """Before anything is played, with what to set."""
+    with secured_broker(SASL_PLAINTEXT) as broker:
+        status, output = output_of_command(SESSIONS[0], "--against", broker.bootstrap)
+
+    assert (status, "set security.protocol=SASL_PLAINTEXT or SASL_SSL" in output) == (3, True), output
+
+
 def test_what_an_earlier_replay_left_behind_is_reported(tmp_path: Path) -> None:
     """Topics and groups of the session that the Kafka has already are named, since differences may come of them."""
     path = write_lines(tmp_path / "s.jsonl", [line for line in lines_of(SESSIONS[0]) if line["kind"] != "request"])
@@ -265,7 +289,7 @@ def test_what_an_earlier_replay_left_behind_is_reported(tmp_path: Path) -> None:
         _, before = output_of_command(path, "--against", broker.bootstrap)
         broker.create_topic(topic, 2)
         broker.group(group).commit({(topic, 0): 1})
-        target = tcp_target(found, "127.0.0.1", int(broker.bootstrap.rpartition(":")[2]))
+        target = tcp_target(found, ClientConfig(broker.bootstrap))
         target.driver.close_all()
 
     assert "already" not in before
@@ -281,7 +305,7 @@ def test_what_groups_had_committed_is_committed_on_another_kafka(tmp_path: Path)
     found.commits[("before", "seen", 0)] = CommitBefore(7, -1, "m")
     with FakeBroker() as broker:
         broker.create_topic("seen")
-        tcp_target(found, "127.0.0.1", int(broker.bootstrap.rpartition(":")[2])).driver.close_all()
+        tcp_target(found, ClientConfig(broker.bootstrap)).driver.close_all()
 
         assert broker.group("before").offsets == {("seen", 0): 7}
 
