@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from fakebroker.client.security import ClientConfig, Security
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.framing import with_length
 from fakebroker.scenarios.recording.proxy import Proxy
-from fakebroker.serve.listener_options import parse_address
 from fakebroker.testing.exchanges.reading import read_session
 from fakebroker.testing.exchanges.writing import LineFile
 
@@ -49,7 +49,7 @@ class Recording:
 
 
 @contextmanager
-def recording(upstream: str, path: Path, **options: Any) -> Iterator[Recording]:
+def recording(upstream: str, path: Path, security: Security = Security(), **options: Any) -> Iterator[Recording]:
     """Record what clients say to `upstream` ("HOST:PORT") in the file at `path`."""
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
@@ -57,8 +57,12 @@ def recording(upstream: str, path: Path, **options: Any) -> Iterator[Recording]:
         thread.start()
 
         async def make() -> tuple[Proxy, Address]:
-            made = Proxy(parse_address(upstream), ANYWHERE, LineFile(path), **options)
-            return made, await made.start()
+            made = Proxy(ClientConfig(upstream, security), ANYWHERE, LineFile(path), **options)
+            try:
+                return made, await made.start()
+            except Exception:
+                await made.stop("it cannot start")
+                raise
 
         try:
             proxy, address = asyncio.run_coroutine_threadsafe(make(), loop).result(TIMEOUT_S)

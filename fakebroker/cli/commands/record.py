@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.exit_status import ExitStatus, command_error, errors_end_the_command
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, wrong_name
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.recording.proxy import PAYLOADS, SECRETS, Proxy
@@ -21,7 +23,7 @@ _REDACTED = (SECRETS, PAYLOADS, _NOTHING)
 
 
 @click.command()
-@click.option("--upstream", required=True, metavar="HOST:PORT", help="A broker of the Kafka cluster to record.")
+@kafka_options("--upstream", "A broker of the Kafka cluster to record.", required=True, several=False)
 @click.option("--listen", required=True, metavar="[HOST:]PORT", help="Address for clients; port 0 is a free one.")
 @click.option("--out", required=True, metavar="FILE", help="Session file to write.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -43,19 +45,19 @@ _REDACTED = (SECRETS, PAYLOADS, _NOTHING)
     metavar="PORT",
     help="Port for the second broker, counted up for others. [default: free ports]",
 )
-def record(upstream: str, listen: str, out: str, force: bool, redact: str, **options: Any) -> None:
+def record(upstream: ClientConfig, listen: str, out: str, force: bool, redact: str, **options: Any) -> None:
     """Record the traffic between clients and a Kafka cluster, until SIGINT or SIGTERM.
 
     A proxy: clients connect to --listen instead of the cluster. The addresses of brokers in answers become the proxy's
     own, so that clients stay with it. Secrets are authentication and passwords; payloads are records and user metadata.
     """
     with errors_end_the_command():
-        addresses = parse_address(upstream, "upstream"), parse_address(with_host(listen))
+        address = parse_address(with_host(listen))
         redacted = _redacted(redact)
         if options["advertise"] is not None:
             options["advertise"] = parse_advertised(f"{options['advertise']}:1").host
         logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
-        is_whole = asyncio.run(_run(*addresses, new_file(out, force=force), redacted=redacted, **options))
+        is_whole = asyncio.run(_run(upstream, address, new_file(out, force=force), redacted=redacted, **options))
     if not is_whole:
         raise SystemExit(ExitStatus.FAILED)
 
@@ -71,7 +73,7 @@ def _redacted(text: str) -> frozenset[str]:
 
 
 async def _run(
-    upstream: Address, listen: Address, writer: LineFile, *, broker_ports: int | None, **options: Any
+    upstream: ClientConfig, listen: Address, writer: LineFile, *, broker_ports: int | None, **options: Any
 ) -> bool:
     """Record until a signal; whether all of it is in the file."""
     stopped: asyncio.Future[str] = asyncio.get_running_loop().create_future()

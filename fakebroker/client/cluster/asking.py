@@ -120,9 +120,9 @@ class Asking:
         """
         return self._retried(lambda: self._exchange(request, to, newest, waits))
 
-    def exchange_at(self, place: Place, request: Message, newest: int | None = None) -> Pending:
+    def exchange_at(self, place: Place, request: Message, newest: int | None = None, oldest: int = 0) -> Pending:
         """The same at one address, None for the driver's own broker, once. Raises NoBroker, NoCommonVersion."""
-        version = self._links.version(place, type(request), newest)
+        version = self._links.version(place, type(request), newest, oldest)
         pending = self._links.send(place, request, version)
         self._links.wait(place, pending)
         return pending

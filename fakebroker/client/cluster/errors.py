@@ -11,9 +11,10 @@ class ClusterError(Unavailable):
 
 
 class NoBroker(ClusterError):
-    """A broker cannot be reached, or did not answer in time."""
+    """A broker cannot be reached, or did not answer in time. `is_accepted`: a connection came about."""
 
     may_pass = True
+    is_accepted = True
 
 
 class SilentPort(NoBroker):
@@ -24,6 +25,10 @@ class NotLetIn(NoBroker):
     """A broker accepted the connection, and TLS or the login failed, or one of them is missing: it stays so."""
 
     may_pass = False
+
+
+class LoginMissing(NotLetIn):
+    """A listener that has SASL closed a connection without a login."""
 
 
 class NoCommonVersion(ClusterError):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from fakebroker.client.cluster.errors import NoBroker, NoCommonVersion, NotLetIn, SilentPort
+from fakebroker.client.cluster.errors import LoginMissing, NoBroker, NoCommonVersion, NotLetIn, SilentPort
 from fakebroker.client.connection import ClientConnection, ConnectionLost, Pending
 from fakebroker.client.scripted.tcp_driver import TLS_REFUSED, NotSecured, TcpDriver
 from fakebroker.client.security import Security
@@ -53,8 +53,8 @@ class Links:
         self._open: dict[Place, _Link] = {}
         self._is_let_in = False  # whether anything but ApiVersions has ever been answered
 
-    def version(self, address: Place, request: type[Message], newest: int | None = None) -> int:
-        """The newest version of a request that we and the broker there speak, `newest` at most.
+    def version(self, address: Place, request: type[Message], newest: int | None = None, oldest: int = 0) -> int:
+        """The newest version of a request that we and the broker there speak, from `oldest` to `newest`.
 
         Raises NoBroker if it cannot be reached, NoCommonVersion if there is none.
         """
@@ -68,10 +68,11 @@ class Links:
             raise NoCommonVersion(f"{_shown(address)} does not serve {api(request.api_key).name}")
         low, high = served[request.api_key]
         found = min(high, request.versions.last, high if newest is None else newest)
-        if found < max(low, request.versions.first):
+        first = max(oldest, request.versions.first)
+        if found < max(low, first):
             raise NoCommonVersion(
                 f"{_shown(address)} serves no version of {api(request.api_key).name} that is spoken here:"
-                f" it has {low} to {high}, we have {request.versions.first} to {request.versions.last}"
+                f" it has {low} to {high}, we have {first} to {request.versions.last}"
             )
         return found
 
@@ -123,9 +124,10 @@ class Links:
         except NotSecured as error:
             raise NotLetIn(str(error)) from None
         except TimeoutError:
-            raise SilentPort(f"{_shown(address)} accepts no connection within {within_ms} ms") from None
+            raise _unreached(SilentPort(f"{_shown(address)} accepts no connection within {within_ms} ms")) from None
         except OSError as error:
-            raise NoBroker(f"no broker answers at {_shown(address)}: {error.strerror or error}") from None
+            text = f"no broker answers at {_shown(address)}: {error.strerror or error}"
+            raise _unreached(NoBroker(text)) from None
         link = self._open[address] = _Link(connection, {})
         link.served = self._ask_versions(address, within_ms)
         return link
@@ -142,7 +144,8 @@ class Links:
         if listed.error_code != ErrorCode.NONE:
             self.lose(address)
             raise NoBroker(f"{_shown(address)} does not tell its versions: error {listed.error_code}")
-        return {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
+        served = {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
+        return {ApiVersionsRequest.api_key: (_VERSIONS_VERSION, _VERSIONS_VERSION), **served}
 
     def _is_answered(self, address: Place, pending: Pending, within_ms: int) -> bool:
         """Wait for an answer; a connection on which it does not come is closed."""
@@ -153,7 +156,8 @@ class Links:
         return True
 
     def _result(self, address: Place, pending: Pending) -> Any:
-        is_first = pending.api_key == ApiVersionsRequest.api_key
+        link = self._open.get(address)
+        is_first = link is None or not link.served
         try:
             answer = pending.result()
         except ConnectionLost as error:
@@ -163,10 +167,15 @@ class Links:
             if TLS_REFUSED in str(error):
                 raise NotLetIn(f"{_shown(address)}: {error}") from None
             if not is_first and not self._is_let_in:
-                raise NotLetIn(f"{_shown(address)}: {error}; {_WANTS_LOGIN}") from None
+                raise LoginMissing(f"{_shown(address)}: {error}; {_WANTS_LOGIN}") from None
             raise NoBroker(f"{_shown(address)}: {error}") from None
         self._is_let_in = self._is_let_in or not is_first
         return answer
+
+
+def _unreached(error: NoBroker) -> NoBroker:
+    error.is_accepted = False
+    return error
 
 
 def _shown(place: Place) -> str:

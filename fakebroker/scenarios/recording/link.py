@@ -1,6 +1,7 @@
 """One connection of a client and the one to the broker behind it: requests go up, answers down, both recorded."""
 
 import asyncio
+import os
 import struct
 from collections import deque
 from contextlib import suppress
@@ -21,7 +22,6 @@ from fakebroker.scenarios.recording.addresses import (
     without_unknown_versions,
 )
 from fakebroker.scenarios.recording.lines import Head, acks_of, looks_like_request, read_head
-from fakebroker.scenarios.recording.upstream import reason_of
 
 if TYPE_CHECKING:
     from fakebroker.scenarios.recording.proxy import Proxy
@@ -82,7 +82,8 @@ class Link:
     async def _connect_and_pass(self) -> tuple[str, str]:
         where = str(self.broker)
         try:
-            connecting = asyncio.open_connection(*self.broker)
+            tls, name = self.proxy.tls, self.proxy.server_name or self.broker.host
+            connecting = asyncio.open_connection(*self.broker, ssl=tls, server_hostname=name if tls else None)
             self._from_broker, self._to_broker = await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
         except TimeoutError:
             return UPSTREAM, f"{where} did not accept the connection within {CONNECT_TIMEOUT_S} s"
@@ -222,6 +223,11 @@ def _close(stream: asyncio.StreamWriter) -> None:
     stream.close()
     if stream.transport.get_write_buffer_size():
         asyncio.get_running_loop().call_later(LAST_WRITES_S, stream.transport.abort)
+
+
+def reason_of(error: OSError) -> str:
+    """Why a connection failed, without the address that asyncio puts into the text; nothing for a timeout."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 def _broken(whose: str, error: OSError) -> Broken:

@@ -14,8 +14,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from fakebroker.client.cluster.links import addresses_of
+from fakebroker.client.scripted.tls_stream import context_of
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.registry import APIS
+from fakebroker.scenarios.recording.from_thread import from_thread
 from fakebroker.scenarios.recording.lines import Content, Head
 from fakebroker.scenarios.recording.link import RECORDING_ENDS, Link
 from fakebroker.scenarios.recording.upstream import Upstream
@@ -35,7 +39,7 @@ class Proxy:
 
     def __init__(
         self,
-        upstream: Address,
+        kafka: ClientConfig,
         listen: Address,
         writer: LineFile,
         *,
@@ -43,13 +47,17 @@ class Proxy:
         advertise: str | None = None,
         first_port: int | None = None,
     ) -> None:
-        """Record clients of `listen`, who talk to `upstream`, with `writer`.
+        """Record clients of `listen`, who talk to `kafka`, with `writer`. Raises InvalidArgument for unusable files.
 
+        Connections to `kafka` speak TLS if its security protocol is that; clients speak plain, and log in themselves.
         `redacted` is what is left out: "secrets", "payloads". `advertise` is the host that answers name instead of the
         brokers', by default the address that the client itself connected to. The ports for further brokers are
         `first_port` and those after it, by default free ones.
         """
-        self.upstream = upstream
+        (self.upstream,) = addresses_of(kafka.bootstrap)
+        self.server_name = kafka.security.tls.server_name if kafka.security.tls else ""
+        self.tls = None if kafka.security.tls is None else context_of(kafka.security.tls)
+        self._kafka = kafka
         self.listen = listen
         self.writer = writer
         self.redacted = redacted
@@ -71,7 +79,7 @@ class Proxy:
         self.full = asyncio.Event()  # the file cannot be written any more
 
     async def start(self) -> Address:
-        """Ask the upstream what it holds, then listen; where. Raises UpstreamMissing, and OSError for the port."""
+        """Ask the upstream what it holds, then listen; where. Raises NoBroker, and OSError for the port."""
         from importlib.metadata import version
 
         self._began_s = time.monotonic()
@@ -86,8 +94,8 @@ class Proxy:
             }
         )
         first = await self._open(self.upstream, self.listen.host, self.listen.port, is_serving=False)
-        upstream = Upstream(self.upstream, self.content)
-        async for line in upstream.state():
+        upstream = Upstream(self.upstream, self._kafka, self.content)
+        async for line in from_thread(upstream.state()):
             if "problem" in line:
                 self.warn(f"the upstream's {line['about']} could not be asked for: {line['problem']}")
             self._write({"kind": "state", "at_ms": self._now_ms(), **line})

@@ -2,17 +2,19 @@
 
 The lines are `state` lines of a session: the versions it serves and the release they are of, its brokers and topics,
 settings that are not defaults, the first and next offsets of every partition, groups and their committed offsets.
-What it does not tell (it wants authentication, or the proxy may not see it) is left out, with the problem.
+What it does not tell (the client may not see it, or has to log in) is left out, with the problem.
 """
 
-import asyncio
-import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.protocol.errors import FakebrokerError, Unavailable, WireError
+from fakebroker.client.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
+from fakebroker.client.cluster.errors import LoginMissing, NoBroker, NotLetIn
+from fakebroker.client.cluster.topics import OLDEST_METADATA
+from fakebroker.client.connection import Pending
+from fakebroker.client.security import ClientConfig
+from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -22,116 +24,82 @@ from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
-from fakebroker.protocol.wire.registry import APIS, newest_for_one
+from fakebroker.protocol.wire.registry import newest_for_one
 from fakebroker.scenarios.recording.addresses import brokers_in
 from fakebroker.scenarios.recording.lines import Content
 from fakebroker.testing.releases import nearest_release
 
-TIMEOUT_S = 10.0
+TIMEOUT_MS = 10_000
 _CLIENT_ID = "fakebroker-record"
+_VERSIONS_VERSION = 3  # of ApiVersions, with features; the next ones say the same
 _TOPIC, _BROKER = 2, 4
 _DEFAULT = 5  # of ConfigSource
-_EARLIEST, _LATEST = -2, -1
 _TOPICS_AT_ONCE = 500
-_READ_BYTES = 64 << 10
 
-
-class UpstreamMissing(Unavailable):
-    """Nobody listens where the upstream should be."""
-
-
-class NotAnswered(Unavailable):
-    """A question to the upstream was not answered; the text says why."""
+Lines = Iterator[dict[str, Any]]
 
 
 class Upstream:
     """The Kafka behind the proxy, asked over connections of their own."""
 
-    def __init__(self, address: Address, content: Content) -> None:
+    def __init__(self, address: Address, kafka: ClientConfig, content: Content) -> None:
         """`content` says how messages are shown, and what is left out of them."""
         self.address = address
         self.brokers: dict[int, Address] = {}
         self.also: set[Address] = set()  # what the broker at `address` calls itself
         self._content = content
-        self._versions: dict[int, tuple[int, int]] = {}
-        self._asked: dict[Address, _Asked] = {}
-        self._missing: dict[Address, str] = {}  # brokers that cannot be reached, and why
+        self._client = ClusterClient(
+            kafka.bootstrap, security=kafka.security, client_id=_CLIENT_ID, timeout_ms=TIMEOUT_MS, retries=0
+        )
+        self._missing: dict[int, NoBroker] = {}  # brokers that cannot be reached, and why
 
-    async def state(self) -> AsyncIterator[dict[str, Any]]:
-        """The state, line by line, without kind and time. Raises UpstreamMissing."""
-        try:
-            first = await self._first()
+    def state(self) -> Lines:
+        """The state, line by line, without kind and time. Raises NoBroker if there is none that lets us in."""
+        with self._client:
+            subject = "api_versions"
             try:
-                yield await self._api_versions(first)
-                metadata, line = await self._metadata(first)
+                yield self._api_versions()
+                subject = "metadata"
+                metadata, line = self._metadata()
             except FakebrokerError as error:
-                yield {"about": "api_versions" if not self._versions else "metadata", "problem": str(error)}
+                if _keeps_all_out(error):
+                    raise
+                yield {"about": subject, "problem": str(error)}
                 return
             yield line
             topics = [topic for topic in metadata.topics if not topic.error_code]
             readable = [topic for topic in topics if not topic.is_internal]
-            configs = self._topic_configs(first, [topic.name for topic in topics])
-            async for line in self._with_problem("configs", None, configs):
-                yield line
+            yield from self._with_problem("configs", None, self._topic_configs([topic.name for topic in topics]))
             for node_id in self.brokers:
                 for subject, lines in (
                     ("configs", self._broker_configs(node_id)),
                     ("offsets", self._offsets(node_id, readable)),
                     ("groups", self._groups(node_id)),
                 ):
-                    async for line in self._with_problem(subject, node_id, lines):
-                        yield line
-        finally:
-            for asked in self._asked.values():
-                asked.close()
+                    yield from self._with_problem(subject, node_id, lines)
 
-    async def _first(self) -> "_Asked":
-        try:
-            return await self._asked_at(self.address)
-        except OSError as error:
-            why = reason_of(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
-            raise UpstreamMissing(f"there is no Kafka at {self.address}: {why}") from None
-
-    async def _with_problem(
-        self, subject: str, node_id: int | None, lines: AsyncIterator[dict[str, Any]]
-    ) -> AsyncIterator[dict[str, Any]]:
+    def _with_problem(self, subject: str, node_id: int | None, lines: Lines) -> Lines:
         """The lines, and one with the problem if there was one."""
         try:
-            async for line in lines:
-                yield line
+            yield from lines
         except FakebrokerError as error:
             yield {"about": subject, "node": node_id, "problem": str(error)}
 
-    async def _api_versions(self, first: "_Asked") -> dict[str, Any]:
-        request = ApiVersionsRequest(client_software_name="fakebroker-record", client_software_version="1")
-        version = 3
-        answer: Any
-        try:
-            answer = await first.ask(request, version)
-        except WireError:  # Kafka before 2.4 says in v0 that it does not know v3
-            version = 0
-            answer = await first.ask(ApiVersionsRequest(), version)
-        if answer.error_code:
-            raise NotAnswered(f"ApiVersions: error {answer.error_code}")
-        self._versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
-        return {
-            "about": "api_versions",
-            "api_key": ApiKey.API_VERSIONS,
-            "version": version,
-            "release": nearest_release(self._versions),
-            **self._content.message(answer, version),
-        }
+    def _api_versions(self) -> dict[str, Any]:
+        request = ApiVersionsRequest(client_software_name=_CLIENT_ID, client_software_version="1")
+        pending = self._client.exchange_at(self.address, request, _VERSIONS_VERSION)
+        answer: Any = pending.result()
+        versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+        return self._line("api_versions", pending, release=nearest_release(versions))
 
-    async def _metadata(self, first: "_Asked") -> tuple[Any, dict[str, Any]]:
-        version = self._version(ApiKey.METADATA)
-        request = MetadataRequest(topics=None if version else [], allow_auto_topic_creation=False)
-        answer = await first.ask(request, version)
-        self.brokers = dict(brokers_in(version, answer))
-        self.also = await self._same_broker()
-        line = {"about": "metadata", "api_key": ApiKey.METADATA, "version": version}
-        return answer, line | self._content.message(answer, version)
+    def _metadata(self) -> tuple[Any, dict[str, Any]]:
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        pending = self._client.exchange_at(self.address, request, oldest=OLDEST_METADATA)
+        self.brokers = dict(brokers_in(pending.version, pending.result()))
+        self.also = self._same_broker()
+        return pending.result(), self._line("metadata", pending)
 
-    async def _same_broker(self) -> set[Address]:
+    def _same_broker(self) -> set[Address]:
         """The address in Metadata of the broker that was given: that of the only one, or one that resolves alike.
 
         An only broker is reached by the address that was given, though Metadata may have one for others, for clients
@@ -140,39 +108,39 @@ class Upstream:
         addresses = list(self.brokers.values())
         if len(addresses) == 1:
             return set(addresses)
-        here = await _resolved(self.address)
-        alike = [one for one in addresses if one.port == self.address.port and here & await _resolved(one)]
+        here = _resolved(self.address)
+        alike = [one for one in addresses if one.port == self.address.port and here & _resolved(one)]
         return set(alike) if len(alike) == 1 else set()
 
-    async def _topic_configs(self, first: "_Asked", topics: list[str]) -> AsyncIterator[dict[str, Any]]:
+    def _topic_configs(self, topics: list[str]) -> Lines:
         """Settings of topics that are not defaults."""
         for at in range(0, len(topics), _TOPICS_AT_ONCE):
-            yield await self._described(first, [_resource(_TOPIC, name) for name in topics[at : at + _TOPICS_AT_ONCE]])
+            resources = [_resource(_TOPIC, name) for name in topics[at : at + _TOPICS_AT_ONCE]]
+            request = DescribeConfigsRequest(resources=resources)
+            yield self._configs(self._client.exchange_at(self.address, request))
 
-    async def _broker_configs(self, node_id: int) -> AsyncIterator[dict[str, Any]]:
+    def _broker_configs(self, node_id: int) -> Lines:
         """Settings of a broker that are not defaults, asked of itself."""
-        yield await self._described(await self._asked_of(node_id), [_resource(_BROKER, str(node_id))])
+        yield self._configs(self._asked(node_id, DescribeConfigsRequest(resources=[_resource(_BROKER, str(node_id))])))
 
-    async def _described(self, asked: "_Asked", resources: list[DescribeConfigsResource]) -> dict[str, Any]:
-        version = self._version(ApiKey.DESCRIBE_CONFIGS)
-        answer: Any = await asked.ask(DescribeConfigsRequest(resources=resources), version)
+    def _configs(self, pending: Pending) -> dict[str, Any]:
+        answer: Any = pending.result()
         for result in answer.results:
             result.configs = [
                 one for one in result.configs if not one.is_default and one.config_source != _DEFAULT
             ]  # which of the two fields there is depends on the version
-        line = {"about": "configs", "api_key": ApiKey.DESCRIBE_CONFIGS, "version": version}
-        return line | self._content.message(answer, version)
+        return self._line("configs", pending)
 
-    async def _offsets(self, node_id: int, topics: list[Any]) -> AsyncIterator[dict[str, Any]]:
+    def _offsets(self, node_id: int, topics: list[Any]) -> Lines:
         """The first and the next offset of each partition that a broker leads."""
-        version = self._version(ApiKey.LIST_OFFSETS, at_least=1)
         led = {
             topic.name: [one.partition_index for one in topic.partitions if one.leader_id == node_id]
             for topic in topics
         }
-        asked = await self._asked_of(node_id)
-        first = _by_partition(await asked.ask(_list_offsets(led, _EARLIEST), version))
-        last = _by_partition(await asked.ask(_list_offsets(led, _LATEST), version))
+        first, last = (
+            _by_partition(self._asked(node_id, _list_offsets(led, time), oldest=1).result())
+            for time in (EARLIEST, LATEST)
+        )
         rows = [
             {
                 "topic": topic,
@@ -187,97 +155,46 @@ class Upstream:
         ]
         yield {"about": "offsets", "node": node_id, "offsets": rows}
 
-    async def _groups(self, node_id: int) -> AsyncIterator[dict[str, Any]]:
+    def _groups(self, node_id: int) -> Lines:
         """The groups that a broker coordinates, and the offsets that they have committed."""
-        asked = await self._asked_of(node_id)
-        version = self._version(ApiKey.LIST_GROUPS)
-        listed: Any = await asked.ask(ListGroupsRequest(), version)
-        line = {"about": "groups", "node": node_id, "api_key": ApiKey.LIST_GROUPS, "version": version}
-        group_ids = [group.group_id for group in listed.groups]
-        yield line | self._content.message(listed, version)
-        for group_id in group_ids:
-            version = self._version(ApiKey.OFFSET_FETCH, at_least=2, at_most=newest_for_one(ApiKey.OFFSET_FETCH))
-            answer = await asked.ask(OffsetFetchRequest(group_id=group_id, topics=None), version)
-            line = {"about": "committed_offsets", "node": node_id, "group": group_id}
-            line |= {"api_key": ApiKey.OFFSET_FETCH, "version": version}
-            yield line | self._content.message(answer, version)
+        listed = self._asked(node_id, ListGroupsRequest())
+        yield self._line("groups", listed, node=node_id)
+        answer: Any = listed.result()
+        for group_id in [group.group_id for group in answer.groups]:
+            request = OffsetFetchRequest(group_id=group_id, topics=None)
+            fetched = self._asked(node_id, request, newest_for_one(ApiKey.OFFSET_FETCH), oldest=2)
+            yield self._line("committed_offsets", fetched, node=node_id, group=group_id)
 
-    def _version(self, api_key: int, at_least: int = 0, at_most: int = 32767) -> int:
-        """The newest version that both sides have."""
-        if api_key not in self._versions:
-            raise NotAnswered(f"{APIS[api_key].name} is not served")
-        low, high = self._versions[api_key]
-        version = min(high, APIS[api_key].max, at_most)
-        if version < max(low, at_least):
-            raise NotAnswered(f"{APIS[api_key].name} is served in v{low} to v{high} only")
-        return version
-
-    async def _asked_of(self, node_id: int) -> "_Asked":
-        """The connection to a broker. Raises NotAnswered if there is none, the second time without another try."""
+    def _asked(self, node_id: int, request: Message, newest: int | None = None, oldest: int = 0) -> Pending:
+        """What a broker answers. One that could not be reached is not tried again. Raises ClusterError."""
+        if node_id in self._missing:
+            raise self._missing[node_id]
         address = self.brokers[node_id]
-        if address in self._missing:
-            raise NotAnswered(self._missing[address])
         try:
-            return await self._asked_at(address)
-        except OSError as error:
-            why = reason_of(error) or f"no connection within {TIMEOUT_S:.0f} s"
-            self._missing[address] = f"{address} cannot be reached: {why}"
-            raise NotAnswered(self._missing[address]) from None
+            return self._client.exchange_at(self.address if address in self.also else address, request, newest, oldest)
+        except NoBroker as error:
+            if not error.is_accepted:
+                self._missing[node_id] = error
+            raise
 
-    async def _asked_at(self, address: Address) -> "_Asked":
-        address = self.address if address in self.also else address
-        if address not in self._asked:
-            connecting = asyncio.open_connection(*address)
-            streams = await asyncio.wait_for(connecting, TIMEOUT_S)
-            self._asked[address] = _Asked(*streams)
-        return self._asked[address]
+    def _line(self, about: str, pending: Pending, **more: Any) -> dict[str, Any]:
+        shown = self._content.message(pending.result(), pending.version)
+        return {"about": about, "api_key": pending.api_key, "version": pending.version, **more, **shown}
 
 
-class _Asked:
-    """A connection for questions, one at a time."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
-        self._connection = ClientConnection(_CLIENT_ID)
-
-    async def ask(self, request: Message, version: int) -> Message:
-        """The answer. Raises NotAnswered if there is none in time."""
-        pending = self._connection.send(request, version)
-        try:
-            return await asyncio.wait_for(self._answer(pending), TIMEOUT_S)
-        except TimeoutError:
-            raise NotAnswered(f"{pending!r}: no answer within {TIMEOUT_S:.0f} s") from None
-        except OSError as error:
-            raise NotAnswered(f"{pending!r}: {reason_of(error)}") from None
-
-    async def _answer(self, pending: Pending) -> Message:
-        self._writer.write(self._connection.data_to_send())
-        await self._writer.drain()
-        while not pending.is_done:
-            data = await self._reader.read(_READ_BYTES)
-            if data:
-                self._connection.receive(data)
-            else:
-                self._connection.close("the upstream closed the connection (does it want authentication, or TLS?)")
-        return pending.result()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._writer.close()
+def _keeps_all_out(error: FakebrokerError) -> bool:
+    """Whether no client will come through the proxy; where a login is missing, clients have their own."""
+    is_ours = isinstance(error, LoginMissing)
+    return isinstance(error, NoBroker) and not is_ours and (not error.is_accepted or isinstance(error, NotLetIn))
 
 
-async def _resolved(address: Address) -> set[str]:
-    """The addresses that a host stands for; none if nobody knows it."""
+def _resolved(address: Address) -> set[str]:
+    """The addresses that a host stands for; none if it is unknown."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
     except OSError:
         return set()
     return {str(one[4][0]) for one in found}
-
-
-def reason_of(error: OSError) -> str:
-    """Why a connection failed, without the address that asyncio puts into the text; nothing for a timeout."""
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 def _resource(kind: int, name: str) -> DescribeConfigsResource:

@@ -140,7 +140,7 @@ def test_without_an_upstream_there_is_no_recording(tmp_path: Path) -> None:
 
     said = refused("--upstream", upstream.address, "--listen", "127.0.0.1:0", "--out", str(tmp_path / "s"))
 
-    assert said == f"Error: there is no Kafka at {upstream.address}: Connection refused\n"
+    assert said == f"Error: no broker answers at {upstream.address}: Connection refused\n"
     assert not (tmp_path / "s").exists()
 
 
@@ -153,7 +153,7 @@ def test_an_upstream_that_tells_nothing_is_recorded_all_the_same(tmp_path: Path)
     assert "the upstream's api_versions could not be asked for" in errors
     _, state, _ = lines_in(tmp_path / "s")
     assert state["about"] == "api_versions"
-    assert "closed the connection" in state["problem"]
+    assert "closed by the broker" in state["problem"]
 
 
 def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
@@ -170,7 +170,8 @@ def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
     [
         (["--redact", "payload"], "--redact: there is no 'payload'; did you mean 'payloads'?"),
         (["--redact", "nothing,payloads"], "--redact nothing,payloads: nothing cannot be combined with others"),
-        (["--upstream", "kafka"], "'kafka' is not HOST:PORT with a port from 0 to 65535"),
+        (["--upstream", "kafka"], "--upstream: 'kafka' is not HOST:PORT with a port from 1 to 65535"),
+        (["--upstream", "a:1,b:2"], "--upstream a:1,b:2: give one broker; it names the others"),
         (["--listen", "localhost:99999"], "'localhost:99999' is not HOST:PORT"),
         (["--advertise", "0.0.0.0"], "cannot be advertised"),
         (["--out", "/nowhere/s"], "/nowhere/s cannot be written: No such file or directory"),

@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
+from fakebroker.client.cluster.client_properties import security_in_file
+from fakebroker.client.cluster.errors import NotLetIn
 from fakebroker.client.connection import ClientConnection
+from fakebroker.client.login import Credentials
+from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.listeners import SASL_PLAINTEXT, SSL
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -42,6 +47,7 @@ from fakebroker.testing.exchanges.messages import answer_of, frame_of, request_o
 from fakebroker.types import ReleaseName
 from tests.support.librdkafka import close
 from tests.support.recorder import Recording, asked, connected, played, receive, recording
+from tests.support.secured import PASSWORD, SECURED, command_config, secured_broker
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 UNKNOWN_API = struct.pack(">hhih", 999, 3, 77, 1) + b"c\x00some bytes"
@@ -272,7 +278,49 @@ def test_a_broker_that_cannot_be_reached_is_reported_and_the_others_are_asked(tm
         with recording(upstream.address, tmp_path / "s") as run:
             reported = {(line["node"], line.get("problem")) for line in run.lines("state", about="groups")}
 
-    assert reported == {(1, f"{gone.address} cannot be reached: Connection refused"), (2, None)}
+    assert reported == {(1, f"no broker answers at {gone.address}: Connection refused"), (2, None)}
+
+
+@pytest.mark.parametrize("protocol", SECURED)
+def test_a_secured_kafka_is_recorded(tmp_path: Path, protocol: str) -> None:
+    """The state is asked for over TLS and with a login, which is not in the file; clients log in through the proxy."""
+    security = security_in_file(command_config(tmp_path, protocol))
+    with secured_broker() as broker:
+        broker.create_topic("orders", partitions=2)
+        broker.topic("orders").produce(b"a")
+        broker.group("billing").commit({("orders", 0): 1})
+        with recording(broker.bootstrap_of(protocol), tmp_path / "s", security) as run:
+            clients = ScriptedClients(TcpDriver(*run.address))
+            client = clients.client("shop", credentials=security.credentials)
+            client.produce("orders", 1, [b"x"])
+            clients.close()
+
+    state = {line["about"] for line in run.lines("state")}
+    assert state == {"api_versions", "metadata", "configs", "offsets", "groups", "committed_offsets"}
+    assert [line["problem"] for line in run.lines("state") if "problem" in line] == []
+    assert run.lines("answer", api="Produce")
+    assert PASSWORD not in (tmp_path / "s").read_text()
+
+
+def test_a_kafka_that_wants_a_login_is_recorded_without_its_state(tmp_path: Path) -> None:
+    """Clients log in through the proxy; the problem says what the recorder lacks."""
+    with secured_broker() as broker, recording(broker.bootstrap_of(SASL_PLAINTEXT), tmp_path / "s") as run:
+        clients = ScriptedClients(TcpDriver(*run.address))
+        assert clients.client("shop", credentials=Credentials("alice", PASSWORD)).metadata().brokers
+        clients.close()
+
+    (problem,) = [line["problem"] for line in run.lines("state")]
+    assert "set security.protocol=SASL_PLAINTEXT or SASL_SSL" in problem
+
+
+def test_a_kafka_with_tls_cannot_be_recorded_without(tmp_path: Path) -> None:
+    """No client would come through; the error says what to set."""
+    with (
+        secured_broker() as broker,
+        pytest.raises(NotLetIn, match="speaks TLS: security"),
+        recording(broker.bootstrap_of(SSL), tmp_path / "s"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("release", ["1.0", "2.0", "3.9", "4.3"])
