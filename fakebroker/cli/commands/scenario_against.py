@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from fakebroker.cli.exit_status import CommandError, ExitStatus
+from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.durations import duration_ms
-from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.scenarios.on_kafka.against import Comparison, How, Result, compare_all
 from fakebroker.scenarios.on_kafka.kafka_steps import LONGEST_PASS_MS
-from fakebroker.scenarios.on_kafka.kafka_world import KafkaWorld, parsed_address
+from fakebroker.scenarios.on_kafka.kafka_world import KafkaWorld
 from fakebroker.scenarios.script import Scenario
 
 IN_PART = "in part"  # the same, but without some of what the story is made of
@@ -21,44 +21,38 @@ IN_PART = "in part"  # the same, but without some of what the story is made of
 def run_against(
     files: Sequence[str],
     read: Callable[[Path], Scenario],
-    address: str,
+    kafka: ClientConfig,
     is_strict: bool = False,
     longest_pass: str | None = None,
     shows_transcripts: bool = False,
 ) -> None:
-    """Play the files on the Kafka at `address` and on fakebroker, print what came of it, end with the exit status.
+    """Play the files on a Kafka and on fakebroker, print what came of it, end with the exit status.
 
     Args:
         read: Makes a scenario of a file.
         longest_pass: How long one step may let real time pass, as scenarios write durations.
         shows_transcripts: Whether to print what happened on the Kafka, too.
 
-    Raises UsageError for a wrong address or duration, CommandError if no Kafka broker answers.
+    Raises UsageError for a wrong duration, CommandError if no Kafka broker answers.
     """
-    how = replace(_how(address, is_strict, longest_pass), keeps_transcript=shows_transcripts)
+    how = replace(_how(kafka, is_strict, longest_pass), keeps_transcript=shows_transcripts)
     found: list[Comparison] = []
     for each in compare_all([Path(file) for file in files], read, how):
         click.echo("\n".join([*lines_of(each), *([each.transcript] if each.transcript else [])]))
         found.append(each)
-    click.echo(("\n" if len(found) > 1 else "") + summary_of(found, address))
+    click.echo(("\n" if len(found) > 1 else "") + summary_of(found, kafka.bootstrap))
     if exit_code(found):
         raise SystemExit(ExitStatus.FAILED)
 
 
-def _how(address: str, is_strict: bool, longest_pass: str | None) -> How:
-    try:
-        host, port = parsed_address(address)
-    except FakebrokerError as error:
-        raise click.UsageError(f"--against: {error}") from None
+def _how(kafka: ClientConfig, is_strict: bool, longest_pass: str | None) -> How:
     try:
         longest_pass_ms = LONGEST_PASS_MS if longest_pass is None else duration_ms(longest_pass)
     except ValueError as error:
         raise click.UsageError(f"--longest-pass: {longest_pass!r} {error}") from None
-    try:
-        KafkaWorld(host, port).close()
-    except (OSError, FakebrokerError) as error:
-        raise CommandError(f"no Kafka broker answers at {address}: {error}", ExitStatus.UNAVAILABLE) from None
-    return How(host, port, is_strict, longest_pass_ms)
+    with errors_end_the_command():
+        KafkaWorld(kafka).close()
+    return How(kafka, is_strict, longest_pass_ms)
 
 
 def lines_of(comparison: Comparison) -> list[str]:

@@ -13,7 +13,9 @@ from time import perf_counter
 
 import click
 
+from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.exit_status import CommandError, ExitStatus, errors_end_the_command
+from fakebroker.client.security import ClientConfig
 from fakebroker.scenarios.language.reading import find_scenarios, read_scenario
 from fakebroker.scenarios.language.yaml_file import check_extra
 from fakebroker.scenarios.running.run import Outcome, Status, Task, play
@@ -39,7 +41,7 @@ _RANGE = re.compile(r"(?:(\d+)(?:\.\.|-))?(\d+)")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the transcript of every run.")
 @click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
-@click.option("--against", metavar="HOST:PORT", help="Also play on this Kafka cluster and compare.")
+@kafka_options("--against", "Also play on this Kafka cluster and compare.")
 @click.option("--strict", is_flag=True, help="Fail without an approved transcript, or --against a part of a file.")
 @click.option("--longest-pass", metavar="DURATION", help="With --against: longest time of a step. [default: 15s]")
 @click.option("--processes", type=click.IntRange(min=1), help="Processes that play. [default: one per processor]")
@@ -54,7 +56,7 @@ def run(
     fail_fast: bool,
     verbose: bool,
     junit: str | None,
-    against: str | None,
+    against: ClientConfig | None,
     strict: bool,
     longest_pass: str | None,
     processes: int | None,
@@ -107,7 +109,7 @@ def run(
 def _compare(
     files: Sequence[str],
     parameters: Mapping[str, str],
-    address: str,
+    kafka: ClientConfig,
     is_strict: bool,
     longest_pass: str | None,
     shows_transcripts: bool,
@@ -117,7 +119,7 @@ def _compare(
 
     _check_extra()
     read = partial(read_scenario, parameters=parameters)
-    run_against(files, read, address, is_strict, longest_pass, shows_transcripts)
+    run_against(files, read, kafka, is_strict, longest_pass, shows_transcripts)
 
 
 def _shown(results: Iterator[Outcome], files: Sequence[str], fail_fast: bool, verbose: bool) -> Iterator[Outcome]:

@@ -9,11 +9,12 @@ from fakebroker.client.cluster.errors import (
     ClusterError,
     NoBroker,
     NoCommonVersion,
+    NoSuchPartition,
     NotLetIn,
     SilentPort,
 )
 from fakebroker.client.cluster.links import Links, Place, addresses_of
-from fakebroker.client.cluster.topics import OLDEST_METADATA, Topic, View, metadata_request
+from fakebroker.client.cluster.topics import OLDEST_METADATA, Leader, Topic, View, metadata_request
 from fakebroker.client.connection import Pending
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.security import Security
@@ -54,7 +55,8 @@ class Coordinator(NamedTuple):
     key: str
 
 
-Role = Literal["any", "controller"] | Coordinator
+Role = Literal["any", "controller"] | int | TopicPartition | Coordinator
+"""Who is asked: any broker, the controller, one by its node id, the leader of a partition, a coordinator."""
 
 
 class Asking:
@@ -145,6 +147,11 @@ class Asking:
 
         return self._retried(lambda: self._at_any(ask, self._seeds))
 
+    @property
+    def driver(self) -> Driver:
+        """What requests go through, and whose time counts."""
+        return self._links.driver
+
     # Asking once
 
     def _exchange(self, request: Message, to: Role, newest: int | None, waits: bool) -> Pending:
@@ -154,9 +161,7 @@ class Asking:
             pending = self.exchange_at(self._place_of(to), request, newest)
         code = self._not_yet(pending.result()) if waits else None
         if code is not None:
-            self._coordinators.pop(to, None)  # type: ignore[arg-type]  # a role that is none is not there
-            of = f" of {to.key!r}" if isinstance(to, Coordinator) else ""
-            error = AnsweredError(f"{api(request.api_key).name}{of}", code)
+            error = AnsweredError(f"{api(request.api_key).name}{self._forget(to)}", code)
             error.may_pass = True
             raise error
         return pending
@@ -165,10 +170,24 @@ class Asking:
     def _not_yet(answer: Message) -> int | None:
         return next((int(code) for code in values_of(answer, "errorCode") if code in NOT_YET), None)
 
+    def _forget(self, role: Role) -> str:
+        """Ask anew who has a role before the next try; of what it is, for an error."""
+        if isinstance(role, Coordinator):
+            self._coordinators.pop(role, None)
+            return f" of {role.key!r}"
+        if isinstance(role, TopicPartition):
+            self._view.topics.pop(role.topic, None)
+            return f" of {role}"
+        return ""
+
     def _place_of(self, role: Role) -> Place:
+        if isinstance(role, TopicPartition):
+            return self._leader(role)[0]
         if not isinstance(role, Coordinator):
-            self._ask_brokers()
-            return self._view.brokers.get(self._view.controller_id, next(iter(self._view.brokers.values())))
+            if role not in self._view.brokers:
+                self._ask_brokers()
+            node_id = self._view.controller_id if role == "controller" else role
+            return self._view.brokers.get(node_id, next(iter(self._view.brokers.values())))  # type: ignore[arg-type]
         if role not in self._coordinators:
             self._coordinators[role] = self._find(role)
         return self._coordinators[role]
@@ -202,6 +221,22 @@ class Asking:
             return self._view.take(answer, place, all_topics=names is None)
 
         return self._at_any(ask)
+
+    def _leader(self, partition: TopicPartition) -> tuple[Place, Leader]:
+        """Who leads a partition, and where it is. Raises NoSuchPartition, AnsweredError while there is no leader."""
+        topic = self._view.topics.get(partition.topic)
+        if topic is None:
+            topic = self._ask_topics([partition.topic]).get(partition.topic)
+        if topic is None and self._creates_topics:
+            raise AnsweredError(f"topic {partition.topic!r}", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if topic is None:
+            raise NoSuchPartition(f"there is no topic {partition.topic!r} at {self.bootstrap}")
+        if partition.partition not in topic.leaders:
+            raise NoSuchPartition(f"topic {partition.topic!r} has no partition {partition.partition}")
+        leader = topic.leaders[partition.partition]
+        if leader is None or leader.node_id not in self._view.brokers:
+            raise AnsweredError(f"{partition} has no leader", ErrorCode.LEADER_NOT_AVAILABLE)
+        return self._view.brokers[leader.node_id], leader
 
     def _at_any(self, ask: Callable[[Place], T], places: Iterable[Place] = ()) -> T:
         """What the first broker says that can be reached, of all unless `places` are given."""

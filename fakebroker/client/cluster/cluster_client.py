@@ -229,24 +229,6 @@ class ClusterClient(Asking):
             raise NoCommonVersion(f"{self.bootstrap} is older than Kafka 0.11: record batches are not served")
         return version, topic_id
 
-    # Leaders, and asking again
-
-    def _leader(self, partition: TopicPartition) -> tuple[Place, Leader]:
-        """Who leads a partition, and where it is. Raises NoSuchPartition, AnsweredError while there is no leader."""
-        topic = self._view.topics.get(partition.topic)
-        if topic is None:
-            topic = self._ask_topics([partition.topic]).get(partition.topic)
-        if topic is None and self._creates_topics:
-            raise AnsweredError(f"topic {partition.topic!r}", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if topic is None:
-            raise NoSuchPartition(f"there is no topic {partition.topic!r} at {self.bootstrap}")
-        if partition.partition not in topic.leaders:
-            raise NoSuchPartition(f"topic {partition.topic!r} has no partition {partition.partition}")
-        leader = topic.leaders[partition.partition]
-        if leader is None or leader.node_id not in self._view.brokers:
-            raise AnsweredError(f"{partition} has no leader", ErrorCode.LEADER_NOT_AVAILABLE)
-        return self._view.brokers[leader.node_id], leader
-
     def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Place, list[tuple[TopicPartition, Leader]]]:
         unknown = list(dict.fromkeys(each.topic for each in partitions if each.topic not in self._view.topics))
         if unknown:

@@ -12,10 +12,11 @@ from enum import Enum
 from pathlib import Path
 from time import perf_counter
 
-from fakebroker.client.scripted.tcp_driver import TcpDriver
+from fakebroker.client.cluster.cluster_client import ClusterClient
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.scenarios.on_kafka.fresh_names import with_fresh_names, without_suffix
-from fakebroker.scenarios.on_kafka.kafka_powers import KafkaPowers
+from fakebroker.scenarios.on_kafka.kafka_powers import CLIENT_ID, KafkaPowers
 from fakebroker.scenarios.on_kafka.kafka_steps import LONGEST_PASS_MS, KafkaPart, LeftOut, kafka_part
 from fakebroker.scenarios.on_kafka.kafka_world import KafkaWorld, fresh_suffix
 from fakebroker.scenarios.on_kafka.two_plays import differences_between, fails_in_both
@@ -47,8 +48,7 @@ class How:
     `keeps_transcript`: what happened on the Kafka is wanted as text, too.
     """
 
-    host: str
-    port: int
+    kafka: ClientConfig
     is_strict: bool = False
     longest_pass_ms: int = LONGEST_PASS_MS
     slack: float = 1.0
@@ -116,7 +116,7 @@ def compare_all(
 def compare(scenario: Scenario, how: How) -> Comparison:
     """Play a scenario on a Kafka and on fakebroker. Raises OSError or FakebrokerError if the Kafka does not answer."""
     began_s = perf_counter()
-    world = KafkaWorld(how.host, how.port, how.longest_pass_ms)
+    world = KafkaWorld(how.kafka, how.longest_pass_ms)
     try:
         comparison = _compare_in(world, scenario, how)
     finally:
@@ -172,10 +172,8 @@ def _played_there(world: KafkaWorld, scenario: Scenario) -> Played:
 
 def _tidy_up(how: How, suffix: str) -> None:
     """Leave the Kafka as it was, as far as it lets us; what cannot be deleted is no failure of the play."""
-    driver = TcpDriver(how.host, how.port)
-    try:
-        KafkaPowers(driver).forget(suffix)
-    except (FakebrokerError, OSError) as error:
-        log.warning("groups and topics that end in %s are left on the Kafka: %s", suffix, error)
-    finally:
-        driver.close_all()
+    with ClusterClient(how.kafka.bootstrap, security=how.kafka.security, client_id=CLIENT_ID) as cluster:
+        try:
+            KafkaPowers(cluster).forget(suffix)
+        except (FakebrokerError, OSError) as error:
+            log.warning("groups and topics that end in %s are left on the Kafka: %s", suffix, error)

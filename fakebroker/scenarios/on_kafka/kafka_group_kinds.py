@@ -1,19 +1,20 @@
 """What any Kafka tells of a group by its kind: ListGroups knows the kind, one describing API for each kind the rest."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from fakebroker.client.cluster.asking import GROUP, Asking, Coordinator
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest
+from fakebroker.protocol.wire.messages.share_group_describe import ShareGroupDescribeRequest
+from fakebroker.protocol.wire.messages.streams_group_describe import StreamsGroupDescribeRequest
 
-if TYPE_CHECKING:
-    from fakebroker.scenarios.on_kafka.kafka_powers import Asker
-
-_DESCRIBED_BY: Mapping[str, tuple[str, int]] = {
-    "consumer": ("ConsumerGroupDescribe", 0),
-    "share": ("ShareGroupDescribe", 1),
-    "streams": ("StreamsGroupDescribe", 0),
+_DESCRIBED_BY: Mapping[str, Any] = {
+    "consumer": ConsumerGroupDescribeRequest,
+    "share": ShareGroupDescribeRequest,
+    "streams": StreamsGroupDescribeRequest,
 }
-_WITH_TYPES = 5  # the first version of ListGroups that tells them
 
 
 class KindOfGroup(NamedTuple):
@@ -23,12 +24,11 @@ class KindOfGroup(NamedTuple):
     state: str
 
 
-def kind_of_group(asker: "Asker", group_id: str) -> KindOfGroup:
+def kind_of_group(cluster: Asking, group_id: str) -> KindOfGroup:
     """Which kind of group it is, and its state. A Kafka that knows one kind only tells nothing of kinds."""
-    version = min(_WITH_TYPES, asker.newest("ListGroups"))
-    for each in asker.until("ListGroups", version, _top)["Groups"]:
-        if each["GroupId"] == group_id:
-            return KindOfGroup(each.get("GroupType", "classic").lower(), each.get("GroupState", ""))
+    for each in cluster.ask(ListGroupsRequest(), Coordinator(GROUP, group_id)).groups:
+        if each.group_id == group_id:
+            return KindOfGroup(each.group_type.lower() or "classic", each.group_state)
     return KindOfGroup(None, "Dead")
 
 
@@ -46,21 +46,12 @@ class DescribedGroup(NamedTuple):
         return bool(self.member_epochs) and epochs == {self.epoch}
 
 
-def described(asker: "Asker", group_id: str, kind: str | None) -> DescribedGroup:
+def described(cluster: Asking, group_id: str, kind: str | None) -> DescribedGroup:
     """The epochs of a group and of its members; those of a classic group, which has none, are -1."""
     if kind is None or kind not in _DESCRIBED_BY:
         return DescribedGroup()
-    api, version = _DESCRIBED_BY[kind]
-    (group,) = asker.until(api, version, _first, group_ids=[group_id])["Groups"]
-    if group["ErrorCode"] != ErrorCode.NONE:
+    request = _DESCRIBED_BY[kind](group_ids=[group_id])
+    (group,) = cluster.ask(request, Coordinator(GROUP, group_id)).groups
+    if group.error_code != ErrorCode.NONE:
         return DescribedGroup()
-    epochs = tuple(member["MemberEpoch"] for member in group["Members"])
-    return DescribedGroup(group["GroupEpoch"], group["AssignmentEpoch"], epochs)
-
-
-def _top(answer: Any) -> int:
-    return int(answer["ErrorCode"])
-
-
-def _first(answer: Any) -> int:
-    return int(answer["Groups"][0]["ErrorCode"])
+    return DescribedGroup(group.group_epoch, group.assignment_epoch, tuple(each.member_epoch for each in group.members))

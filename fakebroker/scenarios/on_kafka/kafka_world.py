@@ -4,14 +4,16 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.scripted.tcp_driver import TcpDriver
-from fakebroker.protocol.errors import InvalidArgument, UnknownThing
+from fakebroker.client.security import ClientConfig
+from fakebroker.protocol.errors import UnknownThing
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.registry import api
-from fakebroker.scenarios.on_kafka.kafka_powers import KafkaPowers
+from fakebroker.scenarios.on_kafka.kafka_powers import CLIENT_ID, RETRIES, RETRY_MS, KafkaPowers
 from fakebroker.scenarios.on_kafka.kafka_steps import LONGEST_PASS_MS, Versions, why_not
 from fakebroker.scenarios.script import ClientStep, Scenario, Step, steps_in
 from fakebroker.testing.releases import RELEASES, Settings, release
@@ -44,14 +46,17 @@ class KafkaDriver(TcpDriver):
 class KafkaWorld:
     """One Kafka, for one play: a world without a broker of ours. `powers` are those that there are.
 
-    Raises OSError if nothing listens there, FakebrokerError if it is no Kafka.
+    Raises ClusterError if there is no Kafka that lets us in.
     """
 
-    def __init__(self, host: str, port: int, longest_pass_ms: int = LONGEST_PASS_MS) -> None:
-        self.name = f"Kafka at {host}:{port}"
-        self.driver: Driver = KafkaDriver(host, port)
+    def __init__(self, kafka: ClientConfig, longest_pass_ms: int = LONGEST_PASS_MS) -> None:
+        self.name = f"Kafka at {kafka.bootstrap}"
+        with ClusterClient(kafka.bootstrap, security=kafka.security, client_id=CLIENT_ID) as cluster:
+            self.driver: Driver = KafkaDriver.secured(cluster.reached(), kafka.security)
         self.broker: BrokerControl | None = None
-        self.powers: Any = KafkaPowers(self.driver)
+        self.powers = KafkaPowers(
+            ClusterClient(driver=self.driver, client_id=CLIENT_ID, retries=RETRIES, retry_pause_ms=RETRY_MS)
+        )
         self.poll_ms: int | None = POLL_MS
         self.errors: list[Exception] = []  # bugs of ours; there are none in a Kafka
         self._longest_pass_ms = longest_pass_ms
@@ -64,15 +69,14 @@ class KafkaWorld:
 
     def address_of(self, node_id: int) -> Address:
         """Where the broker is that stands at this place in the cluster, counted from 1. Raises UnknownThing."""
-        addresses: list[Address] = self.powers.addresses()
+        addresses = self.powers.addresses()
         if not 1 <= node_id <= len(addresses):
             raise UnknownThing("node_id", node_id, f"there is no node {node_id}: this Kafka has {len(addresses)}")
         return addresses[node_id - 1]
 
     def first_addresses(self, count: int) -> list[Address]:
         """Where the first brokers are."""
-        addresses: list[Address] = self.powers.addresses()
-        return addresses[:count]
+        return self.powers.addresses()[:count]
 
     def create_topic(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Create a topic and wait until it can be used. Raises KafkaError for one that is rejected, or there."""
@@ -99,11 +103,9 @@ class KafkaWorld:
         )
 
     def prepare(self, scenario: Scenario) -> None:
-        """Wait for coordinators, those of transactions only if there are any, and producer ids. Raises WaitTimeout."""
-        self.powers.await_groups(scenario.name)
-        if _has_transactions(scenario) and ApiKey.DESCRIBE_TRANSACTIONS in self.versions:
-            self.powers.await_transactions(scenario.name)
-        self.powers.await_producer_ids()
+        """Wait for coordinators, those of transactions only if there are any, and producer ids. Raises ClusterError."""
+        has_transactions = _has_transactions(scenario) and ApiKey.DESCRIBE_TRANSACTIONS in self.versions
+        self.powers.prepare(scenario.name, transactions=has_transactions)
 
     def close(self) -> None:
         """Close every connection."""
@@ -172,14 +174,6 @@ def release_with(versions: Versions) -> str:
         return sum(versions.get(key) == served for key, served in known[name].items())
 
     return max(reversed(RELEASES), key=likeness)
-
-
-def parsed_address(text: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT. Raises InvalidArgument."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise InvalidArgument("against", text, f"{text!r} is not HOST:PORT")
-    return host.strip("[]"), int(port)
 
 
 def fresh_suffix() -> str:

@@ -10,10 +10,13 @@ from click.testing import CliRunner, Result
 from fakebroker import FakeBroker
 from fakebroker.broker.release import RELEASES, release
 from fakebroker.cli.main import main
+from fakebroker.client.security import ClientConfig
+from fakebroker.protocol.listeners import SASL_PLAINTEXT
 from fakebroker.scenarios.language.reading import read_scenario, read_scenario_text
 from fakebroker.scenarios.on_kafka.against import Comparison, How, compare, compare_all
 from fakebroker.scenarios.on_kafka.against import Result as Outcome
-from fakebroker.scenarios.on_kafka.kafka_world import parsed_address, release_with, settings_of
+from fakebroker.scenarios.on_kafka.kafka_world import release_with, settings_of
+from tests.support.secured import SECURED, command_config, secured_broker
 
 STORY = """
 about: A member commits.
@@ -38,8 +41,7 @@ WITH_CLOCK = STORY + "  - {clock: advance 8d}\n  - {expect: {group: billing, off
 
 def compared(broker: FakeBroker, text: str = STORY, **how: Any) -> Comparison:
     """What came of a scenario, with `broker` in the place of a Kafka."""
-    host, port = parsed_address(broker.bootstrap)
-    return compare(read_scenario_text(text, name="story"), How(host, port, **how))
+    return compare(read_scenario_text(text, name="story"), How(ClientConfig(broker.bootstrap), **how))
 
 
 def test_a_story_that_goes_the_same_way_is_the_same_as_a_whole(fakebroker: FakeBroker) -> None:
@@ -239,11 +241,32 @@ def test_verbose_shows_what_happened_there(folder: Path, fakebroker: FakeBroker)
     assert "orders-0: {committed_offset: 2}" in output
 
 
+@pytest.mark.parametrize("protocol", SECURED)
+def test_a_secured_kafka_is_played_on(folder: Path, tmp_path: Path, protocol: str) -> None:
+    """Every connection, the actors' too, speaks TLS and logs in as the client properties say."""
+    properties = command_config(tmp_path, protocol)
+    with secured_broker() as broker:
+        address = broker.bootstrap_of(protocol)
+        result = command(folder / "whole.yaml", "--against", address, "--command-config", properties)
+
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("same "), result.output
+
+
+def test_a_kafka_that_wants_a_login_is_reported(folder: Path) -> None:
+    """Once, before anything is played, with what to set."""
+    with secured_broker(SASL_PLAINTEXT) as broker:
+        result = command(folder, "--against", broker.bootstrap)
+
+    assert result.exit_code == 3
+    assert result.output.count("set security.protocol=SASL_PLAINTEXT or SASL_SSL") == 1, result.output
+
+
 def test_a_kafka_that_goes_away_is_reported_for_each_scenario_that_was_left(
     folder: Path, fakebroker: FakeBroker
 ) -> None:
     """What was compared before stays."""
-    how = How(*parsed_address(fakebroker.bootstrap))
+    how = How(ClientConfig(fakebroker.bootstrap))
     fakebroker.stop()
 
     found = list(compare_all(sorted(folder.iterdir()), read_scenario, how))
@@ -256,7 +279,7 @@ def test_a_kafka_that_goes_away_is_reported_for_each_scenario_that_was_left(
     ("options", "status", "said"),
     [
         (["--against", "nowhere"], 2, "'nowhere' is not HOST:PORT"),
-        (["--against", "127.0.0.1:1"], 3, "no Kafka broker answers at 127.0.0.1:1"),
+        (["--against", "127.0.0.1:1"], 3, "no broker answers at 127.0.0.1:1: Connection refused"),
         (["--against", "127.0.0.1:9092", "--seeds", "3"], 2, "cannot be used with --seeds"),
         (["--against", "127.0.0.1:9092", "--seed", "0", "--junit", "x"], 2, "cannot be used with --seed, --junit"),
         (["--against", "127.0.0.1:9092", "--longest-pass", "soon"], 2, "'soon' is no duration"),

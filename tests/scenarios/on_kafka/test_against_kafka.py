@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fakebroker.client.security import ClientConfig
 from fakebroker.scenarios.language.reading import find_scenarios, read_scenario
 from fakebroker.scenarios.on_kafka.against import Comparison, How, compare_all
 from fakebroker.scenarios.on_kafka.kafka_steps import kafka_part
@@ -54,7 +55,7 @@ def by_settings() -> dict[tuple[tuple[str, str], ...], list[Path]]:
 def compared(paths: list[Path], settings: Mapping[str, str]) -> list[Comparison]:
     """What came of the scenarios on a Kafka with these settings."""
     with running_kafka(settings) as kafka:
-        return list(compare_all(paths, read_scenario, How(kafka.host, kafka.port, slack=SLACK)))
+        return list(compare_all(paths, read_scenario, How(ClientConfig(kafka.bootstrap), slack=SLACK)))
 
 
 def test_clients_see_the_same_on_kafka() -> None:

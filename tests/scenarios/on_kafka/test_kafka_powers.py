@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from fakebroker import FakeBroker
+from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import KafkaError, WaitTimeout
@@ -37,9 +38,9 @@ def driver(request: pytest.FixtureRequest) -> Iterator[TcpDriver]:
 
 def test_groups_are_as_describe_groups_and_offset_fetch_show_them(driver: TcpDriver) -> None:
     """State, protocol, members with subscription and assignment, offsets; then the group is deleted."""
-    powers = KafkaPowers(driver)
+    powers = KafkaPowers(ClusterClient(driver=driver))
     powers.create_topic("powers-orders", partitions=2)
-    powers.await_groups("powers-billing")
+    powers.prepare("powers-billing", transactions=True)
     group = powers.group("powers-billing")
     assert (group.state, group.exists, group.members, group.offsets) == ("Dead", False, [], {})
 
@@ -70,9 +71,9 @@ def test_groups_are_as_describe_groups_and_offset_fetch_show_them(driver: TcpDri
 
 def test_groups_with_epochs_are_as_their_describing_apis_show_them(driver: TcpDriver) -> None:
     """Kind, epochs, and whether members are where they shall be; a share group is one, too."""
-    powers = KafkaPowers(driver)
+    powers = KafkaPowers(ClusterClient(driver=driver))
     powers.create_topic("powers-jobs", partitions=2)
-    powers.await_groups("powers-modern")
+    powers.prepare("powers-modern", transactions=False)
     group = powers.group("powers-modern")
     assert (group.kind, group.state, group.epoch, group.is_reconciled) == (None, "Dead", -1, False)
 
@@ -97,7 +98,7 @@ def test_groups_with_epochs_are_as_their_describing_apis_show_them(driver: TcpDr
 
 def test_topics_are_made_filled_read_and_deleted(driver: TcpDriver) -> None:
     """Records come back as they were produced; a topic that exists is not made again."""
-    powers = KafkaPowers(driver)
+    powers = KafkaPowers(ClusterClient(driver=driver))
     topic = powers.topic("powers-audit")
     assert not topic.exists
 
@@ -117,7 +118,7 @@ def test_topics_are_made_filled_read_and_deleted(driver: TcpDriver) -> None:
 
 def test_its_settings_versions_and_brokers_are_asked_for(driver: TcpDriver) -> None:
     """A setting that does not exist is left out."""
-    powers = KafkaPowers(driver)
+    powers = KafkaPowers(ClusterClient(driver=driver))
 
     wanted = ["group.initial.rebalance.delay.ms", "offsets.retention.minutes", "no.such.setting"]
     assert powers.settings(wanted) == {
