@@ -29,7 +29,7 @@ PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"
 MECHANISMS = (PLAIN, *HASHES, OAUTHBEARER)
 HANDSHAKE_VERSION, AUTHENTICATE_VERSION = newest(ApiKey.SASL_HANDSHAKE), newest(ApiKey.SASL_AUTHENTICATE)
 _HEARD = b"\x01"  # the answer to a refused token, after which the broker says no more than that
-_TOKEN_EXTENSION = ",tokenauth=true"
+TOKEN_EXTENSION = ",tokenauth=true"
 
 
 class LoginRefused(FakebrokerError):
@@ -130,7 +130,7 @@ def log_in(connection: ClientConnection, credentials: Credentials, version: int 
 
 
 def _by_scram(connection: ClientConnection, credentials: Credentials, version: int) -> "Flow[Any]":
-    extensions = _TOKEN_EXTENSION if credentials.delegation_token else ""
+    extensions = TOKEN_EXTENSION if credentials.delegation_token else ""
     scram = ScramClient(credentials.mechanism, credentials.user, credentials.password, extensions)
     answer: Any = yield _message(connection, scram.first, version)
     if answer.error_code:

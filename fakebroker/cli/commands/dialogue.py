@@ -9,8 +9,12 @@ from pathlib import Path
 
 import click
 
+from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
 from fakebroker.cli.lazy_commands import Commands
+from fakebroker.client.cluster.cluster_client import ClusterClient
+from fakebroker.client.scripted.tcp_driver import TcpDriver
+from fakebroker.client.security import ClientConfig
 from fakebroker.scenarios.dialogue.run import Outcome, play_against, play_in_sim, play_on_fresh_broker
 from fakebroker.scenarios.dialogue.script import find_dialogues, read_dialogue
 from fakebroker.testing.sim_driver import JITTER_MS
@@ -25,7 +29,7 @@ def dialogue() -> None:
 
 @dialogue.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
-@click.option("--tcp", metavar="HOST:PORT", help="Play in real time against the broker at this address.")
+@kafka_options("--tcp", "Play in real time against this Kafka broker.")
 @click.option("--fresh", is_flag=True, help="Play in real time over TCP, each against a new broker.")
 @click.option("--slack", default=1.0, show_default=True, help="Real time: factor on the tolerance of waits.")
 @click.option(
@@ -35,7 +39,7 @@ def dialogue() -> None:
 @click.option("--verbose", is_flag=True, help="Show every difference, and the dialogues that pass.")
 def play(
     paths: tuple[Path, ...],
-    tcp: str | None,
+    tcp: ClientConfig | None,
     fresh: bool,
     slack: float,
     jitter: int,
@@ -46,8 +50,10 @@ def play(
 
     They are played in virtual time unless --tcp or --fresh is given.
     """
-    way = _way(tcp, fresh, slack, jitter)
+    if tcp and fresh:
+        raise click.UsageError("--tcp and --fresh are mutually exclusive")
     with errors_end_the_command(), _quiet_broker():
+        way = _way(tcp, fresh, slack, jitter)
         files = find_dialogues(list(paths))
         outcomes = list(_shown(_play_all(files, way, jobs if fresh else 1), verbose))
     _summarize(outcomes)
@@ -67,17 +73,14 @@ def _quiet_broker() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _way(tcp: str | None, fresh: bool, slack: float, jitter_ms: int) -> Callable[[Path], Outcome]:
-    """How each dialogue is played."""
-    if tcp and fresh:
-        raise click.UsageError("--tcp and --fresh are mutually exclusive")
+def _way(tcp: ClientConfig | None, fresh: bool, slack: float, jitter_ms: int) -> Callable[[Path], Outcome]:
+    """How each dialogue is played. Raises ClusterError if there is no Kafka that lets us in."""
     if fresh:
         return lambda path: play_on_fresh_broker(read_dialogue(path), slack)
     if tcp:
-        host, _, port = tcp.rpartition(":")
-        if not host or not port.isdecimal():
-            raise click.BadParameter(f"{tcp!r} is not HOST:PORT", param_hint="--tcp")
-        return lambda path: play_against(read_dialogue(path), host, int(port), slack)
+        with ClusterClient(tcp.bootstrap, security=tcp.security) as cluster:
+            address = cluster.reached()
+        return lambda path: play_against(read_dialogue(path), TcpDriver.secured(address, tcp.security, slack))
     return lambda path: play_in_sim(read_dialogue(path), jitter_ms=jitter_ms)
 
 

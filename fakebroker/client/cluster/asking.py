@@ -15,7 +15,7 @@ from fakebroker.client.cluster.errors import (
 )
 from fakebroker.client.cluster.links import Links, Place, addresses_of
 from fakebroker.client.cluster.topics import OLDEST_METADATA, Leader, Topic, View, metadata_request
-from fakebroker.client.connection import Pending
+from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.security import Security
 from fakebroker.protocol.errors import ErrorCode
@@ -146,6 +146,10 @@ class Asking:
             return place
 
         return self._retried(lambda: self._at_any(ask, self._seeds))
+
+    def adopt(self, connection: ClientConnection) -> None:
+        """Ask the driver's own broker on a connection that is open, and logged in, already. Raises NoBroker."""
+        self._links.adopt(None, connection)
 
     @property
     def driver(self) -> Driver:

@@ -100,6 +100,11 @@ class Links:
         """Send a request and return its answer. Raises NoBroker."""
         return self.wait(address, self.send(address, request, version), extra_ms)
 
+    def adopt(self, address: Place, connection: ClientConnection) -> None:
+        """Use a connection to this address that is open on the same driver already. Raises NoBroker."""
+        link = self._open[address] = _Link(connection, {})
+        link.served = self._ask_versions(address, self._first_answer_ms)
+
     def lose(self, address: Place) -> None:
         """Close the connection to an address, if there is one."""
         link = self._open.pop(address, None)

@@ -6,26 +6,24 @@ arrive long before the step that compares it; it is kept in `_sent` until then.
 """
 
 import struct
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.client.scram import ScramClient
+from fakebroker.client.login import TOKEN_EXTENSION, Credentials, log_in
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import from_json, to_json
-from fakebroker.protocol.wire.api_keys import ApiKey
-from fakebroker.protocol.wire.messages.sasl_authenticate import SaslAuthenticateResponse
-from fakebroker.protocol.wire.registry import api, newest
+from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.dialogue.batches import build, read_batches
 from fakebroker.scenarios.dialogue.cluster_steps import ClusterSteps, marks
 from fakebroker.scenarios.dialogue.compare import differences
 from fakebroker.scenarios.dialogue.names import Names, value_at
 from fakebroker.scenarios.dialogue.script import Dialogue
-from fakebroker.scenarios.dialogue.setup_step import BrokerSetup
+from fakebroker.scenarios.dialogue.setup_step import make_ready
 from fakebroker.testing.exchanges.kinds import (
     Close,
     Closed,
@@ -45,35 +43,12 @@ from fakebroker.testing.exchanges.kinds import (
     Step,
 )
 
-HANDSHAKE_VERSION, AUTHENTICATE_VERSION = newest(ApiKey.SASL_HANDSHAKE), newest(ApiKey.SASL_AUTHENTICATE)
-Ask = Callable[[str, int, dict[str, Json]], Json]
 RAW_CORRELATION_ID = 0x7FFFFFFF
 CLOSE_WITHIN_MS = 10_000
 ANSWER_WITHIN_MS = 10_000  # on top of the recorded wait
-READY_WITHIN_MS = 30_000
+READY_TRIES, READY_PAUSE_MS = 300, 100
 LATE_MS = 250  # the jitter of a recorded broker: a session or a timer of the dialogue may end early if more is lost
-SETUP_CONNECTION = "setup"
-
-
-def log_in(step: ScramLogin, user: str, password: str, ask: Ask) -> int:
-    """Log in by SCRAM; returns the error code of the last answer, 0 for success.
-
-    `ask(api, version, request)` sends a request on the step's connection and returns the answer.
-    """
-    client = ScramClient(step.mechanism, user, password, step.extensions)
-    ask("SaslHandshake", HANDSHAKE_VERSION, {"Mechanism": step.mechanism})
-    first = _authenticate(ask, client.first)
-    if first.error_code:
-        return first.error_code
-    final = _authenticate(ask, client.final(first.auth_bytes))
-    if not final.error_code:
-        client.check(bytes(final.auth_bytes))
-    return final.error_code
-
-
-def _authenticate(ask: Ask, message: bytes) -> SaslAuthenticateResponse:
-    answer = ask("SaslAuthenticate", AUTHENTICATE_VERSION, {"AuthBytes": {"hex": message.hex()}})
-    return from_json(SaslAuthenticateResponse, AUTHENTICATE_VERSION, answer)
+SETUP_CLIENT_ID = "setup"
 
 
 class StepFailed(FakebrokerError):
@@ -116,6 +91,13 @@ class Player:
         self._clients: dict[str, ClientConnection] = {}
         self._sent: dict[int, _SentRequest] = {}
         self._late_ms = 0
+        self._asking = ClusterClient(
+            driver=driver,
+            client_id=SETUP_CLIENT_ID,
+            timeout_ms=ANSWER_WITHIN_MS,
+            retries=READY_TRIES,
+            retry_pause_ms=READY_PAUSE_MS,
+        )
         self._cluster = ClusterSteps(self.call, self._ask, self._names, driver)
         self._answers: list[_Answer] = []  # not compared yet
         self._compares_at_end = False
@@ -138,30 +120,25 @@ class Player:
         problems += [problem for answer in self._answers for problem in self._compared(answer)]
         for client in self._clients.values():
             self._driver.close(client)
+        self._asking.close()
         return problems
 
     def call(self, api_name: str, version: int, **request: Json) -> Json:
         """Send a request on a connection of its own and wait for the answer; both as JSON with Kafka's field names.
 
-        Raises StepFailed when no answer comes within ANSWER_WITHIN_MS.
+        Raises ClusterError when no answer comes within ANSWER_WITHIN_MS.
         """
-        return self._call_on(self._client(SETUP_CONNECTION), api_name, version, request)
+        return self._call_at(self._cluster.address_of(""), api_name, version, request)
 
     def _ask(self, address: Address, api_name: str, version: int, **request: Json) -> Json:
-        """The same at one broker, on a connection for this request; None if it does not answer."""
-        client = ClientConnection(SETUP_CONNECTION)
+        """The same at one broker; None if it does not answer."""
         try:
-            self._driver.open(client, address)
-            return self._call_on(client, api_name, version, request)
-        except (FakebrokerError, OSError):
+            return self._call_at(address, api_name, version, request)
+        except FakebrokerError:
             return None
-        finally:
-            self._driver.close(client)
 
-    def _call_on(self, client: ClientConnection, api_name: str, version: int, request: Json) -> Json:
-        pending = client.send(_message(api_name, version, request), version)
-        self._driver.flush(client)
-        self._await(pending, ANSWER_WITHIN_MS)
+    def _call_at(self, address: Address | None, api_name: str, version: int, request: Json) -> Json:
+        pending = self._asking.exchange_at(address, _message(api_name, version, request), version, version)
         return to_json(pending.result(), version)
 
     def _try_step(self, step: Step) -> tuple[list[str], bool]:
@@ -209,8 +186,8 @@ class Player:
         return []
 
     def _play_cluster_step(self, step: ClusterStep) -> None:
-        if isinstance(step, NodeControl) and SETUP_CONNECTION in self._clients:
-            self._driver.close(self._clients.pop(SETUP_CONNECTION))  # the broker may be the one it goes to
+        if isinstance(step, NodeControl):
+            self._asking.close()  # the broker may be one that connections go to
         self._cluster.play(step)
 
     def _send(self, step: Send) -> None:
@@ -279,21 +256,24 @@ class Player:
         raise StepFailed(f"Kafka closes the connection, but {self._outcome(request)}")
 
     def _log_in(self, step: ScramLogin) -> list[str]:
-
         client, wall_ms = self._client(step.connection), self._driver.wall_ms
         user, password = (self._names.fill(text, wall_ms) for text in (step.user, step.password))
-        code = log_in(step, user, password, partial(self._call_on, client))
+        has_token = TOKEN_EXTENSION in step.extensions
+        flow = log_in(client, Credentials(user, password, step.mechanism, delegation_token=has_token))
+        pending = next(flow)
+        try:
+            while True:
+                self._driver.flush(client)
+                self._await(pending, ANSWER_WITHIN_MS)
+                pending = flow.send(pending.result())
+        except StopIteration as end:
+            code = end.value.error_code
         return [] if code == step.error_code else [f"error {code}, Kafka {step.error_code}"]
 
     def _make_ready(self, step: Ready) -> None:
-        ask = self._ask if self._compares_at_end else None
-        setup = BrokerSetup(self.call, self._names, step, self._driver.wall_ms, ask)
-        setup.create_topics()
-        end_ms = self._driver.mono_ms + READY_WITHIN_MS
-        while not setup.is_ready():
-            if self._driver.mono_ms >= end_ms:
-                raise StepFailed(f"not ready after {READY_WITHIN_MS} ms: {setup.waiting_for}")
-            self._driver.pass_time(100)
+        if SETUP_CLIENT_ID in self._clients:  # the dialogue has logged in on it
+            self._asking.adopt(self._clients[SETUP_CLIENT_ID])
+        make_ready(self._asking, self._names, step, self._driver.wall_ms)
 
     def _client(self, name: str) -> ClientConnection:
         if name not in self._clients:

@@ -2,7 +2,6 @@
 
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,15 +42,12 @@ def play_in_sim(dialogue: Dialogue, seed: int = 0, jitter_ms: int = JITTER_MS) -
     return Outcome(dialogue, problems, _ms_since(start_ns))
 
 
-def play_against(
-    dialogue: Dialogue, host: str, port: int, slack: float = 1.0, control: Callable[[str, int], None] | None = None
-) -> Outcome:
+def play_against(dialogue: Dialogue, driver: TcpDriver) -> Outcome:
     """Play in real time against a broker that runs with the settings of the dialogue's head.
 
-    `control(operation, node_id)` is needed by dialogues that stop, kill or freeze brokers.
+    The driver's `control` is needed by dialogues that stop, kill or freeze brokers. It is closed at the end.
     """
     start_ns = time.monotonic_ns()
-    driver = TcpDriver(host, port, slack, control)
     player = Player(driver, _fresh_tag())
     try:
         problems = player.play(dialogue)
@@ -70,7 +66,8 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
         return Outcome(dialogue, [f"the broker did not start: {error}"], 0)
     with broker:
         host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
-        outcome = play_against(dialogue, host, int(port), slack, lambda op, node: getattr(broker.node(node), op)())
+        driver = TcpDriver(host, int(port), slack, lambda op, node: getattr(broker.node(node), op)())
+        outcome = play_against(dialogue, driver)
         bugs = [internal(error) for error in broker.errors]
         broker.errors.clear()
     return replace(outcome, problems=outcome.problems + bugs, was_late=outcome.was_late and not bugs)

@@ -7,8 +7,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fakebroker.cli.main import main
+from fakebroker.protocol.listeners import SASL_PLAINTEXT
 from fakebroker.testing.broker import FakeBroker
 from tests.conformance.recordings import RECORDINGS
+from tests.support.secured import SECURED, command_config, secured_broker
 
 GOOD = str(RECORDINGS / "groups" / "av_every_version.jsonl")
 
@@ -67,12 +69,29 @@ def test_each_dialogue_can_have_a_fresh_broker() -> None:
     assert play(GOOD, "--fresh", "--slack", "3").exit_code == 0
 
 
-def test_a_broker_that_is_not_there_is_a_difference(wrong: str) -> None:
-    """Nobody listening is the problem of the step that wanted to connect."""
+def test_a_broker_that_is_not_there_is_reported_once(wrong: str) -> None:
+    """Before anything is played; nothing is a difference then."""
     result = play(wrong, "--tcp", "127.0.0.1:1")
 
-    assert result.exit_code == 1
-    assert "line 2 send 1 Heartbeat v0: ConnectionRefusedError" in result.output
+    assert (result.exit_code, result.output) == (3, "Error: no broker answers at 127.0.0.1:1: Connection refused\n")
+
+
+@pytest.mark.parametrize("protocol", SECURED)
+def test_a_secured_broker_can_be_played_against(tmp_path: Path, protocol: str) -> None:
+    """Every connection of the dialogue speaks TLS and logs in as the client properties say."""
+    properties = command_config(tmp_path, protocol)
+    with secured_broker(profile="kafka") as broker:
+        result = play(GOOD, "--tcp", broker.bootstrap_of(protocol), "--command-config", properties)
+
+    assert result.exit_code == 0, result.output
+
+
+def test_a_broker_that_wants_a_login_is_reported() -> None:
+    """With what to set."""
+    with secured_broker(SASL_PLAINTEXT) as broker:
+        result = play(GOOD, "--tcp", broker.bootstrap)
+
+    assert (result.exit_code, "set security.protocol=SASL_PLAINTEXT or SASL_SSL" in result.output) == (3, True)
 
 
 @pytest.mark.parametrize(
