@@ -77,7 +77,7 @@ def test_it_logs_in_at_every_release(as_release: ReleaseName) -> None:
             assert cluster.offsets({FIRST: LATEST})[FIRST].offset == 0
 
 
-def test_tls_trusts_and_shows_what_it_is_told_to(broker: FakeBroker) -> None:
+def test_tls_trusts_and_shows_what_properties_say(broker: FakeBroker) -> None:
     """Authorities from a file or as text; any certificate on demand; a client's own; another name than the host's."""
     issued = authority().issue_client("alice")
     certificate = {"ssl.certificate.location": str(issued.file), "ssl.key.location": str(issued.key_file)}
