@@ -10,6 +10,7 @@ import pytest
 
 import fakebroker
 from fakebroker.broker.settings import find
+from fakebroker.client.cluster.client_properties import KNOWN as CLIENT_SETTINGS
 from fakebroker.protocol.errors import SettingError
 from fakebroker.scenarios.on_kafka.against import JOBS
 from tests.test_alone import MOST
@@ -67,7 +68,7 @@ def is_known(dotted: str) -> bool:
             place /= rest.pop(0)
         return not rest or (place / f"{rest[0]}.py").exists()
     is_public = first in fakebroker.__all__ or f"{first}.py" in PUBLIC
-    return is_public or hasattr(fakebroker.FakeBroker, first) or is_setting(dotted)
+    return is_public or hasattr(fakebroker.FakeBroker, first) or is_setting(dotted) or dotted in CLIENT_SETTINGS
 
 
 def test_files_in_docstrings_exist() -> None:

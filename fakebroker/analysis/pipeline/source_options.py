@@ -4,6 +4,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
+from fakebroker.client.cluster.client_properties import OF_SECURITY, security_of
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.errors import InvalidArgument, nearest
 
 T = TypeVar("T")
@@ -11,8 +13,8 @@ T = TypeVar("T")
 # What Spark puts among the options of a query by itself, and what has no meaning here.
 _OF_SPARK: Final = ("checkpointLocation", "queryName", "path")
 _KAFKA: Final = "kafka."
-# What a client would do other than asked if these were passed over.
-_SECURITY: Final = ("kafka.sasl.", "kafka.ssl.")
+# Read as client properties: where they are passed over, a client would do other than asked.
+_SECURITY: Final = tuple(f"{_KAFKA}{name}" for name in OF_SECURITY)
 _REFUSED: Final = {
     "kafka.auto.offset.reset": "use the option startingOffsets",
     "kafka.enable.auto.commit": "the source commits no offsets",
@@ -45,7 +47,7 @@ class Options:
         self._given = {name.lower(): value for name, value in given.items()}
         known, kafka = tuple(known), tuple(kafka)
         understood = {name.lower() for name in (*known, *kafka, *_OF_SPARK)}
-        unused = [name for name in self._given if name not in understood]
+        unused = [name for name in self._given if name not in understood and not name.startswith(_SECURITY)]
         for name in unused:
             self._refuse(name, known, kafka)
         if unused:
@@ -55,11 +57,6 @@ class Options:
         value = self._given[name]
         if name in _REFUSED:
             raise wrong(name, value, f"the option {name} is not supported: {_REFUSED[name]}")
-        if name == "kafka.security.protocol" and value.upper() == "PLAINTEXT":
-            return
-        if name.startswith(_SECURITY) or name == "kafka.security.protocol":
-            text = f'the option {name} is not supported: connections are plain TCP; format("kafka") speaks TLS and SASL'
-            raise wrong(name, value, text)
         if not name.startswith(_KAFKA):
             raise wrong(name, value, f"there is no option {name!r}; {nearest(name, (*known, *kafka))}")
 
@@ -105,10 +102,14 @@ class Options:
 
         return self.read(name, chosen, " or ".join(values), default)
 
-    def bootstrap(self) -> str:
-        """kafka.bootstrap.servers, which must be there."""
+    def kafka(self) -> ClientConfig:
+        """kafka.bootstrap.servers, which must be there, and how to connect: kafka.security.protocol and its kin."""
         value = self.text("kafka.bootstrap.servers")
         if not value:
             text = "the option kafka.bootstrap.servers is missing: HOST:PORT of one broker or several"
             raise wrong("kafka.bootstrap.servers", value, text)
-        return value
+        given = {name.removeprefix(_KAFKA): each for name, each in self._given.items() if name.startswith(_SECURITY)}
+        try:
+            return ClientConfig(value, security_of(given, "the options kafka.*"))
+        except InvalidArgument as error:
+            raise OptionError("kafka.security.protocol", None, str(error)) from None

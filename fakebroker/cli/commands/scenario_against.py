@@ -26,7 +26,7 @@ def run_against(
     longest_pass: str | None = None,
     shows_transcripts: bool = False,
 ) -> None:
-    """Play the files on a Kafka and on fakebroker, print what came of it, end with the exit status.
+    """Play the files on the Kafka cluster and on fakebroker, print what came of it, end with the exit status.
 
     Args:
         read: Makes a scenario of a file.

@@ -13,7 +13,7 @@ from fakebroker.client.cluster.errors import (
     NotLetIn,
     SilentPort,
 )
-from fakebroker.client.cluster.links import Links, Place, addresses_of
+from fakebroker.client.cluster.links import Endpoint, Links, addresses_of
 from fakebroker.client.cluster.topics import OLDEST_METADATA, Leader, Topic, View, metadata_request
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.client.scripted.driver import Driver
@@ -87,14 +87,14 @@ class Asking:
         for a producer, and awaited.
         """
         self.bootstrap = bootstrap or "this broker"
-        self._seeds: Sequence[Place] = addresses_of(bootstrap) if bootstrap or driver is None else [None]
+        self._seeds: Sequence[Endpoint] = addresses_of(bootstrap) if bootstrap or driver is None else [None]
         self._links = Links(client_id, timeout_ms, security, driver)
         self._view = View()
         self._retries = retries
         self._longest_ms = timeout_ms + retries * retry_pause_ms
         self._retry_pause_ms = retry_pause_ms
         self._creates_topics = creates_topics
-        self._coordinators: dict[Coordinator, Place] = {}
+        self._coordinators: dict[Coordinator, Endpoint] = {}
 
     def close(self) -> None:
         """Close every connection."""
@@ -122,16 +122,16 @@ class Asking:
         """
         return self._retried(lambda: self._exchange(request, to, newest, waits))
 
-    def exchange_at(self, place: Place, request: Message, newest: int | None = None, oldest: int = 0) -> Pending:
+    def exchange_at(self, endpoint: Endpoint, request: Message, newest: int | None = None, oldest: int = 0) -> Pending:
         """The same at one address, None for the driver's own broker, once. Raises NoBroker, NoCommonVersion."""
-        version = self._links.version(place, type(request), newest, oldest)
-        pending = self._links.send(place, request, version)
-        self._links.wait(place, pending)
+        version = self._links.version(endpoint, type(request), newest, oldest)
+        pending = self._links.send(endpoint, request, version)
+        self._links.wait(endpoint, pending)
         return pending
 
     def versions(self) -> dict[int, tuple[int, int]]:
         """The lowest and highest version of each API that the first broker to answer serves."""
-        return self._retried(lambda: self._at_any(lambda place: dict(self._links.served(place))))
+        return self._retried(lambda: self._at_any(lambda endpoint: dict(self._links.served(endpoint))))
 
     def brokers(self) -> dict[int, Address]:
         """The addresses of all brokers by their node ids, as they say themselves."""
@@ -140,10 +140,10 @@ class Asking:
     def reached(self) -> Address:
         """The first of the bootstrap addresses at which a broker serves this client. Raises ClusterError."""
 
-        def ask(place: Place) -> Address:
-            self._links.ask(place, metadata_request(()), self._links.version(place, MetadataRequest))
-            assert place is not None, "an address was given"
-            return place
+        def ask(endpoint: Endpoint) -> Address:
+            self._links.ask(endpoint, metadata_request(()), self._links.version(endpoint, MetadataRequest))
+            assert endpoint is not None, "an address was given"
+            return endpoint
 
         return self._retried(lambda: self._at_any(ask, self._seeds))
 
@@ -160,9 +160,9 @@ class Asking:
 
     def _exchange(self, request: Message, to: Role, newest: int | None, waits: bool) -> Pending:
         if to == "any":
-            pending = self._at_any(lambda place: self.exchange_at(place, request, newest))
+            pending = self._at_any(lambda endpoint: self.exchange_at(endpoint, request, newest))
         else:
-            pending = self.exchange_at(self._place_of(to), request, newest)
+            pending = self.exchange_at(self._endpoint_of(to), request, newest)
         code = self._not_yet(pending.result()) if waits else None
         if code is not None:
             error = AnsweredError(f"{api(request.api_key).name}{self._forget(to)}", code)
@@ -184,7 +184,7 @@ class Asking:
             return f" of {role}"
         return ""
 
-    def _place_of(self, role: Role) -> Place:
+    def _endpoint_of(self, role: Role) -> Endpoint:
         if isinstance(role, TopicPartition):
             return self._leader(role)[0]
         if not isinstance(role, Coordinator):
@@ -196,7 +196,7 @@ class Asking:
             self._coordinators[role] = self._find(role)
         return self._coordinators[role]
 
-    def _find(self, role: Coordinator) -> Place:
+    def _find(self, role: Coordinator) -> Endpoint:
         if not self._view.brokers:
             self._ask_brokers()
         if role.kind == SHARE:  # known to versions with lists of keys only
@@ -204,7 +204,7 @@ class Asking:
         else:
             newest = newest_for_one(ApiKey.FIND_COORDINATOR)
             request = FindCoordinatorRequest(key_type=role.kind, key=role.key)
-        answer: Any = self._at_any(lambda place: self.exchange_at(place, request, newest)).result()
+        answer: Any = self._at_any(lambda endpoint: self.exchange_at(endpoint, request, newest)).result()
         found = answer.coordinators[0] if answer.coordinators else answer
         if found.error_code:
             raise AnsweredError(f"the coordinator of {role.key!r}", found.error_code, found.error_message)
@@ -217,16 +217,16 @@ class Asking:
     def _ask_topics(self, names: Sequence[str] | None) -> dict[str, Topic]:
         """Ask for topics, all if None; which brokers there are is learned with every answer."""
 
-        def ask(place: Place) -> dict[str, Topic]:
-            version = self._links.version(place, MetadataRequest)
+        def ask(endpoint: Endpoint) -> dict[str, Topic]:
+            version = self._links.version(endpoint, MetadataRequest)
             if version < OLDEST_METADATA:
                 raise NoCommonVersion(f"{self.bootstrap} is older than Kafka 0.11: Metadata only to v{version}")
-            answer = self._links.ask(place, metadata_request(names, creates=self._creates_topics), version)
-            return self._view.take(answer, place, all_topics=names is None)
+            answer = self._links.ask(endpoint, metadata_request(names, creates=self._creates_topics), version)
+            return self._view.take(answer, endpoint, all_topics=names is None)
 
         return self._at_any(ask)
 
-    def _leader(self, partition: TopicPartition) -> tuple[Place, Leader]:
+    def _leader(self, partition: TopicPartition) -> tuple[Endpoint, Leader]:
         """Who leads a partition, and where it is. Raises NoSuchPartition, AnsweredError while there is no leader."""
         topic = self._view.topics.get(partition.topic)
         if topic is None:
@@ -242,12 +242,12 @@ class Asking:
             raise AnsweredError(f"{partition} has no leader", ErrorCode.LEADER_NOT_AVAILABLE)
         return self._view.brokers[leader.node_id], leader
 
-    def _at_any(self, ask: Callable[[Place], T], places: Iterable[Place] = ()) -> T:
-        """What the first broker says that can be reached, of all unless `places` are given."""
+    def _at_any(self, ask: Callable[[Endpoint], T], endpoints: Iterable[Endpoint] = ()) -> T:
+        """What the first broker says that can be reached, of all unless `endpoints` are given."""
         problems: list[NoBroker] = []
-        for place in places or dict.fromkeys([*self._view.brokers.values(), *self._seeds]):
+        for endpoint in endpoints or dict.fromkeys([*self._view.brokers.values(), *self._seeds]):
             try:
-                return ask(place)
+                return ask(endpoint)
             except NoBroker as error:
                 problems.append(error)
         if all(isinstance(each, NotLetIn) for each in problems):

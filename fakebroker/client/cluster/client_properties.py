@@ -52,7 +52,7 @@ KNOWN: Final = (
 )
 _NO_EFFECT: Final = ("ssl.protocol", "ssl.enabled.protocols", "ssl.truststore.password", "ssl.keystore.password")
 _NO_EFFECT_BEGIN: Final = "sasl.login."
-_OF_SECURITY: Final = ("security.", "sasl.", "ssl.", "enable.ssl.", "enable.sasl.", "fakebroker.")
+OF_SECURITY: Final = ("security.", "sasl.", "ssl.", "enable.ssl.", "enable.sasl.", "fakebroker.")
 _LINE: Final = re.compile(r"((?:\\.|[^\\:=\s])+)\s*[:=\s]\s*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -209,7 +209,7 @@ class _Reader:
             raise self._wrong(name, f"names the file {path!r}, which cannot be read: {why}") from None
 
     def _check_name(self, name: str) -> None:
-        if not name.startswith(_OF_SECURITY) or name in (*KNOWN, *_NO_EFFECT) or name.startswith(_NO_EFFECT_BEGIN):
+        if not name.startswith(OF_SECURITY) or name in (*KNOWN, *_NO_EFFECT) or name.startswith(_NO_EFFECT_BEGIN):
             return
         raise self._wrong(name, f"is not supported; {nearest(name, KNOWN)}")
 

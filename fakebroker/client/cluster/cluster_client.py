@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from fakebroker.client.cluster.asking import TIMEOUT_MS, Asking
 from fakebroker.client.cluster.errors import AnsweredError, NoCommonVersion, NoSuchPartition, OffsetOutOfRange
-from fakebroker.client.cluster.links import Place
+from fakebroker.client.cluster.links import Endpoint
 from fakebroker.client.cluster.topics import Leader, Topic
 from fakebroker.client.connection import Pending
 from fakebroker.protocol.errors import ErrorCode
@@ -66,7 +66,7 @@ class PendingFetch(NamedTuple):
     """A Fetch that was sent; `ClusterClient.fetched` waits for its answer."""
 
     fetch: Fetch
-    address: Place
+    address: Endpoint
     pending: Pending
 
 
@@ -219,7 +219,7 @@ class ClusterClient(Asking):
         return int(row.base_offset)
 
     def _version_and_id(
-        self, address: Place, request: type[Message], partition: TopicPartition, oldest: int
+        self, address: Endpoint, request: type[Message], partition: TopicPartition, oldest: int
     ) -> tuple[int, bytes]:
         """The version of Fetch or Produce to send, and the topic's id: from v13 on it stands in place of the name."""
         topic_id = self._view.topics[partition.topic].topic_id
@@ -229,11 +229,11 @@ class ClusterClient(Asking):
             raise NoCommonVersion(f"{self.bootstrap} is older than Kafka 0.11: record batches are not served")
         return version, topic_id
 
-    def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Place, list[tuple[TopicPartition, Leader]]]:
+    def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Endpoint, list[tuple[TopicPartition, Leader]]]:
         unknown = list(dict.fromkeys(each.topic for each in partitions if each.topic not in self._view.topics))
         if unknown:
             self._ask_topics(unknown)
-        found: dict[Place, list[tuple[TopicPartition, Leader]]] = {}
+        found: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
         for partition in partitions:
             address, leader = self._leader(partition)
             found.setdefault(address, []).append((partition, leader))

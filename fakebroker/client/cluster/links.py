@@ -18,7 +18,7 @@ from fakebroker.protocol.wire.registry import api
 if TYPE_CHECKING:
     from fakebroker.client.scripted.driver import Driver
 
-Place = Address | None
+Endpoint = Address | None
 """Where a broker is reached; None is the one that a driver connects to by itself."""
 _VERSIONS_VERSION = 0  # of ApiVersions: every broker answers it, and it has all that is needed
 _WANTS_LOGIN: Final = (
@@ -50,10 +50,10 @@ class Links:
         self.driver = driver or TcpDriver.secured(
             Address("", 0), security, connect_timeout_s=self._first_answer_ms / 1000
         )  # every connection names its address
-        self._open: dict[Place, _Link] = {}
+        self._open: dict[Endpoint, _Link] = {}
         self._is_let_in = False  # whether anything but ApiVersions has ever been answered
 
-    def version(self, address: Place, request: type[Message], newest: int | None = None, oldest: int = 0) -> int:
+    def version(self, address: Endpoint, request: type[Message], newest: int | None = None, oldest: int = 0) -> int:
         """The newest version of a request that we and the broker there speak, from `oldest` to `newest`.
 
         Raises NoBroker if it cannot be reached, NoCommonVersion if there is none.
@@ -76,18 +76,18 @@ class Links:
             )
         return found
 
-    def served(self, address: Place) -> Mapping[int, tuple[int, int]]:
+    def served(self, address: Endpoint) -> Mapping[int, tuple[int, int]]:
         """The lowest and highest version of each API that is served there. Raises NoBroker."""
         return self._link(address).served
 
-    def send(self, address: Place, request: Message, version: int, expects_answer: bool = True) -> Pending:
+    def send(self, address: Endpoint, request: Message, version: int, expects_answer: bool = True) -> Pending:
         """Send a request; `wait` for what is returned. Raises NoBroker."""
         connection = self._link(address).connection
         pending = connection.send(request, version, expects_answer)
         self.driver.flush(connection)
         return pending
 
-    def wait(self, address: Place, pending: Pending, extra_ms: int = 0) -> Any:
+    def wait(self, address: Endpoint, pending: Pending, extra_ms: int = 0) -> Any:
         """The answer to what was sent there, within the timeout and `extra_ms`, which the broker may take to answer.
 
         Raises NoBroker when it does not come, and closes the connection.
@@ -96,16 +96,16 @@ class Links:
             raise NoBroker(f"{_shown(address)} gave no answer to {pending!r} within {self._timeout_ms} ms")
         return self._result(address, pending)
 
-    def ask(self, address: Place, request: Message, version: int, extra_ms: int = 0) -> Any:
+    def ask(self, address: Endpoint, request: Message, version: int, extra_ms: int = 0) -> Any:
         """Send a request and return its answer. Raises NoBroker."""
         return self.wait(address, self.send(address, request, version), extra_ms)
 
-    def adopt(self, address: Place, connection: ClientConnection) -> None:
+    def adopt(self, address: Endpoint, connection: ClientConnection) -> None:
         """Use a connection to this address that is open on the same driver already. Raises NoBroker."""
         link = self._open[address] = _Link(connection, {})
         link.served = self._ask_versions(address, self._first_answer_ms)
 
-    def lose(self, address: Place) -> None:
+    def lose(self, address: Endpoint) -> None:
         """Close the connection to an address, if there is one."""
         link = self._open.pop(address, None)
         if link is not None:
@@ -118,7 +118,7 @@ class Links:
         if self._is_own:
             self.driver.close_all()
 
-    def _link(self, address: Place) -> _Link:
+    def _link(self, address: Endpoint) -> _Link:
         link = self._open.get(address)
         if link is not None and link.connection.closed_reason is None:
             return link
@@ -137,7 +137,7 @@ class Links:
         link.served = self._ask_versions(address, within_ms)
         return link
 
-    def _ask_versions(self, address: Place, within_ms: int) -> dict[int, tuple[int, int]]:
+    def _ask_versions(self, address: Endpoint, within_ms: int) -> dict[int, tuple[int, int]]:
         """Ask a connection that was just opened for the versions served there. Raises NoBroker, SilentPort."""
         pending = self.send(address, ApiVersionsRequest(), _VERSIONS_VERSION)
         if not self._is_answered(address, pending, within_ms):
@@ -152,7 +152,7 @@ class Links:
         served = {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
         return {ApiVersionsRequest.api_key: (_VERSIONS_VERSION, _VERSIONS_VERSION), **served}
 
-    def _is_answered(self, address: Place, pending: Pending, within_ms: int) -> bool:
+    def _is_answered(self, address: Endpoint, pending: Pending, within_ms: int) -> bool:
         """Wait for an answer; a connection on which it does not come is closed."""
         self.driver.pass_time(within_ms, lambda: pending.is_done)
         if not pending.is_done:
@@ -160,7 +160,7 @@ class Links:
             return False
         return True
 
-    def _result(self, address: Place, pending: Pending) -> Any:
+    def _result(self, address: Endpoint, pending: Pending) -> Any:
         link = self._open.get(address)
         is_first = link is None or not link.served
         try:
@@ -183,8 +183,8 @@ def _unreached(error: NoBroker) -> NoBroker:
     return error
 
 
-def _shown(place: Place) -> str:
-    return "the broker" if place is None else str(place)
+def _shown(endpoint: Endpoint) -> str:
+    return "the broker" if endpoint is None else str(endpoint)
 
 
 def addresses_of(bootstrap: str) -> Sequence[Address]:

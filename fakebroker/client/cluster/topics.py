@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fakebroker.client.cluster.errors import AnsweredError
-from fakebroker.client.cluster.links import Place
+from fakebroker.client.cluster.links import Endpoint
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.records.offsets_topic import TopicPartition
@@ -40,24 +40,24 @@ class Topic:
 class View:
     """What is known of a cluster: brokers by node, topics by name. It grows with every answer.
 
-    `brokers` are the places where they are reached, `advertised` what they say themselves.
+    `brokers` are the endpoints where they are reached, `advertised` what they say themselves.
     """
 
     def __init__(self) -> None:
-        self.brokers: dict[int, Place] = {}
+        self.brokers: dict[int, Endpoint] = {}
         self.advertised: dict[int, Address] = {}
         self.controller_id = -1
         self.topics: dict[str, Topic] = {}
 
-    def take(self, answer: Any, place: Place, *, all_topics: bool) -> dict[str, Topic]:
-        """Take in a Metadata answer from `place`; the topics in it that exist, by name.
+    def take(self, answer: Any, endpoint: Endpoint, *, all_topics: bool) -> dict[str, Topic]:
+        """Take in a Metadata answer from `endpoint`; the topics in it that exist, by name.
 
         An only broker is reached where it has answered: it may advertise another address, for clients outside of its
         container for example. Raises AnsweredError for other errors.
         """
         self.advertised = {each.node_id: Address(each.host, each.port) for each in answer.brokers}
         is_only = len(self.advertised) == 1
-        self.brokers = dict.fromkeys(self.advertised, place) if is_only else dict(self.advertised)
+        self.brokers = dict.fromkeys(self.advertised, endpoint) if is_only else dict(self.advertised)
         self.controller_id = answer.controller_id
         if all_topics:
             self.topics.clear()

@@ -10,13 +10,11 @@ from typing import NamedTuple
 from fakebroker.protocol.records.record_content import ReadRecord, bytes_of, records_of
 from fakebroker.scenarios.comparison import fields
 from fakebroker.scenarios.comparison.pairs import Pairs
-from fakebroker.scenarios.comparison.topic_scopes import TopicScopes
+from fakebroker.scenarios.comparison.topic_scopes import Json, TopicScopes, Where
 from fakebroker.scenarios.comparison.walk import (
     Difference,
     InPairs,
-    Json,
     Walk,
-    Where,
     difference_unless,
     in_order,
     sorted_both,

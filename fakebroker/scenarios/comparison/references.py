@@ -9,12 +9,11 @@ from typing import Any
 
 from fakebroker.scenarios.comparison import fields
 from fakebroker.scenarios.comparison.names import Names
+from fakebroker.scenarios.comparison.topic_scopes import Json, Where
 from fakebroker.scenarios.comparison.walk import (
     Difference,
     InPairs,
-    Json,
     Walk,
-    Where,
     difference_unless,
     in_order,
     short,

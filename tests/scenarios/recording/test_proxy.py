@@ -295,7 +295,7 @@ def test_a_secured_kafka_is_recorded(tmp_path: Path, protocol: str) -> None:
             client.produce("orders", 1, [b"x"])
             clients.close()
 
-    state = {line["subject"] for line in run.lines("state")}
+    state = {line["about"] for line in run.lines("state")}
     assert state == {"api_versions", "metadata", "configs", "offsets", "groups", "committed_offsets"}
     assert [line["problem"] for line in run.lines("state") if "problem" in line] == []
     assert run.lines("answer", api="Produce")

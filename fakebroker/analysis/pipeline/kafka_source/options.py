@@ -13,6 +13,7 @@ from fakebroker.client.cluster.cluster_client import (
     READ_COMMITTED,
     READ_UNCOMMITTED,
 )
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.durations import duration_ms
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 
@@ -41,7 +42,7 @@ class Position(NamedTuple):
 class ReadOptions(NamedTuple):
     """The options of a read."""
 
-    bootstrap: str
+    kafka: ClientConfig
     subscription: Subscription
     starting: Position
     ending: Position
@@ -96,7 +97,7 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
     starting, ending = _starting(options), _ending(options)
     _check_positions(starting, ending, is_stream)
     found = ReadOptions(
-        bootstrap=options.bootstrap(),
+        kafka=options.kafka(),
         subscription=_subscription(options),
         starting=starting or Position(LATEST if is_stream else EARLIEST),
         ending=ending or Position(LATEST),

@@ -40,7 +40,8 @@ class Range(NamedTuple):
 def planning_client(options: ReadOptions) -> ClusterClient:
     """The client that asks for offsets."""
     return ClusterClient(
-        options.bootstrap,
+        options.kafka.bootstrap,
+        security=options.kafka.security,
         client_id=options.client_id,
         timeout_ms=options.timeout_ms,
         retries=options.offset_retries,
@@ -74,7 +75,7 @@ def all_partitions(cluster: ClusterClient, options: ReadOptions) -> list[TopicPa
     missing = [str(each) for each in assigned if each not in found]
     missing += [name for name in topics if name not in {each.topic for each in found}]
     if missing:
-        raise NoSuchPartition(f"there is no topic or partition {', '.join(missing)} at {options.bootstrap}")
+        raise NoSuchPartition(f"there is no topic or partition {', '.join(missing)} at {options.kafka.bootstrap}")
     return found
 
 

@@ -10,6 +10,7 @@ from fakebroker.analysis.pipeline.kafka_source.partitioner import Partitioner
 from fakebroker.analysis.pipeline.source_options import Options
 from fakebroker.client.cluster.asking import TIMEOUT_MS
 from fakebroker.client.cluster.cluster_client import ClusterClient
+from fakebroker.client.security import ClientConfig
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.compression import CODEC_NAMES
@@ -48,7 +49,7 @@ class ColumnError(FakebrokerError):
 class Sink(NamedTuple):
     """What tasks need to write."""
 
-    bootstrap: str
+    kafka: ClientConfig
     topic: str | None
     acks: int
     codec: int
@@ -70,7 +71,7 @@ def sink_of(given: Mapping[str, str], schema: "StructType") -> Sink:
     topic = options.text("topic")
     _check_columns({field.name: field.dataType.simpleString() for field in schema.fields}, has_topic=topic is not None)
     return Sink(
-        options.bootstrap(),
+        options.kafka(),
         topic,
         options.choice("kafka.acks", {"all": -1, "-1": -1, "0": 0, "1": 1}, -1),
         options.choice("kafka.compression.type", {name: codec for codec, name in enumerate(CODEC_NAMES)}, 0),
@@ -146,7 +147,11 @@ class _TaskWriter:
 def write_rows(sink: Sink, batches: Iterator[Any]) -> Written:
     """Write the rows of a task. Raises ColumnError, ClusterError."""
     with ClusterClient(
-        sink.bootstrap, client_id=sink.client_id, timeout_ms=sink.timeout_ms, creates_topics=True
+        sink.kafka.bootstrap,
+        security=sink.kafka.security,
+        client_id=sink.client_id,
+        timeout_ms=sink.timeout_ms,
+        creates_topics=True,
     ) as cluster:
         writer = _TaskWriter(sink, cluster)
         for batch in batches:

@@ -29,7 +29,12 @@ def read_partition(options: ReadOptions, schema: Any, partition: InputPartition)
     Raises DataLoss if they are not all there and that is an error for the user; else they are left out.
     """
     if isinstance(partition, RangePartition):  # a read without any range has one task with a partition of Spark's
-        with ClusterClient(options.bootstrap, client_id=options.client_id, timeout_ms=options.timeout_ms) as cluster:
+        with ClusterClient(
+            options.kafka.bootstrap,
+            security=options.kafka.security,
+            client_id=options.client_id,
+            timeout_ms=options.timeout_ms,
+        ) as cluster:
             yield from _read(cluster, options, schema, partition.range)
 
 

@@ -98,8 +98,8 @@ def test_a_single_time_goes_before_times_and_these_before_offsets() -> None:
         ({"maxTriggerDelay": "soon"}, "it must be a time such as 15m"),
         ({"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"}, "is higher than maxOffsetsPerTrigger"),
         ({"kafka.auto.offset.reset": "earliest"}, "not supported: use the option startingOffsets"),
-        ({"kafka.security.protocol": "SASL_SSL"}, "connections are plain TCP"),
-        ({"kafka.sasl.mechanism": "PLAIN"}, "connections are plain TCP"),
+        ({"kafka.security.protocol": "SASL_SSL"}, "the options kafka.*: sasl.mechanism is missing; it must be PLAIN"),
+        ({"kafka.sasl.mechanisn": "PLAIN"}, "sasl.mechanisn is not supported; did you mean 'sasl.mechanism'"),
     ],
 )
 def test_a_wrong_option_is_reported_with_what_is_right(changes: dict[str, str | None], said: str) -> None:

@@ -23,6 +23,7 @@ from fakebroker.client.cluster.errors import NoSuchPartition
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.records.offsets_topic import TopicPartition
+from tests.support.secured import CA, LOGIN, SECURED, secured_broker
 
 SCHEMA = record_schema(includes_headers=False)
 ALL = ReadAllAvailable()
@@ -67,6 +68,17 @@ def rows_of(reader: Any, *span: Any) -> list[Row]:
         for part in reader.read(task)
         for row in part.select(["topic", "partition", "offset"]).to_pylist()
     ]
+
+
+@pytest.mark.parametrize("protocol", SECURED)
+def test_a_secured_kafka_is_read(protocol: str) -> None:
+    """The driver and the tasks speak TLS and log in as the options say."""
+    with secured_broker() as broker:
+        broker.create_topic("orders", partitions=2).produce(b"a", partition=1)
+        properties = {f"kafka.{name}": value for name, value in {**CA, **LOGIN, "security.protocol": protocol}.items()}
+        servers = {"kafka.bootstrap.servers": broker.bootstrap_of(protocol), "subscribe": "orders"}
+
+        assert rows_of(BatchReader({**servers, **properties}, SCHEMA)) == [("orders", 1, 0)]
 
 
 def stream(broker: FakeBroker, **options: object) -> StreamReader:
