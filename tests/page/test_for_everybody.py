@@ -70,7 +70,7 @@ def test_axe_finds_nothing_in_empty_views_and_dialogs(shown: ShownPage) -> None:
     """Before anything happened, with the keys shown, with a question asked."""
     for fragment, text in (
         ("/groups", "No groups yet"),
-        ("/timeline", "Nothing happened yet"),
+        ("/timeline", "No entries yet"),
         ("/groups/x", "There is"),
     ):
         page = shown.open(fragment)
