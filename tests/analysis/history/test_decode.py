@@ -140,7 +140,7 @@ BAD = {
     "no key": (None, value(), "without a key"),
     "a key of one byte": (b"\0", value(), "too short for its type"),
     "a cut key": (KEY[:-1], value(), "OffsetCommitKey v0 .* ends too early|OffsetCommitKey v0.*bytes left"),
-    "a negative length": (b"\0\1\xff\xff" + bytes(8), value(), "null where none is allowed"),
+    "a negative length": (b"\0\1\xff\xff" + bytes(8), value(), "null is not allowed"),
     "a cut value": (KEY, value()[:-1], "OffsetCommitValue v4 .*ends too early"),
     "an empty value": (KEY, b"", "too short for its version"),
     "an unknown version": (KEY, b"\0\5" + bytes(30), "OffsetCommitValue has no version 5, only 0-4"),
@@ -190,8 +190,8 @@ def test_bytes_after_the_last_field(key: bytes, data: bytes) -> None:
 
     assert row["what"] != "reject"
     assert [reject["reason"] for reject in rejects] == [
-        "1 bytes after the last field of the key",
-        "2 bytes after the last field of the value",
+        "1 bytes follow the last field of the key",
+        "2 bytes follow the last field of the value",
     ]
 
 

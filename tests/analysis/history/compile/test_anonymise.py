@@ -66,7 +66,7 @@ def test_where_the_secret_is_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_bad_secrets(tmp_path: Path) -> None:
     """A secret that hides nothing and a file that cannot be read are refused."""
-    with pytest.raises(FakebrokerError, match="the secret has 5 bytes; 8 are the fewest"):
+    with pytest.raises(FakebrokerError, match="the secret has 5 bytes; it needs at least 8"):
         HashedNames(b"short")
     with pytest.raises(FakebrokerError, match="the secret cannot be read"):
         secret_of(tmp_path, tmp_path)
