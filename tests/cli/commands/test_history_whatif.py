@@ -86,4 +86,4 @@ def test_a_folder_without_tables(tmp_path: Path) -> None:
     code, output = run(tmp_path, "--out", tmp_path / "whatif")
 
     assert code == 2
-    assert "no folder of published tables" in output
+    assert "not a folder of published tables" in output

@@ -147,8 +147,10 @@ def test_wrappers_that_do_not_add_up() -> None:
     inner = build_message_set(RECORDS, 1, codec=1)
     cases = {
         "a compressed message inside": Message(3, 1, 1, 5, None, compress(1, inner)),
-        "format 0 inside one of format 1": Message(3, 1, 1, 5, None, compress(1, build_message_set(RECORDS, 0))),
-        "holds no messages": Message(3, 1, 1, 5, None, compress(1, b"")),
+        "format 0 is inside a message of format 1": Message(
+            3, 1, 1, 5, None, compress(1, build_message_set(RECORDS, 0))
+        ),
+        "is empty": Message(3, 1, 1, 5, None, compress(1, b"")),
         "has no value": Message(3, 1, 1, 5, None, None),
     }
     for what, message in cases.items():

@@ -105,7 +105,7 @@ def test_unordered_finds_the_one_assignment() -> None:
             {"members": [{"member_id": "a-" + "1" * 300, "client_id": "a"}, {"member_id": "b-2", "client_id": "b"}]},
             "members: expected 1, but saw 2 (a, b)",
         ),
-        ({"a": 1}, {"b": 1, "c": 2}, "a: expected 1, but it is not there; there is b, c"),
+        ({"a": 1}, {"b": 1, "c": 2}, "a: expected 1, but it is missing; there is b, c"),
         ({"a": {"b": 1}}, {"a": None}, "a: expected {b: 1}, but saw null"),
         ({"a": {}}, {"a": {"x": 1}}, "a: expected nothing in it, but saw {x: 1}"),
         (True, 1, "it: expected true, but saw 1"),
