@@ -265,7 +265,8 @@ class BrokerControl(ShortErrors, ABC):
         """Let something go wrong with the requests that match, from now on.
 
         The fields and actions are in docs/how-to/faults.md. Several faults are evaluated in the order in which they
-        were set. Raises InvalidArgument for an unknown field, an invalid value or combination, an unsupported API or version.
+        were set. Raises InvalidArgument for an unknown field, an invalid value or combination, an unsupported API or
+        version.
         """
         from fakebroker.testing.handles.fault import FaultHandle, FaultSpec
 
