@@ -280,7 +280,7 @@ class CheckFailed(FakebrokerError):
 
 
 class WireError(FakebrokerError):
-    """Bytes that cannot be decoded, or a value that cannot be encoded. The message says what and where."""
+    """Bytes that do not decode, or a value that does not encode. The message says what and where."""
 
 
 class AnswerTooLong(WireError):

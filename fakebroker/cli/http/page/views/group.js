@@ -128,7 +128,7 @@ function rebalanceCall(group) {
     path`/groups/${group.group_id}/rebalance`,
     `${handle(group)}.rebalance`,
     { reason: "requested on the page" },
-    { done: `Group ${group.group_id} was told to rebalance` },
+    { done: `Group ${group.group_id} starts a rebalance` },
   );
 }
 

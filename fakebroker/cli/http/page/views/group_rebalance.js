@@ -28,7 +28,7 @@ export function rebalanceCard(group, passed_ms, actions) {
     ${whole ? html`<progress max=${whole} value=${joined.length} aria-label=${`${joined.length} of ${whole} members are there`}></progress>` : ""}
     <div class="sides">
       ${side(is_classic ? "joined" : "done", joined, group, "good", "none yet")}
-      ${side("awaited", [...awaited, ...heldNames(group.rebalance, more)], group, "warn", hold ? "the release of the hold" : "nobody")}
+      ${side("awaited", [...awaited, ...heldNames(group.rebalance, more)], group, "warn", hold ? "the release of the hold" : "none")}
     </div>
     ${hold ? html`<p>${hold[0].toUpperCase()}${hold.slice(1)}.</p>` : ""} ${ends === hold ? "" : endLine(ends, left_ms, hold, is_classic, passed_ms)}
     ${hold ? releaseButton(group.group_id, group.rebalance, actions) : ""}
@@ -81,7 +81,7 @@ function heldNames({ held_names }, more) {
   return others ? [...names, `${names.length ? "" : "any "}${others} more`] : names;
 }
 
-function side(title, ids, group, look, nobody) {
+function side(title, ids, group, look, none) {
   const one = (id) => {
     const member = group.members.find((each) => each.member_id === id);
     return html`<li class="tag ${look}" title=${id}>${member?.client_id || id}</li>`;
@@ -93,7 +93,7 @@ function side(title, ids, group, look, nobody) {
         ? html`<ul class="chips">
             ${ids.map(one)}
           </ul>`
-        : html`<span class="muted">${nobody}</span>`
+        : html`<span class="muted">${none}</span>`
     }
   </div>`;
 }
