@@ -76,7 +76,7 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     assert [answer.topics[0].partitions[0][1] for answer in answers] == [16, 16, 0]
     shown.sees("2 hits", "[aria-label='Faults']")
     faults.get_by_role("button", name="Remove", exact=True).click()
-    shown.sees("No fault is set", "[aria-label='Faults']")
+    shown.sees("No faults are set", "[aria-label='Faults']")
     assert shown.ask("GET", "/faults") == []
 
 
@@ -153,7 +153,7 @@ def test_a_snapshot_is_taken_restored_and_deleted(shown: ShownPage) -> None:
     whole.get_by_role("row").first.wait_for()
     shown.ask("PUT", "/topics/late", {})
     whole.get_by_role("button", name="Restore").click()
-    shown.sees("Go back to snapshot s1?", "dialog")
+    shown.sees("Restore snapshot s1?", "dialog")
     page.get_by_role("button", name="Yes").click()
     eventually(lambda: "late" not in [each["name"] for each in shown.ask("GET", "/topics")])
     whole.get_by_role("button", name="Delete", exact=True).click()

@@ -168,7 +168,7 @@ def test_clock_jumps_and_faults_are_marked(shown: ShownPage, clients: ScriptedCl
     shown.sees("clock advanced by 3 h", ".entries")
     shown.sees("fault 1 hit Heartbeat", ".entries")
     page.locator(".entries a.entry").filter(has_text="Heartbeat v").click()
-    shown.sees("Fault 1 hit it", ".panel")
+    shown.sees("Hit by fault 1", ".panel")
 
 
 def test_what_happened_during_a_break_is_there_afterwards(shown: ShownPage, clients: ScriptedClients) -> None:
