@@ -136,7 +136,7 @@ def test_empty_tables_say_so(tmp_path: Path) -> None:
         "No group rebalanced.",
         "No committed offset expired.",
         "No client sent a request.",
-        "There was no group.",
+        "There were no groups.",
         "The campaign had no runs.",
         "Everything was read.",
         "Nothing stands out.",
