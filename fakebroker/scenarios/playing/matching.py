@@ -75,7 +75,7 @@ def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator
         yield _sentence(path, shown(expected), seen) + _matcher_hint(expected)
         return
     if not expected and seen:
-        yield _sentence(path, "it is empty", seen)
+        yield _sentence(path, "an empty mapping", seen)
     by_text = {str(key): value for key, value in seen.items()}
     for key, value in expected.items():
         inner = f"{path}.{key}".removeprefix(".")

@@ -85,7 +85,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         tmp_path / "notes": "not a log segment, JSON lines or Parquet",
         tmp_path / "00000000000000000000.log": "must be in a folder __consumer_offsets-N",
         tmp_path / "folder": "no log segments of __consumer_offsets, JSON lines or Parquet found",
-        tmp_path / "*.parquet": "no file has such a name",
+        tmp_path / "*.parquet": "no file matches",
     }.items():
         with pytest.raises(HistoryError, match=reason) as error:
             files_of([path])

@@ -291,7 +291,7 @@ def test_the_reason_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
     client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 999, 0, 1, -1)))
     assert caplog.messages == [
-        "closing the connection from 127.0.0.1: API key (999) is not supported: Kafka 4.3 has no such API"
+        "closing the connection from 127.0.0.1: API key 999 is not supported: Kafka 4.3 has no such API"
     ]
 
 

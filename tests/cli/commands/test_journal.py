@@ -71,7 +71,7 @@ def test_errors_are_one_line(saved: str, tmp_path: Path) -> None:
     for arguments, message in (
         (["show", "nothing.jsonl"], "no journal found at 'nothing.jsonl'"),
         (["show", str(tmp_path / "bad.jsonl")], "bad.jsonl:1: not JSON: "),
-        (["trace", saved, str(tmp_path / "more.jsonl"), "--out", "x"], "these files are of 2 runs"),
+        (["trace", saved, str(tmp_path / "more.jsonl"), "--out", "x"], "these files belong to 2 runs"),
         (["trace", saved, "--out", str(tmp_path / "no" / "where")], "No such file or directory"),
     ):
         result = run(*arguments)

@@ -79,7 +79,7 @@ def test_a_value_that_the_version_would_lose_is_refused(message: Everything, fie
         message.encode(0)
 
     assert str(refused.value).startswith(f"Everything v0 at {field}: ")
-    assert "does not carry it" in str(refused.value)
+    assert "does not have the field" in str(refused.value)
 
 
 @pytest.mark.rules("GEN-3")

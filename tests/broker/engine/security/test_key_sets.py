@@ -162,7 +162,7 @@ def test_without_keys_nobody_gets_in_and_the_journal_says_why(lab: SimEngine, au
     refused = client.ask("SaslAuthenticate", 2, auth_bytes=f"n,,\x01auth=Bearer {token}\x01\x01".encode())
     assert refused.auth_bytes
     (login,) = lab.engine.journal.events(ClientLogin)
-    assert f"no keys from {URL}: connection refused" in login.event.reason
+    assert f"no keys could be fetched from {URL}: connection refused" in login.event.reason
 
     fetches_of(lab).is_at_once = True
     assert is_accepted(lab, token)
