@@ -14,7 +14,7 @@ _INPUTS = {
     TransactionInput.ABORT_CURRENT: "EndTxn v5, abort",
     TransactionInput.ABORT_EARLIER: "EndTxn v5, abort, with the epoch before",
     TransactionInput.OVERDUE: "open for longer than its timeout",
-    TransactionInput.MARKERS_WRITTEN: "all markers are written",
+    TransactionInput.MARKERS_WRITTEN: "all markers were written",
 }
 
 

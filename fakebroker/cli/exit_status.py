@@ -21,11 +21,13 @@ class ExitStatus(IntEnum):
 
 
 MEANINGS = {
-    ExitStatus.OK: "The command is done; what it checked is as it should be.",
-    ExitStatus.FAILED: "A scenario, a check or a campaign failed, two things differ, or the broker refused a request.",
-    ExitStatus.BAD_INPUT: "An option, an argument or a file is wrong.",
-    ExitStatus.UNAVAILABLE: "Something outside is missing: no answer from an address, a port in use, an extra or Java "
-    "that is not installed, Spark that fails, a folder to which another process writes.",
+    ExitStatus.OK: "Success: the command is done, and its checks passed.",
+    ExitStatus.FAILED: "Failure: a scenario, check or campaign failed, a comparison found differences, or the broker "
+    "refused a request.",
+    ExitStatus.BAD_INPUT: "Usage: an option, an argument or a file is wrong.",
+    ExitStatus.UNAVAILABLE: "Environment: no answer from an address, a port in use, an extra or Java that is "
+    "not installed, a "
+    "Spark failure, or a folder locked by another process.",
 }
 _OF_NETWORK = {
     errno.EADDRINUSE,

@@ -116,7 +116,7 @@ def main() -> None:
 @click.option(
     "--control-host-access",
     is_flag=True,
-    help="Allow callers without a token to name files and addresses of this host.",
+    help="Allow clients without the token to use files and addresses of this host.",
 )
 @click.option(
     "--ready-file",
@@ -132,7 +132,7 @@ def main() -> None:
     help="Start the broker described by this scenario and play its steps.",
 )
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scenario. Repeatable.")
-@click.option("--exit-when-done", is_flag=True, help="Stop when the scenario is over: status 0 passed, 1 failed.")
+@click.option("--exit-when-done", is_flag=True, help="Stop when the scenario ends: status 0 passed, 1 failed.")
 @click.option("--journal", "journal_dir", metavar="DIR", help="Write everything that happens to DIR, as JSON lines.")
 def serve(
     listen: tuple[str, ...],

@@ -80,7 +80,7 @@ class AdminSteps(Requesting):
         replicas: Mapping[int, Sequence[int]] | None = None,
         validate_only: bool = False,
     ) -> Flow[Any]:
-        """Create a topic. `replicas` says where each partition is: partition -> nodes, in place of the two numbers."""
+        """Create a topic. `replicas` is a manual assignment, partition -> nodes, instead of the two numbers."""
         check_settings("config", config or {})
         configs = [CreatableTopicConfig(name=name, value=_text_of(value)) for name, value in (config or {}).items()]
         assignments = [
@@ -97,7 +97,7 @@ class AdminSteps(Requesting):
         return self.ask(CreateTopicsRequest(topics=[created], timeout_ms=TIMEOUT_MS, validate_only=validate_only))
 
     def create_partitions(self, topic: str, count: int) -> Flow[Any]:
-        """Let a topic have `count` partitions in all."""
+        """Increase the number of partitions of a topic to `count`."""
         added = CreatePartitionsTopic(name=topic, count=count, assignments=None)
         return self.ask(CreatePartitionsRequest(topics=[added], timeout_ms=TIMEOUT_MS))
 
@@ -120,7 +120,7 @@ class AdminSteps(Requesting):
     # Groups
 
     def find_coordinator(self, key: str, *, key_type: KeyType = "group") -> Flow[Any]:
-        """Ask where the coordinator of a group or of a transactional id is."""
+        """Find the coordinator of a group or of a transactional id."""
         number = _number_of("key_type", key_type, KEY_TYPES)
         request = FindCoordinatorRequest(key_type=number)
         version = yield from self.version_of(request)
@@ -143,7 +143,7 @@ class AdminSteps(Requesting):
         return self.ask(DeleteGroupsRequest(groups_names=[group_id]))
 
     def delete_offsets(self, group_id: str, partitions: Sequence[tuple[str, int]]) -> Flow[Any]:
-        """Delete committed offsets of a group (OffsetDelete). Raises InvalidArgument for what are no partitions."""
+        """Delete committed offsets of a group (OffsetDelete). Raises InvalidArgument for invalid partitions."""
         check_partitions("partitions", partitions)
         topics = [
             OffsetDeleteRequestTopic(
@@ -156,7 +156,7 @@ class AdminSteps(Requesting):
     # Settings
 
     def describe_configs(self, name: str, *, kind: Kind = "topic", keys: Sequence[str] | None = None) -> Flow[Any]:
-        """The DescribeConfigs answer for a topic, a broker (its id as text) or a group; of some `keys` only."""
+        """The DescribeConfigs answer for a topic, a broker (id as a string) or a group; only `keys` if given."""
         wanted = DescribeConfigsResource(
             resource_type=_number_of("kind", kind, RESOURCE_TYPES),
             resource_name=name,
@@ -165,7 +165,7 @@ class AdminSteps(Requesting):
         return self.ask(DescribeConfigsRequest(resources=[wanted]))
 
     def alter_configs(self, name: str, config: Mapping[str, object], *, kind: Kind = "topic") -> Flow[Any]:
-        """Change settings of a topic, a broker or a group (IncrementalAlterConfigs); None: back to the default."""
+        """Change settings of a topic, a broker or a group (IncrementalAlterConfigs); None restores the default."""
         check_settings("config", config)
         changes = [
             AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=_text_of(value))

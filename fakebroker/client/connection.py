@@ -126,7 +126,7 @@ class ClientConnection:
         correlation_id = _CORRELATION_ID.unpack_from(frame)[0] if len(frame) >= 4 else None
         pending = self.pending.pop(correlation_id, None) if correlation_id is not None else None
         if pending is None:
-            self.close(f"an answer with correlation id {correlation_id}, which answers no request")
+            self.close(f"the answer with correlation id {correlation_id} belongs to no request")
             return
         try:
             _, pending.response = decode_response(pending.api_key, pending.version, frame, pending.draft)

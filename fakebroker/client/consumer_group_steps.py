@@ -30,9 +30,9 @@ class ConsumerGroupSteps(GroupMembershipSteps):
         rebalance_timeout_ms: int = 300_000,
         member_id: str | None = None,
     ) -> Flow[Any]:
-        """Join a consumer group, or join it again, owning nothing: a heartbeat with epoch 0.
+        """Join or rejoin a consumer group, owning nothing: a heartbeat with epoch 0.
 
-        The client goes by the same member id for its whole life unless `member_id` is given.
+        The client keeps its member id unless `member_id` is given.
         """
         membership = self._membership_from(KIND, group_id, member_id)
         membership.instance_id = group_instance_id
@@ -59,10 +59,10 @@ class ConsumerGroupSteps(GroupMembershipSteps):
         rebalance_timeout_ms: int = -1,
         member_epoch: int | None = None,
     ) -> Flow[Any]:
-        """Send a heartbeat as the member this client is. What is left out stays as it was said before.
+        """Send a heartbeat as the current member. Omitted fields keep their previous values.
 
-        `owned` are the partitions that it says it owns, by topic; None says nothing of them. The epoch is the member's
-        unless `member_epoch` is given.
+        `owned` are the partitions to report as owned, by topic; None reports nothing. The epoch is the member's unless
+        `member_epoch` is given.
         """
         membership = self._membership_in(KIND)
         fields: dict[str, Any] = {
@@ -77,11 +77,11 @@ class ConsumerGroupSteps(GroupMembershipSteps):
         return self._consumer_heartbeat(fields, owned)
 
     def reconcile(self) -> Flow[Any]:
-        """Give up what is no longer assigned, take what is, and say so: a heartbeat that owns the assignment."""
+        """Give up revoked partitions, take assigned ones, and report it: a heartbeat that owns the assignment."""
         return self.consumer_group_heartbeat(owned=self._membership_in(KIND).assignment)
 
     def leave_consumer_group(self, *, is_temporary: bool = False) -> Flow[Any]:
-        """Leave the group; a static member may leave for a while (`is_temporary`) and keeps its partitions then."""
+        """Leave the group; a static member may leave temporarily (`is_temporary`) and keep its partitions."""
         membership = self._membership_in(KIND)
         epoch = LEAVING_FOR_A_WHILE if is_temporary else LEAVING
         answer = yield from self._consumer_heartbeat({"member_epoch": epoch})

@@ -23,9 +23,9 @@ class GroupAdminSteps(Requesting):
         return self.request("StreamsGroupDescribe", group_ids=[group_id])
 
     def share_group_offsets(self, group_id: str, partitions: Sequence[tuple[str, int]] | None = None) -> Flow[Any]:
-        """The DescribeShareGroupOffsets answer: where a share group begins to read, of these partitions or of all.
+        """The DescribeShareGroupOffsets answer: the start offsets of a share group, for these partitions or for all.
 
-        Raises InvalidArgument for what are no partitions: [("orders", 0)].
+        Raises InvalidArgument unless they are a list such as [("orders", 0)].
         """
         topics = None
         if partitions is not None:
@@ -35,9 +35,9 @@ class GroupAdminSteps(Requesting):
         return self.request("DescribeShareGroupOffsets", groups=[{"group_id": group_id, "topics": topics}])
 
     def alter_share_group_offsets(self, group_id: str, offsets: Mapping[tuple[str, int], int]) -> Flow[Any]:
-        """Set where a share group without members begins to read (AlterShareGroupOffsets).
+        """Set the start offsets of a share group without members (AlterShareGroupOffsets).
 
-        Raises InvalidArgument for what are no offsets by topic and partition: {("orders", 0): 42}.
+        Raises InvalidArgument unless the offsets are a mapping such as {("orders", 0): 42}.
         """
         check_partitions("offsets", offsets)
         topics = [
@@ -50,6 +50,6 @@ class GroupAdminSteps(Requesting):
         return self.request("AlterShareGroupOffsets", group_id=group_id, topics=topics)
 
     def delete_share_group_offsets(self, group_id: str, topics: Sequence[str]) -> Flow[Any]:
-        """Forget what a share group without members has read of these topics (DeleteShareGroupOffsets)."""
+        """Delete the offsets of a share group without members for these topics (DeleteShareGroupOffsets)."""
         rows = [{"topic_name": topic} for topic in topics]
         return self.request("DeleteShareGroupOffsets", group_id=group_id, topics=rows)

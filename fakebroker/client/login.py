@@ -57,13 +57,13 @@ class Credentials(NamedTuple):
         """Those of the arguments, None without any. Raises InvalidArgument, UnknownThing, which have no secret."""
         if user is None and token is None:
             if password is not None or mechanism is not None:
-                raise InvalidArgument("user", user, "a login needs a user and its password, or a token")
+                raise InvalidArgument("user", user, "a login needs a user and a password, or a token")
             return None
         for name, value in (("user", user), ("mechanism", mechanism)):
             if value is not None:
                 check_text(name, value)
         if not all(isinstance(secret, str | None) for secret in (password, token)):
-            raise InvalidArgument("password", "(password)", "a password or token is not a text")
+            raise InvalidArgument("password", "(password)", "a password or token is not a string")
         default = PLAIN if token is None else OAUTHBEARER
         if delegation_token and mechanism is None:
             default = "SCRAM-SHA-256"
@@ -72,14 +72,16 @@ class Credentials(NamedTuple):
         return found
 
     def check(self) -> None:
-        """Raises UnknownThing for a mechanism that there is not, InvalidArgument for one that needs something else."""
+        """Raises UnknownThing for an unknown mechanism, InvalidArgument for one that needs something else."""
         name = self.mechanism
         if name not in MECHANISMS:
-            raise UnknownThing("mechanism", name, f"there is no mechanism {name!r} here; {nearest(name, MECHANISMS)}")
+            raise UnknownThing(
+                "mechanism", name, f"the mechanism {name!r} is not supported; {nearest(name, MECHANISMS)}"
+            )
         if bool(self.token) != (name == OAUTHBEARER):
-            raise InvalidArgument("token", "(token)", f"a token is what {OAUTHBEARER} logs in with, and nothing else")
+            raise InvalidArgument("token", "(token)", f"only {OAUTHBEARER} logs in with a token")
         if self.delegation_token and name not in HASHES:
-            raise InvalidArgument("mechanism", name, f"a delegation token logs in by {' or '.join(HASHES)}")
+            raise InvalidArgument("mechanism", name, f"a delegation token logs in with {' or '.join(HASHES)}")
 
     def __repr__(self) -> str:
         return f"<credentials of {self.user or 'a token'} for {self.mechanism}>"

@@ -21,13 +21,14 @@ class LoginSteps(Requesting):
         token: str | None = None,
         delegation_token: bool = False,
     ) -> Flow[Any]:
-        """Log in by SASL; the answer is that of the last message, with its error code.
+        """Log in with SASL; returns the answer to the last message, with its error code.
 
-        By PLAIN unless `mechanism` is another, with `token` by OAUTHBEARER. With `delegation_token` the user is the id
-        of such a token, and the password its HMAC in base64. Raises InvalidArgument for what is no login.
+        The mechanism is PLAIN unless `mechanism` is given, or OAUTHBEARER with `token`. With `delegation_token` the
+        user is the id of a delegation token, and the password its HMAC in base64. Raises InvalidArgument for an
+        incomplete login.
         """
         credentials = Credentials.of(user, password, mechanism, token, delegation_token)
         if credentials is None:
-            raise InvalidArgument("user", user, "a login needs a user and its password, or a token")
+            raise InvalidArgument("user", user, "a login needs a user and a password, or a token")
         self._is_logged_in = True
         return (yield from log_in(self.connection, credentials))

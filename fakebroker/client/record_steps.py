@@ -64,7 +64,7 @@ class RecordSteps(Requesting):
         With `idempotent` the batch has the producer id of the last `init_producer_id`, its epoch unless
         `producer_epoch` is given, and the next sequence of this client for the partition unless `base_sequence` is
         given; with `transactional` it also belongs to the transaction of the client's transactional id. With `acks` 0
-        there is no answer, and this returns None. Raises InvalidArgument for what is no record.
+        there is no answer, and this returns None. Raises InvalidArgument for invalid records.
         """
         rows = rows_of(records, timestamp_ms)
         check_whole("acks", acks)
@@ -101,7 +101,7 @@ class RecordSteps(Requesting):
     ) -> Flow[list[Record]]:
         """The records of a partition from `offset` on; empty when there are none within `max_wait_ms`.
 
-        With `isolation_level` 1 only committed ones (read_committed); markers of transactions are no records. Raises
+        With `isolation_level` 1 only committed ones (read_committed); transaction markers are left out. Raises
         FakebrokerError when the broker answers with an error.
         """
         row = (partition, -1, offset, -1, -1, max_bytes, ZERO_UUID, 2**63 - 1)
@@ -120,14 +120,14 @@ class RecordSteps(Requesting):
         """The ListOffsets answer: the first offset with a timestamp of `at` or later.
 
         `at` is a time in milliseconds since the epoch or as ISO 8601 text with a time zone, or "earliest", "latest"
-        (the end) or "max_timestamp". Raises InvalidArgument for what is none of these.
+        (the end) or "max_timestamp". Raises InvalidArgument for anything else.
         """
         request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation_level)
         request.topics = [ListOffsetsTopic(name=topic, partitions=[(partition, -1, _time_of(at), 1)])]
         return self.ask(request)
 
     def offset_for_leader_epoch(self, topic: str, partition: int, leader_epoch: int) -> Flow[Any]:
-        """The OffsetForLeaderEpoch answer: where a leader epoch of a partition ended (KIP-101)."""
+        """The OffsetForLeaderEpoch answer: the end offset of a leader epoch of a partition (KIP-101)."""
         partitions = [{"partition": partition, "leader_epoch": leader_epoch}]
         return self.request("OffsetForLeaderEpoch", replica_id=-1, topics=[{"topic": topic, "partitions": partitions}])
 
@@ -140,10 +140,10 @@ class RecordSteps(Requesting):
         producer_epoch: int = -1,
         transaction_protocol: int = 2,
     ) -> Flow[Any]:
-        """Ask for a producer id, which `produce` uses from then on, with sequences from 0. Returns the answer.
+        """Get a producer id, which `produce` then uses, with sequences from 0. Returns the answer.
 
-        With a transactional id this client is its producer from then on; other producers of that id are fenced. It
-        speaks transaction protocol 2 (KIP-890) as far as the broker does, unless `transaction_protocol` is 1. Raises
+        With a transactional id this client becomes its producer; other producers of that id are fenced. It uses
+        transaction protocol 2 (KIP-890) if the broker supports it, unless `transaction_protocol` is 1. Raises
         InvalidArgument for any other protocol.
         """
         self._speak_transaction_protocol(transaction_protocol)
@@ -162,7 +162,7 @@ class RecordSteps(Requesting):
     def _speak_transaction_protocol(self, number: int) -> None:
         """Choose the versions of requests that make a client one of a transaction protocol (TX-10)."""
         if number not in (1, 2):
-            text = f"transaction_protocol is {number!r}; there are 1 and 2"
+            text = f"transaction_protocol is {number!r}; it must be 1 or 2"
             raise InvalidArgument("transaction_protocol", number, text)
         self.newest = dict(NEWEST_SPOKEN)
         if number == 1:
@@ -181,7 +181,7 @@ class RecordSteps(Requesting):
     def _transactional_producer(self, producer_epoch: int | None) -> tuple[str, int, int]:
         """The transactional id with the producer's id and epoch."""
         if self.transactional_id is None:
-            text = "this client has no transactional id: take the step init_producer_id with one first"
+            text = "this client has no transactional id: take the step init_producer_id with a transactional id first"
             raise FakebrokerError(text)
         return self.transactional_id, *self._producer(producer_epoch)
 
@@ -201,7 +201,7 @@ class RecordSteps(Requesting):
 def rows_of(records: object, timestamp_ms: int) -> list[Record]:
     """The records of a batch. Raises InvalidArgument for what are none."""
     if isinstance(records, str | bytes) or not isinstance(records, Sequence) or not records:
-        raise InvalidArgument("records", records, f"records={records!r} is no list of keys with values")
+        raise InvalidArgument("records", records, f"records={records!r} is not a list of keys with values")
     return [_row(index, each, timestamp_ms, records) for index, each in enumerate(records)]
 
 
@@ -214,7 +214,7 @@ def _row(index: int, record: Any, timestamp_ms: int, records: object) -> Record:
         case bytes() | str() | None:
             record = ProducedRecord(value=record)
         case _:
-            text = f'records: {record!r} is not a key and a value, bytes, text or None: (b"key", b"value")'
+            text = f'records: {record!r} is not a key and a value (bytes, strings or None), such as (b"key", b"value")'
             raise InvalidArgument("records", records, text)
     headers = [(name.encode(), _bytes(value)) for name, value in record.headers.items()]
     time_ms = timestamp_ms if record.timestamp_ms is None else record.timestamp_ms
@@ -236,7 +236,7 @@ def _time_of(at: object) -> int:
     try:
         when = datetime.fromisoformat(at)
     except ValueError:
-        raise InvalidArgument("at", at, f"at={at!r} is no time; {nearest(at, SPECIAL_TIMES)}") from None
+        raise InvalidArgument("at", at, f"at={at!r} is not a time; {nearest(at, SPECIAL_TIMES)}") from None
     if when.utcoffset() is None:
         raise InvalidArgument("at", at, f"at={at!r} has no time zone: add Z for UTC")
     return round(when.timestamp() * 1000)

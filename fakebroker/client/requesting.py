@@ -63,7 +63,7 @@ class Requesting:
         """Send a request given by its API's name and its fields, e.g. request("JoinGroup", 4, group_id="g").
 
         A struct in it may be a mapping: topics=[{"name": "orders", "partition_indexes": [0]}]. Raises UnknownThing for
-        an API that does not exist, InvalidArgument for a field that it does not have.
+        an unknown API, InvalidArgument for an unknown field.
         """
         check_text("api_name", api_name)
         try:
@@ -85,7 +85,7 @@ class Requesting:
         lowest, highest = self._served.get(request.api_key, (0, -1))
         newest = min(highest, request.versions.last, self.newest.get(request.api_key, highest))
         if newest < max(lowest, request.versions.first):
-            raise FakebrokerError(f"the broker serves no version of {name} that this client speaks")
+            raise FakebrokerError(f"the broker and this client have no version of {name} in common")
         return newest
 
 

@@ -57,7 +57,7 @@ def by_offset(acknowledgements: Acknowledgements, acquired: Sequence[int]) -> di
     if isinstance(acknowledgements, str):
         acknowledgements = dict.fromkeys(acquired, acknowledgements)
     if not isinstance(acknowledgements, Mapping):
-        text = f'acknowledgements={acknowledgements!r}: it should be one for each offset: {{0: "accept", 1: "release"}}'
+        text = f'acknowledgements={acknowledgements!r} is not a word per offset, such as {{0: "accept", 1: "release"}}'
         raise InvalidArgument("acknowledgements", acknowledgements, text)
     for offset, word in acknowledgements.items():
         check_whole("acknowledgements", offset, 0)

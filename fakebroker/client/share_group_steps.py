@@ -53,7 +53,7 @@ class ShareGroupSteps(GroupMembershipSteps):
         self.acquired: dict[Partition, list[int]] = {}  # the offsets that it has not acknowledged
 
     def begin_connection(self) -> None:
-        """Go on with a new connection; the share session ended with the one before."""
+        """Continue on a new connection; the share session ended with the old one."""
         super().begin_connection()
         self._session = None
         self.acquired.clear()
@@ -63,9 +63,9 @@ class ShareGroupSteps(GroupMembershipSteps):
     def join_share_group(
         self, group_id: str, topics: Sequence[str], *, rack_id: str | None = None, member_id: str | None = None
     ) -> Flow[Any]:
-        """Join a share group, or join it again: a heartbeat with epoch 0. Partitions come with a later heartbeat.
+        """Join or rejoin a share group: a heartbeat with epoch 0. Partitions come with a later heartbeat.
 
-        The client goes by the same member id for its whole life unless `member_id` is given.
+        The client keeps its member id unless `member_id` is given.
         """
         self._membership_from(KIND, group_id, member_id)
         return self._share_heartbeat(JOINING, topics, rack_id)
@@ -73,12 +73,12 @@ class ShareGroupSteps(GroupMembershipSteps):
     def share_group_heartbeat(
         self, *, topics: Sequence[str] | None = None, rack_id: str | None = None, member_epoch: int | None = None
     ) -> Flow[Any]:
-        """Send a heartbeat as the member this client is. What is left out stays as it was said before."""
+        """Send a heartbeat as the current member. Omitted fields keep their previous values."""
         epoch = self._membership_in(KIND).member_epoch if member_epoch is None else member_epoch
         return self._share_heartbeat(epoch, topics, rack_id)
 
     def leave_share_group(self) -> Flow[Any]:
-        """Leave the group. What was acquired stays so until its lock ends or the share session is closed."""
+        """Leave the group. Acquired records stay acquired until their locks time out or the share session is closed."""
         membership = self._membership_in(KIND)
         answer = yield from self._share_heartbeat(LEAVING)
         if answer.error_code == ErrorCode.NONE:
@@ -100,11 +100,11 @@ class ShareGroupSteps(GroupMembershipSteps):
         acquire_mode: AcquireMode = "batch_optimized",
         share_session_epoch: int | None = None,
     ) -> Flow[list[AcquiredRecord]]:
-        """Acquire records of these partitions, of those that the group has assigned unless any are given.
+        """Acquire records of these partitions, by default of the assigned ones.
 
-        The first fetch opens a share session, the next go on with it; a `share_session_epoch` of 0 opens another one.
-        Raises InvalidArgument for what are no partitions, FakebrokerError for a topic that does not exist and when
-        the broker answers with an error.
+        The first fetch opens a share session, later ones continue it; a `share_session_epoch` of 0 opens a new one.
+        Raises InvalidArgument for invalid partitions, FakebrokerError for a missing topic and for an error of the
+        broker.
         """
         wanted = self._assigned() if partitions is None else list(partitions)
         check_partitions("partitions", wanted)
@@ -139,9 +139,9 @@ class ShareGroupSteps(GroupMembershipSteps):
         group_id: str | None = None,
         share_session_epoch: int | None = None,
     ) -> Flow[Any]:
-        """Say what became of acquired records (ShareAcknowledge): one word for all of them, or one for each offset.
+        """Acknowledge acquired records (ShareAcknowledge): one word for all of them, or one for each offset.
 
-        "accept": done with it; "release": another may have it; "reject": none may; "renew": its lock begins anew;
+        "accept": processed; "release": deliver it again; "reject": do not deliver it again; "renew": renew its lock;
         "gap": there is no record. Raises InvalidArgument for other words.
         """
         at = (topic, partition)
@@ -153,7 +153,7 @@ class ShareGroupSteps(GroupMembershipSteps):
         return answer
 
     def close_share_session(self, *, group_id: str | None = None) -> Flow[Any]:
-        """End the share session: what is acquired is released."""
+        """End the share session: acquired records are released."""
         answer = yield from self._acknowledge({}, self._session_for(group_id, FINAL_EPOCH))
         if answer.error_code == ErrorCode.NONE:
             self._session = None
@@ -202,7 +202,7 @@ class ShareGroupSteps(GroupMembershipSteps):
         membership = self.group_membership
         is_member = membership is not None and membership.kind == KIND
         if group_id is None and not is_member and self._session is None:
-            raise FakebrokerError("this client has joined no share group: say for which group with group_id")
+            raise FakebrokerError("this client has joined no share group: name the group with group_id")
         session = self._session
         if session is None or (group_id is not None and group_id != session.group_id):
             session = _Session(group_id or _group_of(membership), self._share_member_id(membership))

@@ -59,9 +59,10 @@ class Membership:
 class ClientSteps(
     TransactionSteps, ConsumerGroupSteps, ShareGroupSteps, StreamsGroupSteps, AdminSteps, GroupAdminSteps, LoginSteps
 ):
-    """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}.
+    """A client on one connection.
 
-    It is a member of at most one group: by `membership` of the classic protocol, by `group_membership` of another.
+    `versions` pins APIs to versions, e.g. {"JoinGroup": 4}. It is a member of at most one group: `membership` is
+    for the classic protocol, `group_membership` for the others.
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class ClientSteps(
     def committed(self, group_id: str, partitions: Sequence[tuple[str, int]] | None = None) -> Flow[Any]:
         """The OffsetFetch answer for these partitions, or for everything the group has committed.
 
-        Raises InvalidArgument for what is no list of topics and partitions: [("orders", 0)].
+        Raises InvalidArgument unless it is a list of topics and partitions: [("orders", 0)].
         """
         topics = None
         if partitions is not None:
@@ -228,7 +229,7 @@ class ClientSteps(
 def _check_commit(offsets: object) -> None:
     """As `check_offsets`, but any number that a request can carry: what is wrong with it, the broker is to answer."""
     if not isinstance(offsets, Mapping):
-        text = f'offsets={offsets!r} has no offset by topic and partition: {{("orders", 0): 42}}'
+        text = f'offsets={offsets!r} does not map topic and partition to an offset, such as {{("orders", 0): 42}}'
         raise InvalidArgument("offsets", offsets, text)
     check_partitions("offsets", offsets)
     for offset in offsets.values():

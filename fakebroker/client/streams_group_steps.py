@@ -57,11 +57,11 @@ class StreamsGroupSteps(GroupMembershipSteps):
         rebalance_timeout_ms: int = 300_000,
         member_id: str | None = None,
     ) -> Flow[Any]:
-        """Join a streams group, or join it again, owning nothing: a heartbeat with epoch 0.
+        """Join or rejoin a streams group, owning nothing: a heartbeat with epoch 0.
 
-        The client goes by the same member id for its whole life unless `member_id` is given; without `process_id` it is
-        a process of its own. `endpoint` is where others may ask for what is in its stores: "HOST:PORT". Raises
-        InvalidArgument for one that is not.
+        The client keeps its member id unless `member_id` is given; without `process_id` it is a separate process.
+        `endpoint` is the address of its interactive queries: "HOST:PORT". Raises InvalidArgument for an invalid
+        endpoint.
         """
         membership = self._membership_from(KIND, group_id, member_id)
         fields: dict[str, Any] = {
@@ -83,9 +83,9 @@ class StreamsGroupSteps(GroupMembershipSteps):
         shutdown_application: bool = False,
         member_epoch: int | None = None,
     ) -> Flow[Any]:
-        """Send a heartbeat as the member this client is. What is left out stays as it was said before.
+        """Send a heartbeat as the current member. Omitted fields keep their previous values.
 
-        The tasks are those that it says it owns, by subtopology; nothing is said of them if neither is given.
+        The tasks are those to report as owned, by subtopology; without both, none are reported.
         """
         epoch = self._membership_in(KIND).member_epoch if member_epoch is None else member_epoch
         fields: dict[str, Any] = {"shutdown_application": True} if shutdown_application else {}
@@ -94,7 +94,7 @@ class StreamsGroupSteps(GroupMembershipSteps):
         return self._streams_heartbeat(epoch, fields)
 
     def reconcile_tasks(self) -> Flow[Any]:
-        """Give up tasks that are no longer assigned, take those that are, and say so."""
+        """Give up revoked tasks, take assigned ones, and report it."""
         membership = self._membership_in(KIND)
         return self.streams_group_heartbeat(
             active_tasks=membership.active_tasks, standby_tasks=membership.standby_tasks
@@ -134,7 +134,7 @@ def _take_tasks(membership: GroupMembership, answer: Any) -> None:
 def _endpoint(text: str) -> dict[str, Any]:
     host, _, port = text.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
-        raise InvalidArgument("endpoint", text, f"endpoint={text!r} is no HOST:PORT")
+        raise InvalidArgument("endpoint", text, f"endpoint={text!r} is not HOST:PORT")
     return {"host": host, "port": int(port)}
 
 

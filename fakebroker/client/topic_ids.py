@@ -30,7 +30,7 @@ class TopicIds(Requesting):
             yield from self._ask_for([MetadataRequestTopic(name=topic) for topic in unknown])
         for topic in wanted:
             if topic not in self._topic_ids:
-                raise FakebrokerError(f"the broker knows no topic {topic!r}, so that it has no id")
+                raise FakebrokerError(f"the topic {topic!r} does not exist, so it has no id")
         return {topic: self._topic_ids[topic] for topic in wanted}
 
     def _topic_names_of(self, topic_ids: Iterable[bytes]) -> Flow[dict[bytes, str]]:

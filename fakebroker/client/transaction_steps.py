@@ -37,7 +37,7 @@ class TransactionSteps(RecordSteps):
         """Add partitions to the transaction, which begins with the first of them; needed with protocol 1 only.
 
         The epoch is that of the producer unless `producer_epoch` is given, here and in the other steps. Raises
-        InvalidArgument for what is no list of topics and partitions: [("orders", 0)].
+        InvalidArgument unless it is a list of topics and partitions: [("orders", 0)].
         """
         check_partitions("partitions", partitions)
         transactional_id, producer_id, epoch = self._transactional_producer(producer_epoch)
@@ -74,8 +74,8 @@ class TransactionSteps(RecordSteps):
     ) -> Flow[Any]:
         """Commit offsets of a group with the transaction: they are pending until it ends.
 
-        Generation and member are those of the consumer whose records were read (KIP-447); without them no member is
-        meant. Raises InvalidArgument for what are no offsets by topic and partition: {("orders", 0): 42}.
+        Generation and member are those of the consumer whose records were read (KIP-447); without them the commit has
+        no member. Raises InvalidArgument unless the offsets are a mapping such as {("orders", 0): 42}.
         """
         check_partitions("offsets", offsets)
         transactional_id, producer_id, epoch = self._transactional_producer(producer_epoch)
@@ -96,11 +96,11 @@ class TransactionSteps(RecordSteps):
         return self.ask(request)
 
     def commit_transaction(self, *, producer_epoch: int | None = None) -> Flow[Any]:
-        """End the transaction: what was produced and committed in it counts from now on (EndTxn)."""
+        """Commit the transaction: its records and offsets take effect (EndTxn)."""
         return self._end(producer_epoch, is_commit=True)
 
     def abort_transaction(self, *, producer_epoch: int | None = None) -> Flow[Any]:
-        """End the transaction: nothing that was produced and committed in it ever counts (EndTxn)."""
+        """Abort the transaction: its records and offsets never take effect (EndTxn)."""
         return self._end(producer_epoch, is_commit=False)
 
     def _end(self, producer_epoch: int | None, is_commit: bool) -> Flow[Any]:

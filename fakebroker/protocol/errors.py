@@ -268,7 +268,7 @@ def wrong_name(field: str, name: object, names: Iterable[str], where: str = "") 
 
 
 class FakebrokerError(Exception):
-    """The root of everything this package raises on purpose."""
+    """The base class of this package's exceptions."""
 
 
 class Unavailable(FakebrokerError):
@@ -280,7 +280,7 @@ class CheckFailed(FakebrokerError):
 
 
 class WireError(FakebrokerError):
-    """Bytes that do not decode, or an unencodable value. The message says what and where."""
+    """Bytes that do not decode, or a value that does not encode. The message says what and where."""
 
 
 class AnswerTooLong(WireError):
@@ -291,9 +291,9 @@ class AnswerTooLong(WireError):
 
 
 class KafkaError(FakebrokerError):
-    """Something that Kafka answers with an error code. `message` is the text some responses carry beside it.
+    """An error that Kafka answers with an error code.
 
-    `field` names the argument of a power that is wrong, where the code does not tell.
+    `message` is the text of some responses. `field` names the invalid argument, where the code does not tell.
     """
 
     def __init__(self, code: ErrorCode, message: str | None = None, field: str | None = None) -> None:
@@ -324,9 +324,9 @@ class CloseConnection(FakebrokerError):
 
 
 class SettingError(FakebrokerError):
-    """A setting that does not exist or a value it cannot have; the message names the nearest right one.
+    """An unknown setting or an invalid value; the message suggests the nearest valid one.
 
-    `field` names the argument that it came in, `value` is what is wrong of it, None where it is not known.
+    `field` names the argument, `value` is the invalid value, None if unknown.
     """
 
     field = "config"
@@ -334,9 +334,10 @@ class SettingError(FakebrokerError):
 
 
 class InvalidArgument(FakebrokerError, ValueError):
-    """A test asks the broker for something impossible. `field` names the argument, `value` is what it was.
+    """An invalid argument.
 
-    The message names both and what is right; the Python, HTTP and shell interfaces report all three.
+    `field` names the argument, `value` is its value. The message names both and says what would be right; the
+    Python, HTTP and shell interfaces report all three.
     """
 
     def __init__(self, field: str, value: object, message: str) -> None:
@@ -346,7 +347,7 @@ class InvalidArgument(FakebrokerError, ValueError):
 
 
 class UnknownThing(InvalidArgument):
-    """What the argument names does not exist: a node, a fault. The message lists what there is."""
+    """The argument names something that does not exist: a node, a fault. The message lists the existing ones."""
 
 
 class WrongCall(InvalidArgument, TypeError):
@@ -354,11 +355,11 @@ class WrongCall(InvalidArgument, TypeError):
 
 
 class WaitTimeout(FakebrokerError, TimeoutError):
-    """A wait timed out; the message says what was wanted and what was seen last."""
+    """A wait timed out; the message says what was expected and what was seen last."""
 
 
 class ExpectationFailed(FakebrokerError, AssertionError):
-    """A request came that `journal.expect(...).never(...)` excludes; the message says which and what came before."""
+    """A request matched `journal.expect(...).never(...)`; the message shows it and the requests before it."""
 
 
 class ScenarioFailed(FakebrokerError, AssertionError):
@@ -366,4 +367,4 @@ class ScenarioFailed(FakebrokerError, AssertionError):
 
 
 class BrokerStopped(FakebrokerError, RuntimeError):
-    """A wait on a broker that was stopped meanwhile, or is not running: nothing can happen there."""
+    """A wait on a broker that stopped during the wait, or is not running."""

@@ -80,7 +80,7 @@ def _wrong_call(
     if len(args) - 1 > len(by_place):
         named = ", ".join(f"{each}=" for each in known if each not in by_place) or "nothing"
         value = args[1 + len(by_place)]
-        return WrongCall(known[0] if known else name, value, f"{name}({value!r}): by name it takes {named}")
+        return WrongCall(known[0] if known else name, value, f"{name}({value!r}): arguments must be named: {named}")
     given = {*by_place[: len(args) - 1], *kwargs}
     for each in parameters:
         if each.default is each.empty and each.name not in given:

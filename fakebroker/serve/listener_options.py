@@ -40,7 +40,7 @@ def parse_advertised(text: str) -> Address:
     """HOST:PORT that clients can connect to: no empty host, not every address, not any port. Raises InvalidArgument."""
     address = parse_address(text, "advertise")
     if not address.host.strip() or address.host in (*_EVERYWHERE, EVERY_ADDRESS):
-        wrong = "clients need the name or address of a host to connect to"
+        wrong = "clients need a host to connect to"
         raise InvalidArgument("advertise", text, f"{text!r} cannot be advertised: {wrong}")
     if not address.port:
         raise InvalidArgument("advertise", text, f"{text!r} cannot be advertised: clients cannot connect to port 0")
@@ -61,7 +61,10 @@ def parse_listener(text: str, first_node_id: int = FIRST_NODE_ID) -> Listener:
         elif key == "protocol" and value in PROTOCOLS:
             protocol = value
         else:
-            wrong = f"{option!r} in {text!r} is none of node=NUMBER, dialect=NAME and protocol={' or '.join(PROTOCOLS)}"
+            wrong = (
+                f"{option!r} in {text!r} is not an option of a listener; the options are node=NUMBER, "
+                f"dialect=NAME and protocol={' or '.join(PROTOCOLS)}"
+            )
             raise InvalidArgument("listen", text, wrong)
     host, port = parse_address(with_host(address))
     return Listener(node_id, host, port, None, frozenset(dialects), protocol, name.upper())
@@ -84,7 +87,7 @@ def use_settings(listeners: Sequence[Listener], settings: Settings) -> None:
         listener.protocol = listener.protocol or protocols.get(listener.name, listener.name)
         if listener.protocol not in PROTOCOLS:
             served = f"{', '.join(PROTOCOLS[:-1])} and {PROTOCOLS[-1]} are"
-            raise SettingError(f"listeners: {listener.protocol} is not served; {served}")
+            raise SettingError(f"listeners: {listener.protocol} is not a supported protocol; {served}")
 
 
 def listeners_for(
@@ -192,11 +195,11 @@ def _notes(listener: Listener) -> list[str]:
     is_everywhere = listener.host in (*_EVERYWHERE, EVERY_ADDRESS)
     named = [] if listener.name in ("", listener.protocol) else [listener.name]
     protocol = named + ([] if listener.protocol in ("", PLAINTEXT) else [listener.protocol])
-    return [*(["and on every other address"] if is_everywhere else []), *protocol, *sorted(listener.dialects)]
+    return [*(["and all other addresses"] if is_everywhere else []), *protocol, *sorted(listener.dialects)]
 
 
 def _as_list(field: str, texts: str | Sequence[str] | None) -> list[str]:
     listed = [texts] if isinstance(texts, str) else texts or ()
     if not isinstance(listed, list | tuple) or not all(isinstance(text, str) for text in listed):
-        raise InvalidArgument(field, texts, f'{field}={texts!r} is not "HOST:PORT" or a list of such texts')
+        raise InvalidArgument(field, texts, f'{field}={texts!r} is not "HOST:PORT" or a list of such strings')
     return list(listed)

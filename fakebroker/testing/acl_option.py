@@ -103,12 +103,12 @@ def resource_of(
     if not found and not is_needed:
         return ResourceType.ANY, None
     if len(found) != 1:
-        text = f"an ACL is about one of {', '.join(RESOURCES)}, not about {len(found)} of them"
+        text = f"an ACL needs exactly one of {', '.join(RESOURCES)}, not {len(found)} of them"
         raise InvalidArgument("topic", topic, text)
     [(name, value)] = found
     check_text(name, value)
     if not value:
-        raise InvalidArgument(name, value, f"{name} is empty; it is the name of what an ACL is about")
+        raise InvalidArgument(name, value, f"{name} is empty; it must be the name of the resource")
     return RESOURCES[name], value
 
 
@@ -117,7 +117,7 @@ def principal_of(value: object) -> str:
     check_text("principal", value)
     text = str(value)
     if ":" not in text:
-        raise InvalidArgument("principal", value, f"principal={value!r} has no type; a user is 'User:{text}'")
+        raise InvalidArgument("principal", value, f"principal={value!r} has no type; write 'User:{text}'")
     return text
 
 

@@ -67,16 +67,15 @@ class _Broker(BrokerBase):
     ) -> None:
         """A broker that is not started yet.
 
-        `nodes` is how many brokers there are, with ids from `node_id` on, and `racks` the rack of each, in order.
-        `config` are broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults. `users` are
-        passwords by user: with them every client has to log in by SASL, unless `listen` says
-        "protocol=PLAINTEXT,HOST:PORT". `acls` are rights ({"allow": "User:alice", "operation": "READ", "topic":
-        "orders"}): with them, also with none, an authorizer refuses everything else, but to the `super.users` of
-        `config`.
-        `as_release` makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT", or
-        several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT", "protocol=SASL_PLAINTEXT,HOST:PORT"), or ports that are
-        bound already; port 0 takes a free one. `advertise` are the addresses that answers name instead, in the same
-        order. `journal_dir` is where the journal is written to, `verbose` logs every request and event.
+        `nodes` is the number of brokers, with ids from `node_id` on; `racks` are their racks, in order. `config` are
+        broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults. `users` are passwords by
+        user: with them every client must log in with SASL, unless `listen` has "protocol=PLAINTEXT,HOST:PORT". `acls`
+        are ACLs ({"allow": "User:alice", "operation": "READ", "topic": "orders"}): with them, even an empty list, an
+        authorizer refuses everything else, except to the `super.users` of `config`. `as_release` emulates that Kafka
+        release; `seed` determines all random ids. `listen` is "HOST:PORT", or several ("node=2,HOST:PORT",
+        "dialect=kip-17,HOST:PORT", "protocol=SASL_PLAINTEXT,HOST:PORT"), or ports that are already bound; port 0 takes
+        a free one. `advertise` are the addresses that responses contain instead, in the same order. `journal_dir` is
+        the directory of the journal, `verbose` logs every request and event.
 
         Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad nodes, racks, seed and addresses,
         for an option that does not exist, and for a directory without write access.
@@ -134,7 +133,7 @@ class _Broker(BrokerBase):
         """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
         self._ring.end()
-        self._waiters.end("the broker was stopped; what this waited for did not happen before")
+        self._waiters.end("the broker was stopped before the wait was over")
 
     def _forked(self) -> None:
         """In a forked child: become a stopped broker, whatever the parent's was doing."""
@@ -151,16 +150,16 @@ def broker_options() -> tuple[str, ...]:
 class FakeBroker(_Broker):
     """A broker in a thread of its own. Its methods may be called from any thread; its waits block.
 
-    What several threads do at once is done one after the other: calls on the broker's thread, starts and stops each
-    in whole. A call during a start or stop waits for it; on a stopped broker it works with what is there.
+    Concurrent calls are serialized: calls run on the broker's thread, and starts and stops do not interleave. A call
+    during a start or stop waits for it; on a stopped broker it uses the broker's present state.
     """
 
     _thread: LoopThread | None = None
 
     def start(self) -> Self:
-        """Listen; the second time on the same ports, with everything that was there. Does nothing on a running broker.
+        """Start to listen; a restart uses the same ports and keeps all data. Does nothing on a running broker.
 
-        Raises OSError for a port that is taken, and is as before then.
+        Raises OSError for a port that is taken; then nothing is changed.
         """
         if self._is_own_thread():
             return self
@@ -174,14 +173,14 @@ class FakeBroker(_Broker):
         return self
 
     def stop(self) -> None:
-        """Close everything: ports, connections, thread; none is left when this returns. Again does no harm.
+        """Close everything: ports, connections, thread. Stopping twice is allowed.
 
-        Calls that other threads have begun are done first; their waits end with BrokerStopped. Raises again what the
-        broker's own code raised: a bug of ours, and the error by which its thread has ended. Raises RuntimeError on the
-        broker's own thread, which goes on.
+        Calls from other threads complete first; their waits end with BrokerStopped. Re-raises internal errors of the
+        broker, and the error that ended its thread. Raises RuntimeError on the broker's own thread, which keeps
+        running.
         """
         if self._is_own_thread():
-            raise RuntimeError("stop() on the broker's own thread, inside call(), would wait for itself")
+            raise RuntimeError("stop() cannot be used inside call(): it would wait for itself")
         with self._life:
             self._close_clients()
             if self._thread is not None:
@@ -216,7 +215,7 @@ class FakeBroker(_Broker):
         try:
             self._call(lambda: self._waiters.add(waiter, self.is_running))
             if not done.done() and self._is_own_thread():
-                raise RuntimeError("a wait on the broker's own thread, inside call(), would keep it from happening")
+                raise RuntimeError("waits cannot be used inside call(): nothing else happens before it returns")
             return done.result(min(timeout_s, threading.TIMEOUT_MAX))
         except TimeoutError:
             if done.done():  # it was the probe's, or came in the last moment
@@ -264,14 +263,14 @@ class FakeBroker(_Broker):
 class AsyncFakeBroker(_Broker):
     """A broker in the running event loop. Its methods belong to that loop's thread; its waits are awaited.
 
-    Between `stop` and `start` it may change loops, e.g. in a second `asyncio.run`; a loop that ended without a `stop`
-    is as good as one, but that its connections are closed by the next `start` or `stop` only.
+    Between `stop` and `start` it may change loops, e.g. in a second `asyncio.run`. The end of a loop counts as a
+    `stop`, but connections are only closed by the next `start` or `stop`.
     """
 
     _closing: "asyncio.Task[None] | None" = None
 
     async def start(self) -> Self:
-        """Listen; the second time on the same ports, with everything that was there. Does nothing on a running broker.
+        """Start to listen; a restart uses the same ports and keeps all data. Does nothing on a running broker.
 
         Raises OSError for a port that is taken, RuntimeError while it runs in another loop.
         """
@@ -283,10 +282,10 @@ class AsyncFakeBroker(_Broker):
         return self
 
     async def stop(self) -> None:
-        """Close everything; no connection, socket or timer is left when this returns. Again does no harm.
+        """Close all connections, sockets and timers. Stopping twice is allowed.
 
-        Waits that are under way end with BrokerStopped. It goes to the end even if this is cancelled. Raises again
-        what the broker's own code raised: a bug of ours. Raises RuntimeError while it runs in another loop.
+        Pending waits end with BrokerStopped. The stop completes even if it is cancelled. Re-raises internal errors of
+        the broker. Raises RuntimeError while it runs in another loop.
         """
         self._close_clients()
         await self._leave_old_loop()

@@ -95,16 +95,16 @@ class BrokerBase(BrokerControl):
 
     @property
     def bootstrap(self) -> str:
-        """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node. Of the first listener's name.
+        """The value of bootstrap.servers: "127.0.0.1:PORT" for each node, for the first listener's name.
 
-        These are addresses on this machine; over HTTP the answer has the advertised ones, if there are any.
-        Raises InvalidArgument while the ports are not known.
+        The addresses are those of this machine; the HTTP API answers with the advertised ones, if there are any. Raises
+        InvalidArgument before the ports are known.
         """
         self._check_ports()
         return bootstrap(self._listeners)
 
     def bootstrap_of(self, listener: str) -> str:
-        """The same for clients of another listener, by its name: "SSL". Raises InvalidArgument if there is none."""
+        """The same for another listener, by its name: "SSL". Raises InvalidArgument for an unknown listener."""
         self._check_ports()
         return bootstrap(self._listeners, listener)
 
@@ -126,7 +126,7 @@ class BrokerBase(BrokerControl):
 
     @property
     def listeners(self) -> Sequence[Listener]:
-        """Where clients are accepted; the ports are known once the broker was started."""
+        """The listeners of the broker; their ports are known once it was started."""
         return self._listeners
 
     @property
@@ -150,16 +150,16 @@ class BrokerBase(BrokerControl):
         mechanism: str | None = None,
         token: str | None = None,
     ) -> "ScriptedClient":
-        """A scripted client of one node, the first unless given: every request is a step (client/scripted/).
+        """A scripted client of one node, by default the first: every request is a step (client/scripted/).
 
-        `versions` pins APIs to versions. It does not look for coordinators and leaders: with several nodes
-        `node_id=broker.coordinator("billing").node_id` is the node that serves the group; others answer
-        NOT_COORDINATOR (16). Its steps block until the broker has answered: not for the loop of an
-        AsyncFakeBroker, but for `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+        `versions` pins APIs to versions. It does not find coordinators and leaders: with several nodes
+        `node_id=broker.coordinator("billing").node_id` is the node that serves the group; others answer NOT_COORDINATOR
+        (16). Its steps block until the broker has answered: with an AsyncFakeBroker, call them in `asyncio.to_thread`.
+        All clients of a broker belong to one thread at a time.
 
-        With `user` and `password` it logs in now, by PLAIN unless `mechanism` is another; with `token` by OAUTHBEARER.
-        After a reconnect it logs in again before its next request. Raises LoginRefused, which has the broker's words,
-        InvalidArgument for what is no login.
+        With `user` and `password` it logs in now, with PLAIN or the given `mechanism`; with `token` it uses
+        OAUTHBEARER. After a reconnect it logs in again before its next request. Raises LoginRefused with the broker's
+        message, InvalidArgument for an incomplete login.
         """
         from fakebroker.client.login import Credentials
         from fakebroker.client.scripted.scripted_client import ScriptedClients
@@ -178,11 +178,13 @@ class BrokerBase(BrokerControl):
         """What connects the scripted clients."""
 
     def reset(self) -> None:
-        """Restore the initial state: no topics, no groups, no history, machine's time again. Clients are disconnected.
+        """Restore the initial state: no topics, no groups, no history, and the machine's time.
 
-        On a running or a stopped broker. Ports and waits stay; its options and nodes are those it was made with, also
-        after a `restore` of others, and all nodes are alive. Raises OSError if a port of a stopped one was taken by
-        another process; then nothing is emptied.
+        Clients are disconnected.
+
+        Works on a running or stopped broker. Ports and waits stay; options and nodes are the original ones, even after
+        a `restore`, and all nodes are alive. Raises OSError if another process has taken a port of a stopped node; then
+        nothing is changed.
         """
         self._call(self._reset)
 

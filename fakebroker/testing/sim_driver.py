@@ -38,7 +38,7 @@ class SimDriver:
         listeners = self._network.engine.listeners
         at = [each for each in listeners if address in (None, (each.host, each.port))]
         if not at:
-            raise ConnectionRefusedError(f"nobody listens on {address}")
+            raise ConnectionRefusedError(f"no broker listens on {address}")
         self._sockets[client] = self._network.connect(at[0])
 
     def control(self, operation: str, node_id: int) -> None:

@@ -38,7 +38,7 @@ LONGEST_MS = 366 * DAY_MS  # that passes in one call, so that nothing hangs
 
 
 class VirtualBroker(BrokerBase):
-    """A broker in the caller's thread, which is the only one that may use it. It serves from the beginning."""
+    """A broker in the caller's thread, which alone may use it. It serves as soon as it is created."""
 
     _server: SimNetwork
 
@@ -57,8 +57,8 @@ class VirtualBroker(BrokerBase):
         start_wall_ms: int = START_WALL_MS,
         **unknown: Never,
     ) -> None:
-        """`start_wall_ms` is the time of day at which it begins, in milliseconds since the epoch; the other options are
-        those of FakeBroker. Monotonic time begins at 0.
+        """`start_wall_ms` is its initial time of day, in milliseconds since the epoch; the other options are those of
+        FakeBroker. Monotonic time starts at 0.
 
         Raises SettingError, UnknownRelease, InvalidArgument as FakeBroker does.
         """
@@ -70,7 +70,7 @@ class VirtualBroker(BrokerBase):
         self._depth = 0  # of calls that are under way
         self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
         if any(listener.has_tls for listener in self._listeners):
-            raise SettingError("listeners: there is no TLS in virtual time, where nothing is sent over a network")
+            raise SettingError("listeners: TLS is not available in virtual time, which has no network")
         self.driver = SimDriver(self._server)  # connects scripted clients, also those of others
         self.driver.after_delivery.append(self._advance_clients)
         self._server.serve()
@@ -87,19 +87,19 @@ class VirtualBroker(BrokerBase):
         return self._server
 
     def start(self) -> Self:
-        """Serve again after `stop`, with everything that was there. Does nothing on a running broker."""
+        """Serve again after `stop`, with all data. Does nothing on a running broker."""
         if not self.is_running:
             self._restart_nodes()
             self._server.serve()
         return self
 
     def stop(self) -> None:
-        """Close every connection; `start` goes on. Again does no harm.
+        """Close every connection; `start` continues. Stopping twice is allowed.
 
-        Raises again what the broker's own code raised: a bug of ours. Raises RuntimeError inside `call`.
+        Re-raises internal errors of the broker. Raises RuntimeError inside `call`.
         """
         if self._is_inside:
-            raise RuntimeError("stop() inside of what the broker does, as in call(), would wait for itself")
+            raise RuntimeError("stop() cannot be used inside call(): it would wait for itself")
         self._close_clients()
         self.driver.close_all()
         if self.is_running:
@@ -119,8 +119,8 @@ class VirtualBroker(BrokerBase):
     def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> T:
         """Let time pass until `probe` gives something; the scripted clients go on meanwhile.
 
-        Raises WaitTimeout with the text of `failure`, what `probe` raised, BrokerStopped on a broker that is stopped
-        if `probe` gives nothing, RuntimeError inside `call`. An infinite wait ends after a year.
+        Raises WaitTimeout with the text of `failure`, any error of `probe`, BrokerStopped on a stopped broker if
+        `probe` returns None, RuntimeError inside `call`. An infinite wait ends after a year.
         """
         found: list[T] = []
 
@@ -132,7 +132,7 @@ class VirtualBroker(BrokerBase):
 
         if not is_found():
             if not self.is_running:
-                raise BrokerStopped("the broker is not running, so nothing happens that could be waited for")
+                raise BrokerStopped("the broker is not running, so the wait would never end")
             self._pass_ms(round(min(timeout_s * 1000, LONGEST_MS)), is_found)
         if not found:
             raise WaitTimeout(self._call(failure))
@@ -141,7 +141,7 @@ class VirtualBroker(BrokerBase):
     def pass_time(self, *, ms: Count | None = None, s: TimeoutS | None = None) -> None:
         """Let time pass for all clients: everything that falls due happens at its moment, and clients hear of it.
 
-        Raises InvalidArgument for what is no time, is negative or more than a year, RuntimeError inside `call`.
+        Raises InvalidArgument for an invalid or negative time or more than a year, RuntimeError inside `call`.
         """
         if ms is None and s is None:
             raise InvalidArgument("s", None, "pass_time() needs a duration: s=5, or ms=")

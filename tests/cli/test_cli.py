@@ -136,7 +136,7 @@ def test_a_log_that_nobody_reads_stops_nobody() -> None:
                 answers = client.recv(64 * 16, socket.MSG_WAITALL)
                 assert len(answers) == 64 * 16
             read = b""
-            while b" lines lost: they were not read in time\n" not in read:
+            while b" lines lost: the reader was too slow\n" not in read:
                 client.sendall(heartbeat)
                 client.recv(16, socket.MSG_WAITALL)
                 read += cast(BufferedReader, process.stderr).read1()
@@ -193,7 +193,7 @@ def test_every_address_of_both_families() -> None:
     if not socket.has_dualstack_ipv6():
         pytest.skip("no socket here accepts both families")
     with serve("--listen", "[::]:0") as (line, ports, log):
-        assert re.fullmatch(r"fakebroker listening on 127\.0\.0\.1:\d+ \(and on every other address\)", line)
+        assert re.fullmatch(r"fakebroker listening on 127\.0\.0\.1:\d+ \(and all other addresses\)", line)
         metadata = request("Metadata", 1, 9, topics=None)
         assert b"\0\x09127.0.0.1\0" in ask(ports[0], metadata)
         assert b"\0\x03::1\0" in ask(ports[0], metadata, "::1")
@@ -219,7 +219,7 @@ def test_a_closed_connection_is_logged_with_its_reason() -> None:
             ["--topic", "orders:3:retention.mss=5"],
             "unknown topic setting 'retention.mss'; did you mean",
         ),
-        (["--journal", "/dev/null/journal"], "no journal can be written to '/dev/null/journal'"),
+        (["--journal", "/dev/null/journal"], "cannot write a journal to '/dev/null/journal'"),
         (["--topic", "or ders:1"], "INVALID_TOPIC_EXCEPTION"),
         (["--as", "1.7"], "there is no '1.7'; there are 1.0.2, "),
         (["--listen", "99092"], "is not HOST:PORT with a port from 0 to 65535"),
@@ -312,7 +312,7 @@ def test_users_of_the_command_line_and_of_a_file_log_in(tmp_path: Path) -> None:
 
 def test_what_is_no_user_is_reported_without_the_password(tmp_path: Path) -> None:
     """On the command line and in the file; a file that is not there has its name."""
-    assert fail("--user", "alice-secret") == "Error: --user: a user is not NAME=PASSWORD"
+    assert fail("--user", "alice-secret") == "Error: --user: a user must be NAME=PASSWORD"
     assert "cannot read /no/such/file" in fail("--users-file", "/no/such/file")
 
 

@@ -72,7 +72,7 @@ def test_an_answer_nobody_waits_for_ends_the_connection() -> None:
     pending = client.send(HEARTBEAT, 4)
     client.receive(answer(9))
 
-    assert client.closed_reason == "an answer with correlation id 9, which answers no request"
+    assert client.closed_reason == "the answer with correlation id 9 belongs to no request"
     assert isinstance(pending.error, ConnectionLost)
 
 

@@ -132,7 +132,7 @@ def test_what_is_no_producer_is_reported() -> None:
     client.init_producer_id()
     with pytest.raises(FakebrokerError, match="no transactional id"):
         client.produce(TOPIC, 0, ["a"], transactional=True)
-    with pytest.raises(InvalidArgument, match="transaction_protocol is 3; there are 1 and 2"):
+    with pytest.raises(InvalidArgument, match="transaction_protocol is 3; it must be 1 or 2"):
         client.init_producer_id("tx-1", transaction_protocol=3)
     with pytest.raises(InvalidArgument, match="partitions"):
         client.add_partitions_to_txn("orders")  # type: ignore[arg-type]

@@ -152,7 +152,7 @@ def test_librdkafka_looks_at_the_list_of_revoked_certificates() -> None:
     [
         (lambda: authority().issue_expired("bob"), "certificate expired", "it has expired"),
         (lambda: authority().issue_not_yet_valid("bob"), "bad certificate", "it is not valid yet"),
-        (lambda: stranger().issue_client("bob"), "unknown ca", "its authority is not in the truststore"),
+        (lambda: stranger().issue_client("bob"), "unknown ca", "its issuer is not in the truststore"),
     ],
 )
 def test_clients_learn_what_is_wrong_with_their_certificates(

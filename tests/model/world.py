@@ -146,7 +146,7 @@ class World:
     def request_rebalance(self) -> None:
         """Start a rebalance."""
         self._steps.append({"kind": "rebalance (no line of a dialogue)"})
-        self._do(lambda group, now: group.request_rebalance(now, "a test asked for it"))
+        self._do(lambda group, now: group.request_rebalance(now, "requested by a test"))
 
     def _do(self, action: Callable[[ClassicGroup, Instant], None]) -> None:
         group = self.group

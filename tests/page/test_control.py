@@ -49,14 +49,14 @@ def now(shown: ShownPage) -> datetime:
 
 
 def test_time_goes_to_the_next_due_event(shown: ShownPage) -> None:
-    """What falls due next is listed, and the clock is moved to it."""
+    """Due next next is listed, and the clock is moved to it."""
     shown.ask("POST", "/groups/billing/commit", {"offsets": {"orders": {"0": 1}}})
     shown.open("/control")
     clock = card(shown, "Clock")
     clock.get_by_role("row").first.wait_for()
     before = shown.ask("GET", "/clock/due")["due"]
     first = next(each for each in before if each["by"] == "clock")
-    clock.get_by_role("button", name="To the next due event").click()
+    clock.get_by_role("button", name="Advance to the next due event").click()
     eventually(lambda: shown.ask("GET", "/clock")["now_ms"] >= first["due_ms"])
 
 
@@ -66,7 +66,7 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     faults = card(shown, "Faults")
     faults.get_by_label("API").fill("OffsetCommit")
     faults.get_by_label("error", exact=True).fill("NOT_COORDINATOR")
-    faults.get_by_label("at most times").fill("2")
+    faults.get_by_label("max hits").fill("2")
     call = 'broker.fault(api="OffsetCommit", error="NOT_COORDINATOR", times=2)'
     reads(faults.locator(".script"), call)
     faults.get_by_role("button", name="Set the fault").click()
@@ -76,7 +76,7 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     assert [answer.topics[0].partitions[0][1] for answer in answers] == [16, 16, 0]
     shown.sees("2 hits", "[aria-label='Faults']")
     faults.get_by_role("button", name="Remove", exact=True).click()
-    shown.sees("No fault is set", "[aria-label='Faults']")
+    shown.sees("No faults are set", "[aria-label='Faults']")
     assert shown.ask("GET", "/faults") == []
 
 
@@ -153,7 +153,7 @@ def test_a_snapshot_is_taken_restored_and_deleted(shown: ShownPage) -> None:
     whole.get_by_role("row").first.wait_for()
     shown.ask("PUT", "/topics/late", {})
     whole.get_by_role("button", name="Restore").click()
-    shown.sees("Go back to snapshot s1?", "dialog")
+    shown.sees("Restore snapshot s1?", "dialog")
     page.get_by_role("button", name="Yes").click()
     eventually(lambda: "late" not in [each["name"] for each in shown.ask("GET", "/topics")])
     whole.get_by_role("button", name="Delete", exact=True).click()

@@ -70,7 +70,7 @@ def test_axe_finds_nothing_in_empty_views_and_dialogs(shown: ShownPage) -> None:
     """Before anything happened, with the keys shown, with a question asked."""
     for fragment, text in (
         ("/groups", "No groups yet"),
-        ("/timeline", "Nothing happened yet"),
+        ("/timeline", "No entries yet"),
         ("/groups/x", "There is"),
     ):
         page = shown.open(fragment)
@@ -83,7 +83,7 @@ def test_axe_finds_nothing_in_empty_views_and_dialogs(shown: ShownPage) -> None:
     assert violations(page) == []
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Reset the broker").click()
-    shown.sees("begin anew?", "dialog")
+    shown.sees("and reset the broker?", "dialog")
     assert violations(page) == []
 
 
@@ -149,9 +149,9 @@ def test_long_names_push_nothing_out_of_sight(shown: ShownPage, clients: Scripte
         f"/groups/{group_id}": ".members",
         "/groups/billing": ".members .doing",
         f"/topics/{topic}": ".records",
-        f"/transactions/copies-{'z' * 200}": "[aria-label='What becomes of it']",
+        f"/transactions/copies-{'z' * 200}": "[aria-label='Outcome']",
         "/clients": "[aria-label='Connections']",
-        "/control": "[aria-label='What falls due']",
+        "/control": "[aria-label='Due next']",
     }
     page = shown.page
     page.set_viewport_size({"width": width, "height": 800})

@@ -26,7 +26,7 @@ def test_consumer_groups_show_epochs_and_who_gives_what_up(shown: ShownPage, cli
         return bool(shown.ask("GET", "/groups/billing")["assignment_epoch"] > 2)
 
     eventually(has_a_target)
-    shown.sees("to have", ".members")
+    shown.sees("target: ", ".members")
     shown.sees("svc-2", ".rebalance")
     assert violations(page) == []
 
@@ -107,7 +107,7 @@ def test_each_isolated_broker_has_a_page_of_its_own(shown: ShownPage) -> None:
     shown.sees("1 group", "[aria-label='Broker']")
     assert f"/brokers/{second}/" in page.url
     shown.ask("DELETE", f"/brokers/{second}")
-    shown.sees(f"There is no broker {second}")
+    shown.sees(f"Broker {second} does not exist")
     page.get_by_role("link", name="Go to the served broker").click()
     shown.sees("No group has rebalanced")
     assert page.url == f"{shown.url}/"

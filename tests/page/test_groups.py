@@ -154,7 +154,7 @@ def test_groups_that_expired_are_not_taken_for_groups_that_never_were(shown: Sho
     shown.sees("2 groups gone, 4 offsets expired, 3 records deleted", ".notices")
     shown.open("/groups")
     shown.sees("2 groups are gone: their offsets expired")
-    page.get_by_role("link", name="What happened").click()
+    page.get_by_role("link", name="History").click()
     shown.sees("Empty → Dead", ".panel")
     shown.open("/overview")
     shown.sees("2 groups are gone: their offsets expired", "[aria-label='Broker']")

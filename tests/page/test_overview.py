@@ -40,7 +40,7 @@ def test_a_transaction_is_explained_and_aborted(shown: ShownPage, clients: Scrip
     shown.sees("orders-0", "[aria-label='Transactions']")
     shown.sees("in ", "[aria-label='Transactions']")
     page.get_by_role("link", name="copies").click()
-    shown.sees("Next:", "[aria-label='What becomes of it']")
+    shown.sees("Next:", "[aria-label='Outcome']")
     page.get_by_role("button", name="Abort").click()
     shown.sees("CompleteAbort", "[aria-label='Transactions']")
     shown.sees("Ongoing → PrepareAbort", ".history")

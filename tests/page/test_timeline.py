@@ -36,14 +36,14 @@ def test_without_requests_it_says_where_clients_connect(shown: ShownPage) -> Non
     """A journal that was cleared shows the bootstrap address."""
     shown.ask("DELETE", "/journal")
     shown.open("/timeline")
-    shown.sees("Nothing happened yet")
+    shown.sees("No entries yet")
     eventually(lambda: shown.bootstrap in shown.page.inner_text(".empty"))
 
 
 def test_requests_transitions_and_causes_are_listed_as_they_happen(shown: ShownPage, clients: ScriptedClients) -> None:
     """Lanes for the group and each client; the list says the same in words."""
     shown.open("/timeline")
-    shown.sees("Nothing happened yet")
+    shown.sees("No entries yet")
     first, _ = two_members(clients)
     for name in ("billing", "svc-1", "svc-2"):
         shown.sees(name, ".lanes .labels")
@@ -168,7 +168,7 @@ def test_clock_jumps_and_faults_are_marked(shown: ShownPage, clients: ScriptedCl
     shown.sees("clock advanced by 3 h", ".entries")
     shown.sees("fault 1 hit Heartbeat", ".entries")
     page.locator(".entries a.entry").filter(has_text="Heartbeat v").click()
-    shown.sees("Fault 1 hit it", ".panel")
+    shown.sees("Hit by fault 1", ".panel")
 
 
 def test_what_happened_during_a_break_is_there_afterwards(shown: ShownPage, clients: ScriptedClients) -> None:

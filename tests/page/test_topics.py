@@ -66,7 +66,7 @@ def test_the_newest_records_of_all_partitions_are_found_by_key_or_value(shown: S
     shown.sees('"city": "Ulm"', ".records pre")
     page.get_by_label("Find in keys and values").fill("K0")
     shown.sees("first", ".records tbody tr:first-child")
-    reads(page.get_by_role("region", name="Groups that read it").locator("tbody"), "billing\tEmpty\t1")
+    reads(page.get_by_role("region", name="Groups reading this topic").locator("tbody"), "billing\tEmpty\t1")
 
 
 def test_a_long_log_is_read_page_by_page(shown: ShownPage) -> None:

@@ -88,12 +88,14 @@ def test_listeners_as_kafka_writes_them() -> None:
     found = [(each.name, each.protocol) for each in listeners]
     assert found == [("SSL", "SSL"), ("INNER", "PLAINTEXT"), ("OUTER", "SASL_SSL"), ("PLAINTEXT", "PLAINTEXT")]
     assert [each.has_tls for each in listeners] == [True, False, True, False]
-    assert format_listeners(listeners[2:3]) == "127.0.0.1:3 (and on every other address) (OUTER) (SASL_SSL)"
+    assert format_listeners(listeners[2:3]) == "127.0.0.1:3 (and all other addresses) (OUTER) (SASL_SSL)"
 
 
 def test_a_protocol_that_there_is_not_is_named() -> None:
     """Also one that a name would have."""
-    with pytest.raises(SettingError, match="KERBEROS is not served; PLAINTEXT, SSL, SASL_PLAINTEXT and SASL_SSL are"):
+    with pytest.raises(
+        SettingError, match="KERBEROS is not a supported protocol; PLAINTEXT, SSL, SASL_PLAINTEXT and SASL_SSL are"
+    ):
         use_settings([parse_listener("KERBEROS://:1")], Settings())
     with pytest.raises(ValueError, match="protocol=TLS"):
         parse_listener("protocol=TLS,:1")

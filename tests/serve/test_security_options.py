@@ -34,6 +34,6 @@ def test_a_bad_line_is_reported_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "users"
     path.write_text("alice=pa\na secret without a name\n", encoding="utf-8")
 
-    with pytest.raises(InvalidArgument, match="users:2: a user is not NAME=PASSWORD") as wrong:
+    with pytest.raises(InvalidArgument, match="users:2: a user must be NAME=PASSWORD") as wrong:
         read_users(str(path))
     assert "without a name" not in str(wrong.value)

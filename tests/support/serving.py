@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 TIMEOUT_S = 30
 # A client of another test may knock that goes on after its own broker is gone: the port is another broker's now.
-STRANGER = "these bytes look like a TLS handshake"
+STRANGER = "this looks like a TLS handshake"
 
 
 def warnings_in(log: str) -> list[str]:

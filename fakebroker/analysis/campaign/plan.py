@@ -71,7 +71,7 @@ def read_campaign(paths: Sequence[str], settings: Sequence[str], seeds: range) -
     found = _read(_files(paths))
     campaign = Campaign(found, configs, seeds)
     if len(campaign) > MAX_RUNS:
-        raise CampaignError(f"{len(campaign):,} runs are more than {MAX_RUNS:,}")
+        raise CampaignError(f"{len(campaign):,} runs exceed the limit of {MAX_RUNS:,}")
     return campaign
 
 
@@ -98,7 +98,7 @@ def _listed(text: str) -> list[str]:
     try:
         return [value.strip() for value in next(csv.reader([text], skipinitialspace=True)) or [""]]
     except csv.Error as error:
-        raise CampaignError(f"--setting: {text[:100]!r} is no list of values: {error}") from None
+        raise CampaignError(f"--setting: {text[:100]!r} is not a list of values: {error}") from None
 
 
 def _check_setting(name: str, value: str) -> None:

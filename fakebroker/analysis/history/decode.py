@@ -57,7 +57,7 @@ def decode_record(record: LogRecord) -> list[Row]:
     if record.control is not None:
         return _marker(record, record.control)
     if key is None or len(key) < _PREFIX_BYTES:
-        return [_reject(record, "a record without a key" if key is None else "a key too short for its type")]
+        return [_reject(record, "the record has no key" if key is None else "the key is too short for its type")]
     number: int = _version_of(key)[0]
     if 0 <= number <= OFFSET_COMMIT:
         return _commit(record, key, record.value)
@@ -179,7 +179,7 @@ def _check_rest(record: LogRecord, rows: list[Row], key_end: int, value_end: int
     """Add rejects for bytes after the last field, which Kafka does not look at, and for the record's time."""
     for name, data, end in (("key", record.key, key_end), ("value", record.value, value_end)):
         if data is not None and end != len(data):
-            rows.append(_reject(record, f"{len(data) - end} bytes after the last field of the {name}"))
+            rows.append(_reject(record, f"{len(data) - end} bytes follow the last field of the {name}"))
     _with_checked_time(record, rows)
 
 
@@ -214,7 +214,7 @@ def _reject(record: LogRecord, reason: str) -> Row:
 
 def _value_version(record_type: RecordType, value: bytes) -> int:
     if len(value) < _PREFIX_BYTES:
-        raise WireError(f"{record_type.value.__name__}: a value too short for its version")
+        raise WireError(f"{record_type.value.__name__}: the value is too short for its version")
     version: int = _version_of(value)[0]
     return version
 

@@ -80,6 +80,6 @@ def _conflicts(rows: list[Row]) -> Iterator[Reject]:
             row["position"],
             row["log_partition"],
             row["log_offset"],
-            "another file has another record at this offset: the files are not of one log",
+            "another file has a different record at this offset: the files are not from one log",
             sample_of(f"{row['kind'] or 'OffsetCommit'} of group {row['group_id']}"),
         )

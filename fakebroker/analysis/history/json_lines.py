@@ -60,10 +60,10 @@ def _row(line: bytes) -> dict[str, Any]:
     try:
         row = unwrapped(parse_json(line))
     except ValueError as error:
-        torn = "" if line.endswith(b"\n") else ", and has no end: it was cut"
+        torn = "" if line.endswith(b"\n") else ", and is truncated"
         raise BadRow(f"the line is not JSON ({str(error)[:100]}){torn}") from None
     if not isinstance(row, dict):
-        raise BadRow("the line is no JSON object")
+        raise BadRow("the line is not a JSON object")
     return row
 
 

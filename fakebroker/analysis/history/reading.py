@@ -76,7 +76,7 @@ def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
             _check_name(file.path)
             found.setdefault(file.path.resolve(), file)
     if not found:
-        raise HistoryError("no path is given")
+        raise HistoryError("no path given")
     return list(found.values())
 
 
@@ -102,17 +102,17 @@ def has_scheme(path: str | Path) -> bool:
 def _files_at(text: str) -> Iterator[HistoryFile]:
     """The files of one path or pattern. Raises HistoryError if there are none."""
     if has_scheme(text):
-        raise HistoryError(f"{text}: other file systems are read by `history decode --engine spark` only")
+        raise HistoryError(f"{text}: only `history decode --engine spark` reads other file systems")
     if has_magic(text) and not Path(text).exists():
         matches = sorted(glob(text, recursive=True))
         if not matches:
-            raise HistoryError(f"{text}: no file has such a name")
+            raise HistoryError(f"{text}: no file matches")
     else:
         matches = [text]
     is_pattern = matches != [text]
     files = [file for match in matches for file in _files_of_path(Path(match), may_skip=is_pattern)]
     if not files:
-        raise HistoryError(f"{text}: neither log segments of {TOPIC}, JSON lines nor Parquet are there")
+        raise HistoryError(f"{text}: no log segments of {TOPIC}, JSON lines or Parquet found")
     _check_that_one_opens(files)
     yield from files
 
@@ -140,7 +140,7 @@ def _check_name(path: Path) -> None:
 def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
     try:
         if not path.exists():
-            raise HistoryError(f"{path}: there is no such file or folder")
+            raise HistoryError(f"{path}: no such file or folder")
         if path.is_dir():
             yield from sorted(_files_in(path), key=_order)
         elif path.is_file() and (file := _known(path)):
@@ -186,12 +186,12 @@ def _kind_by_bytes(path: Path) -> Kind | None:
 
 def _why_unknown(path: Path) -> str:
     if not path.is_file():
-        return "neither a file nor a folder; what comes out of a pipe must be in a file, which can be read again"
+        return "neither a file nor a folder; write the output of a pipe to a file first"
     if path.stat().st_size == 0:
         return "the file is empty"
     if kind_by_name(path.name) == "segment" or _kind_by_bytes(path) == "segment":
-        return f"a log segment must be in a folder {TOPIC}-N, which tells its partition"
-    return "neither a log segment, JSON lines nor Parquet"
+        return f"a log segment must be in a folder {TOPIC}-N, where N is its partition"
+    return "not a log segment, JSON lines or Parquet"
 
 
 def _order(file: HistoryFile) -> tuple[int, int, str]:

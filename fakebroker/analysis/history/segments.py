@@ -71,12 +71,12 @@ def _next_batch(file: IO[bytes], left_bytes: int) -> bytes | str:
     """The next batch or message as bytes, or why there is none."""
     front = file.read(FRONT_BYTES)
     if len(front) < FRONT_BYTES:
-        return f"the file ends in a batch: {left_bytes} bytes are left"
+        return f"the file is truncated in a batch: {left_bytes} bytes are left"
     size_bytes = batch_size(front)
     if size_bytes is None:
-        return f"no batch begins here, and the last {left_bytes} bytes of the file are not read"
+        return f"no batch begins here; the last {left_bytes} bytes of the file are skipped"
     if size_bytes > left_bytes:
-        return f"the file ends in a batch: {left_bytes} of its {size_bytes} bytes are there"
+        return f"the file is truncated in a batch: {left_bytes} of its {size_bytes} bytes are left"
     return front + file.read(size_bytes - FRONT_BYTES)
 
 
@@ -93,14 +93,14 @@ def read_batch(segment: Segment, position: int, batch: bytes) -> Iterator[LogRec
     base_offset = int.from_bytes(batch[:8], "big", signed=True)
     try:
         if base_offset < 0:
-            raise InvalidRecord(f"a batch with offset {base_offset}")
+            raise InvalidRecord(f"the batch has offset {base_offset}")
         entry = peek(batch)
         if entry is None or entry[0] != len(batch):
-            raise InvalidRecord(f"a batch of {len(batch)} bytes that says another length")
+            raise InvalidRecord(f"the batch has {len(batch)} bytes but says another length")
         records = _records(segment, position, batch) if entry[1] == _NEWEST_MAGIC else _old(segment, position, batch)
         for record in records:
             if not 0 <= record.log_offset <= _LARGEST_OFFSET:
-                raise InvalidRecord(f"a record with offset {record.log_offset}")
+                raise InvalidRecord(f"the record has offset {record.log_offset}")
             yield record
     except InvalidRecord as fault:
         reason = fault.message or str(fault)

@@ -78,7 +78,7 @@ def shape_of(columns: Mapping[str, Any] | list[str], *, has_partition: bool) -> 
     needed = ["key", "offset"] if has_partition else ["key", "offset", "partition"]
     if missing := [what for what in needed if what not in names]:
         there = ", ".join(map(str, columns)).encode("utf-8", "replace").decode() or "none"
-        raise BadRow(f"no column for {' and '.join(missing)}; there are {there}"[:300])
+        raise BadRow(f"there is no column for {' and '.join(missing)}; the columns are {there}"[:300])
     return Shape(names)
 
 
@@ -121,14 +121,14 @@ def unwrapped(value: Any) -> Any:
 def _check_topic(topic: Any) -> None:
     """A record of another topic is none of ours; a mirror's topic may have a prefix, as `west.__consumer_offsets`."""
     if topic is not None and not (isinstance(topic, str) and topic.endswith(TOPIC)):
-        raise BadRow(f"a record of topic {str(topic)[:100]!r}, not of {TOPIC}")
+        raise BadRow(f"the record belongs to topic {str(topic)[:100]!r}, not to {TOPIC}")
 
 
 def _number(value: Any, what: str, limit: int) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < limit:
-        raise BadRow(f"the {what} is {str(value)[:100]!r}, not a number from 0 on")
+        raise BadRow(f"the {what} is {str(value)[:100]!r}, not a number of at least 0")
     return value
 
 
@@ -160,7 +160,7 @@ def _bytes(value: Any, what: str, text: str | None) -> bytes | None:
     if text == "hex":
         digits = value.removeprefix("0x")
         if not _HEX.fullmatch(digits):
-            raise BadRow(f"the {what} is not hexadecimal, as that of the rows before")
+            raise BadRow(f"the {what} is not hexadecimal, unlike those of earlier rows")
         return bytes.fromhex(digits)
     try:
         return b64decode(value.translate(_URL_SAFE) + "=" * (-len(value) % 4), validate=True)

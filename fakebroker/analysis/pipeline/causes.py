@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 CAUSE_OF_WORDS: Final = {
     "joined": "member joined",
     "left": "member left",
-    "has not been heard of for its session timeout": "session expired",
-    "did not come back to join": "new member did not join",
-    "did not join again in time": "member did not rejoin",
+    "exceeded its session timeout": "session expired",
+    "did not join after it got its member id": "new member did not join",
+    "did not rejoin in time": "member did not rejoin",
     "did not give up its partitions in time": "partitions not given up",
     "sent no SyncGroup in time": "no SyncGroup in time",
     "changed its metadata": "subscription changed",
@@ -36,7 +36,7 @@ CAUSES: Final = (*CAUSE_OF_WORDS.values(), *CAUSE_OF_BEGINNING.values(), PENDING
 
 # The same for Python and for Spark (Java): who, and what is said of them. The shortest "who" is the right one.
 MEMBERS: Final = rf"^(?:(?:static )?members? (.*?)|the leader) ({'|'.join(map(re.escape, CAUSE_OF_WORDS))})"
-PENDING: Final = "^(.*?), which had not joined, left"
+PENDING: Final = "^(.*?), which had not joined yet, left"
 
 
 class Cause(NamedTuple):

@@ -107,8 +107,8 @@ def groups_have_one_partition(table: str) -> Check:
     """The check that no group is in two partitions of a log, as it seems to be when two logs are taken for one."""
     return Check(
         "groups have one partition",
-        "a group is in one partition of a log; logs of several clusters, or from before and after their number of"
-        " partitions was changed, are decoded one by one, each with a --source of its own",
+        "a group is in one partition of a log; decode logs of several clusters, or from before and "
+        "after a change of the partition count, one by one, each with its own --source",
         "SELECT source, group_id, MIN(log_partition) AS log_partition, MAX(log_partition) AS other_log_partition"
         f" FROM {table} GROUP BY source, group_id HAVING MIN(log_partition) <> MAX(log_partition)",
     )

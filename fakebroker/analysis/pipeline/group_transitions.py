@@ -8,7 +8,7 @@ CLASSIC: Final = "classic"
 UNLOADED: Final = "its coordinator"
 """How the reason begins when a coordinator forgets a group that lives on in the log, and for clients is not Dead."""
 
-OTHER_KIND: Final = "it became a group of another kind"
+OTHER_KIND: Final = "it became a group of another type"
 """The reason when a group ends since another one of its name takes its place, and all its offsets with it (CGO-11)."""
 
 LOADED: Final = "loaded from the log"

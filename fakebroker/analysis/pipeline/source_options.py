@@ -51,14 +51,14 @@ class Options:
         for name in unused:
             self._refuse(name, known, kafka)
         if unused:
-            warnings.warn(f"fakebroker has no use for the options {', '.join(sorted(unused))}", stacklevel=2)
+            warnings.warn(f"the options {', '.join(sorted(unused))} are not used by fakebroker", stacklevel=2)
 
     def _refuse(self, name: str, known: tuple[str, ...], kafka: tuple[str, ...]) -> None:
         value = self._given[name]
         if name in _REFUSED:
             raise wrong(name, value, f"the option {name} is not supported: {_REFUSED[name]}")
         if not name.startswith(_KAFKA):
-            raise wrong(name, value, f"there is no option {name!r}; {nearest(name, (*known, *kafka))}")
+            raise wrong(name, value, f"unknown option {name!r}; {nearest(name, (*known, *kafka))}")
 
     def text(self, name: str) -> str | None:
         """The value of an option, None if it is not given."""

@@ -25,9 +25,7 @@ class SparkFailure(Unavailable):
 
 def not_shared(folder: Path) -> SparkFailure:
     """What to raise when files that workers wrote into a folder are not there."""
-    return SparkFailure(
-        f"{folder.parent} is not the same folder on all machines of the cluster: write to one that they share"
-    )
+    return SparkFailure(f"{folder.parent} is not shared by all machines of the cluster: write to a shared folder")
 
 
 @contextmanager
@@ -55,13 +53,13 @@ def cause_of(text: str, kind: str = "") -> str:
     if any(sign in text for sign in _OUT_OF_MEMORY):
         return _MORE_MEMORY
     if kind in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "Py4JNetworkException"):
-        return f"the Java process of Spark is gone. Perhaps {_MORE_MEMORY[0].lower()}{_MORE_MEMORY[1:]}"
+        return f"the Java process of Spark died. Perhaps {_MORE_MEMORY[0].lower()}{_MORE_MEMORY[1:]}"
     if "JAVA_GATEWAY_EXITED" in text:
-        return "Spark's Java did not start, and says why above: is what --master and --conf say right?"
+        return "Spark's Java did not start; its message is above. Check --master and --conf"
     if "All masters are unresponsive" in text or "Failed to connect to master" in text:
-        return "no Spark master answers there: is the address after --master right?"
+        return "the Spark master does not answer: check --master"
     if "stopped SparkContext" in text:
-        return "Spark's master does not answer, or ended this application: is the address after --master right?"
+        return "the Spark master does not answer, or ended this application: check --master"
     if "Traceback (most recent call last)" in text:
         lines = [line.strip() for line in text.splitlines()]
         # An error of ours may have any name, one of Python's ends as they do.

@@ -11,7 +11,7 @@ def summary(folder: Path, manifest: Mapping[str, Any], made: Mapping[str, int]) 
     if "rows_in" in manifest:
         lines.append(f"rows in: {manifest['rows_in']:,}, rejected: {manifest['rejected']:,}")
         if manifest["rejected"]:
-            lines.append(f"what was rejected, and why: {folder / 'rejects'}")
+            lines.append(f"rejected rows, with reasons: {folder / 'rejects'}")
     out = ", ".join(f"{name} {rows:,}" for name, rows in made.items())
     lines.append(f"rows out: {out}")
     lines.append(f"published in {folder}, {manifest['checks']['run']} checks passed")

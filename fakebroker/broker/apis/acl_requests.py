@@ -27,7 +27,7 @@ def refuse_unknown(*codes: int) -> None:
     Kafka finds that while it reads the request. Codes that nobody knows are not found there.
     """
     if _UNKNOWN in codes:
-        raise CloseConnection("an ACL of the request has 0, unknown, as its type, pattern, operation or permission")
+        raise CloseConnection("an ACL of the request has an unknown (0) type, pattern, operation or permission")
 
 
 def refuse_unknown_filter(message: FilterMessage) -> None:

@@ -19,7 +19,7 @@ def handle(call: Call, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"the voter has no listener {_LISTENER}")
         check_quorum_can_change(call)
         if request.voter_id in call.cluster.nodes:
-            raise KafkaError(ErrorCode.DUPLICATE_VOTER, f"{request.voter_id} is a voter already")
-        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"no controller {request.voter_id} answers at its listener")
+            raise KafkaError(ErrorCode.DUPLICATE_VOTER, f"{request.voter_id} is already a voter")
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"controller {request.voter_id} does not answer at its listener")
     except KafkaError as error:
         return AddRaftVoterResponse(error_code=error.code, error_message=error.message)

@@ -96,5 +96,5 @@ def _checked(each: AclCreation) -> Acl:
     if acl.pattern.resource_type is ResourceType.CLUSTER and each.resource_name != CLUSTER_NAME:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"the only resource of type CLUSTER is {CLUSTER_NAME}")
     if ":" not in each.principal:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the principal {each.principal!r} has no type before a colon")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"the principal {each.principal!r} has no type; write User:NAME")
     return acl

@@ -55,7 +55,9 @@ def _topic_to_grow(call: Call, entry: CreatePartitionsTopic) -> tuple[Topic, int
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     present = len(topic.partitions)
     if entry.count <= present:
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"{entry.count} is not more than the {present} that there are")
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS, f"{entry.count} partitions are not more than the present {present}"
+        )
     new = entry.count - present
     if entry.assignments is not None and len(entry.assignments) != new:
         raise KafkaError(

@@ -190,7 +190,9 @@ def _assignments(asked: CreatableTopic) -> list[list[int]] | None:
     if not asked.assignments:
         return None
     if asked.num_partitions != -1 or asked.replication_factor != -1:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "with an assignment both counts must be -1")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, "the partition count and replication factor must be -1 with manual assignments"
+        )
     by_index = {entry.partition_index: entry.broker_ids for entry in asked.assignments}
     if sorted(by_index) != list(range(len(asked.assignments))):
         raise KafkaError(

@@ -41,7 +41,7 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
     for each in request.filters:
         wanted = filter_of(each)
         if wanted is None:
-            text = "the filter has a code that does not exist"
+            text = "the filter has an unknown code"
             results.append(DeleteAclsFilterResult(error_code=ErrorCode.INVALID_REQUEST, error_message=text))
             continue
         matching = acls.find(wanted)

@@ -50,8 +50,8 @@ def _delete(partition: Partition, node_id: int, offset: int, now: Instant) -> in
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal")
     code = partition.error_for_access(node_id)
     if code:
-        raise KafkaError(code, f"broker {partition.leader} leads {log.name}")
+        raise KafkaError(code, f"the leader of {log.name} is broker {partition.leader}")
     if log.config.compact and not log.config.delete:
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"the cleanup.policy of {topic.name} is compact without delete")
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"the cleanup.policy of {topic.name} does not include delete")
     log.advance_log_start(log.high_watermark if offset == _TO_HIGH_WATERMARK else offset, now)
     return log.log_start_offset

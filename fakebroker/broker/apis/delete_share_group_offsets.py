@@ -38,7 +38,7 @@ def _topic(name: str, topic: Topic | None, codes: TopicCodes) -> DeleteShareGrou
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None or topic.id not in codes else codes[topic.id]
     if not code:
         return DeleteShareGroupOffsetsResponseTopic(topic_name=name, topic_id=topic.id if topic else _NO_TOPIC_ID)
-    what = "there is no such topic" if topic is None else "the group has no start offsets of it"
+    what = "the topic does not exist" if topic is None else "the group has no start offsets for it"
     message = f"{name}: {what if topic is None or topic.id not in codes else code.name}"
     topic_id = topic.id if topic is not None and topic.id in codes else _NO_TOPIC_ID
     return DeleteShareGroupOffsetsResponseTopic(

@@ -45,7 +45,7 @@ def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse
 
 
 def _unknown(topic: TopicData) -> QuorumTopicResult:
-    code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "this is not the partition of the metadata log"
+    code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "not the partition of the metadata log"
     return QuorumTopicResult(
         topic_name=topic.topic_name,
         partitions=[

@@ -19,9 +19,9 @@ from fakebroker.protocol.wire.messages.elect_leaders import (
 _PREFERRED, _UNCLEAN = 0, 1
 _TEXTS = {
     ErrorCode.NONE: None,
-    ErrorCode.ELECTION_NOT_NEEDED: "the leader is the right one already",
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such partition",
-    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "the preferred leader is not alive and in sync",
+    ErrorCode.ELECTION_NOT_NEEDED: "the preferred replica already leads",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the partition does not exist",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "the preferred replica is not alive and in sync",
     ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "no replica is alive",
     ErrorCode.INVALID_REQUEST: "unknown election type",
 }

@@ -72,7 +72,10 @@ def _entry(key: str, found: _Found) -> Coordinator:
 def _find(call: Call, key_type: int, key: str) -> _Found:
     """The coordinator of one key, or the error: INVALID_REQUEST, COORDINATOR_NOT_AVAILABLE (FC-4, FC-8)."""
     if key_type not in _TOPICS:
-        return _Found(ErrorCode.INVALID_REQUEST, f"no key type {key_type}: 0 group, 1 transaction, 2 share")
+        return _Found(
+            ErrorCode.INVALID_REQUEST,
+            f"unknown key type {key_type}; key types are 0 (group), 1 (transaction) and 2 (share)",
+        )
     if key_type == SHARE and (call.version < _FIRST_SHARE or not _SHARE_KEY.fullmatch(key)):
         early = call.version < _FIRST_SHARE
         return _Found(ErrorCode.INVALID_REQUEST if early else call.cluster.behaviours.share_key_error)

@@ -58,7 +58,7 @@ def alter(
     """Change one resource, named by type and name; what to answer for it. AlterConfigs does the same (AC)."""
     try:
         if is_repeated:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "a resource may be in the request only once")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "each resource may appear only once")
         changed = resource(call.node, *key)
         check_form(changed, changes)
         if key == (TOPIC_RESOURCE, ""):

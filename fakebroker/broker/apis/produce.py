@@ -96,7 +96,7 @@ def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     transaction = ProducedTransaction(call, request.transactional_id, batches)
     if transaction.has_several_producers:
         failure = AppendErrorContent(
-            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "batches of several producers", show_message=True
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the request has batches of several producers", show_message=True
         )
         plan = plan.failed(failure)
     steps = _each_partition(call, request, plan, transaction)
@@ -149,7 +149,7 @@ def _plan(call: Call, request: ProduceRequest) -> _Plan:
     )
     parts = [_parts(call, entry, request_error) for entry in entries]
     if request_error is None and any(is_header_truncated(part.batch) for topic in parts for part in topic):
-        failure = AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
+        failure = AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "the batch has no producer id")
         parts = [_parts(call, entry, failure) for entry in entries]
     return _Plan(entries, parts)
 

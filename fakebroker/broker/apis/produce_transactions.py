@@ -147,21 +147,19 @@ class ProducedTransaction:
         producer = header.producer_id, header.producer_epoch
         if not partition.log.producers.is_verified(*producer, self._verifications.get(partition)):
             raise AppendError(
-                ErrorCode.INVALID_TXN_STATE, f"{partition.log.name}: the transaction of the batch has ended meanwhile"
+                ErrorCode.INVALID_TXN_STATE, f"{partition.log.name}: the batch's transaction has ended in the meantime"
             )
 
     def _error_for_version(self, code: ErrorCode) -> AppendErrorContent:
         """The error that a producer of the request's version gets for a code of the coordinator (TX-6, TX-7)."""
         version = self._call.version
         if code == ErrorCode.PRODUCER_FENCED:
-            return AppendErrorContent(ErrorCode.INVALID_PRODUCER_EPOCH, "the transaction goes by another epoch")
+            return AppendErrorContent(ErrorCode.INVALID_PRODUCER_EPOCH, "the transaction has another epoch")
         if code == ErrorCode.TRANSACTION_ABORTABLE and version < _FIRST_ABORTABLE_VERSION:
             code = ErrorCode.INVALID_TXN_STATE
         if code == ErrorCode.INVALID_TXN_STATE:
             return AppendErrorContent(code, "Partition was not added to the transaction", show_message=True)
         if code in _TRY_AGAIN or (code == ErrorCode.CONCURRENT_TRANSACTIONS and not self._is_tv2):
-            message = (
-                f"the transaction coordinator did not say whether the partition is in the transaction: {code.name}"
-            )
+            message = f"the transaction coordinator could not verify the partition: {code.name}"
             return AppendErrorContent(ErrorCode.NOT_ENOUGH_REPLICAS, message, show_message=True)
         return AppendErrorContent(code, f"the transaction coordinator answered {code.name}")

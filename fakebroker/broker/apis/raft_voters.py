@@ -26,4 +26,4 @@ def check_voter(call: Call, cluster_id: str | None, voter_id: int, directory_id:
 def check_quorum_can_change(call: Call) -> None:
     """Raises KafkaError in kraft.version 0, where the voters are those of the settings (RV-2)."""
     if not call.cluster.features.level(KRAFT_VERSION):
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the voters cannot change in kraft.version 0")
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "voters cannot be changed at kraft.version 0")

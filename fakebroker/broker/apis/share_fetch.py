@@ -64,9 +64,9 @@ def handle(call: Call, request: ShareFetchRequest, may_read: MayRead = everythin
         return ShareFetchResponse(error_code=error.code)
     named = [*session.partitions, *((topic.topic_id, 0) for topic in request.topics)]
     if any(call.cluster.topics.by_id(topic_id) is None for topic_id, _ in named):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic id is not known")  # an accident of 4.3.1 (SGF-8)
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic id is unknown")  # an accident of 4.3.1 (SGF-8)
     if request.share_acquire_mode not in tuple(AcquireMode):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"acquire mode {request.share_acquire_mode}")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown acquire mode {request.share_acquire_mode}")
     _ShareFetchRequest(call, request, session, may_read).begin(wanted)
     return None
 

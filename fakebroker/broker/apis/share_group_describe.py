@@ -34,7 +34,7 @@ def _in_steps(call: Call, request: ShareGroupDescribeRequest) -> Steps[ShareGrou
 
 def _group(call: Call, group_id: str) -> DescribedGroup:
     def refused(code: ErrorCode, other: Group | None) -> DescribedGroup:
-        why = "there is no such group" if other is None else f"it is a {other.kind} group"
+        why = "it does not exist" if other is None else f"it is a {other.kind} group"
         is_unknown = code == ErrorCode.GROUP_ID_NOT_FOUND
         message = f"group {group_id!r} is not a share group: {why}" if is_unknown else None
         return DescribedGroup(group_id=group_id, error_code=code, error_message=message)

@@ -65,9 +65,9 @@ def _problem(request: ShareGroupHeartbeatRequest) -> str | None:
     if request.rack_id is not None and not request.rack_id.strip():
         return "the rack id is blank"
     if request.member_epoch == 0 and not request.subscribed_topic_names:
-        return "a member that joins has to name the topics that it reads"
+        return "a joining member must send its subscribed topics"
     if request.member_epoch < LEAVE_EPOCH:
-        return f"there is no member epoch {request.member_epoch}"
+        return f"member epoch {request.member_epoch} is invalid"
     return None
 
 

@@ -71,7 +71,7 @@ def _check_topic_names(request: StreamsGroupHeartbeatRequest) -> None:
         raise _invalid_topology(f"an application cannot use Kafka's internal topics: {', '.join(internal)}")
     invalid = [name for name in names if not _is_valid(name)]
     if invalid:
-        raise _invalid_topology(f"these are no names of topics: {', '.join(invalid)}")
+        raise _invalid_topology(f"invalid topic names: {', '.join(invalid)}")
 
 
 def _names_in(topology: wire.Topology | None) -> Iterable[str]:
@@ -113,14 +113,14 @@ def _check_fields(request: StreamsGroupHeartbeatRequest) -> None:
     if epoch == _JOIN_EPOCH:
         _check_join(request)
     elif epoch == _STATIC_LEAVE_EPOCH:
-        raise _invalid("there is no instance id")
+        raise _invalid("the instance id is missing")
     elif epoch < _STATIC_LEAVE_EPOCH:
         raise _invalid(f"the member epoch is {epoch}, below {_STATIC_LEAVE_EPOCH}")
     given = [tasks is not None for tasks in (request.active_tasks, request.standby_tasks, request.warmup_tasks)]
     if any(given) and not all(given):
-        raise _invalid("tasks are given in all roles or in none")
+        raise _invalid("active, standby and warm-up tasks must be all set or all null")
     if epoch != _JOIN_EPOCH and request.topology is not None:
-        raise _invalid("only a member that joins sends the topology")
+        raise _invalid("only a joining member may send the topology")
 
 
 def _check_not_blank(what: str, value: str | None) -> None:
@@ -132,16 +132,18 @@ def _check_not_blank(what: str, value: str | None) -> None:
 def _check_join(request: StreamsGroupHeartbeatRequest) -> None:
     """A member that joins says how long it may take to give up tasks, that it owns none, and what it is made of."""
     if request.rebalance_timeout_ms == -1:
-        raise _invalid("a member that joins gives its rebalance timeout")
+        raise _invalid("a joining member must send its rebalance timeout")
     for tasks in (request.active_tasks, request.standby_tasks, request.warmup_tasks):
         if tasks is None or tasks:
-            raise _invalid("a member that joins owns no tasks, and says so")
+            raise _invalid("a joining member must send empty task lists")
     if request.topology is None:
-        raise _invalid("a member that joins sends the topology")
+        raise _invalid("a joining member must send the topology")
     for subtopology in request.topology.subtopologies:
         for topic in subtopology.state_changelog_topics:
             if topic.partitions:
-                raise _invalid_topology(f"changelog topic {topic.name} cannot be given {topic.partitions} partitions")
+                raise _invalid_topology(
+                    f"changelog topic {topic.name} must not set a partition count, but has {topic.partitions}"
+                )
 
 
 def _invalid(message: str) -> KafkaError:

@@ -14,8 +14,8 @@ def handle(call: Call, request: UnregisterBrokerRequest) -> UnregisterBrokerResp
     broker_id = request.broker_id
     if broker_id in call.cluster.nodes:
         return UnregisterBrokerResponse(
-            error_code=ErrorCode.INVALID_REQUEST, error_message=f"broker {broker_id} cannot be taken out by a client"
+            error_code=ErrorCode.INVALID_REQUEST, error_message=f"broker {broker_id} cannot be unregistered by a client"
         )
     return UnregisterBrokerResponse(
-        error_code=ErrorCode.BROKER_ID_NOT_REGISTERED, error_message=f"there is no broker {broker_id}"
+        error_code=ErrorCode.BROKER_ID_NOT_REGISTERED, error_message=f"broker {broker_id} does not exist"
     )

@@ -207,7 +207,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         {
             "_cluster": _KNOWN,
             "changes": "compared while a client is connected, and all are disconnected",
-            "last_creation": "compared by groups, which are loaded anew",
+            "last_creation": "compared by groups, which are reloaded",
             "_by_name": "`topics`",
             "_by_id": _DERIVED,
             "_alike": _DERIVED,
@@ -225,7 +225,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "topic": _KNOWN,
             "index": "the place in the topic's partitions",
             "changes": "counted for fetch sessions, which end",
-            "stale_views": "of brokers that have not heard of the leader: all have after a restore",
+            "stale_views": "of brokers that have not learned of the leader: all have after a restore",
         },
     ),
     PartitionLog: Durable(
@@ -266,8 +266,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "_share_partitions": "what was acquired is not stored in Kafka either; the rest is loaded from the log",
             "state": "`alive`: stopped, or running and reached by all",
             "incarnation": "its process is another after a restore",
-            "is_cut_off": "nobody is after a restore",
-            "is_unaware": "nobody is after a restore",
+            "is_cut_off": "no broker is after a restore",
+            "is_unaware": "no broker is after a restore",
             "session": "begins at the restore",
             "learns": "nothing is left to be heard after a restore",
             "stopped_timers": "no broker is frozen after a restore",

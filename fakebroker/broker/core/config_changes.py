@@ -43,7 +43,7 @@ def check_form(resource: ConfigResource, changes: Sequence[Change]) -> None:
     times = Counter(change.name for change in changes)
     twice = next((name for name, count in times.items() if count > 1), None)
     if twice is not None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice in one request")
     for change in changes:
         if change.value is None and change.operation != DELETE:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.name} has no value")
@@ -63,7 +63,7 @@ def _check_list(resource: ConfigResource, change: Change) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a logger has a level, not a list: use SET")
     setting = resource.table.get(change.name)
     if setting is None or setting.type != LIST:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{change.name} is not a list, nothing can be added or taken away")
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{change.name} is not a list; only SET and DELETE are allowed")
 
 
 def _new_value(resource: ConfigResource, change: Change) -> str:

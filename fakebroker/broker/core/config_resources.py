@@ -87,7 +87,7 @@ class TopicResource(ConfigResource):
             code = self._cluster.behaviours.altered_value_error if is_of_value else error.code
             raise KafkaError(code, error.message) from None
         if self.topic is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic")
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic does not exist")
 
     def effective(self, name: str) -> str:
         return "" if self.topic is None else super().effective(name)
@@ -178,7 +178,9 @@ class LoggerResource(ConfigResource):
 
     def check(self, values: Mapping[str, str]) -> None:
         for name in values:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"the level of the logger {name!r} cannot be changed here")
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG, f"the level of logger {name!r} cannot be changed: loggers are not supported"
+            )
 
     def store(self, values: Mapping[str, str]) -> None:
         """Nothing can be stored."""
@@ -218,7 +220,7 @@ class GroupResource(ConfigResource):
             for bound, sign in (("min", 1), ("max", -1)):
                 limit = f"group.{kind}.{bound}.{rest}"
                 if limit in BROKER and sign * int(text) < sign * settings.get_int(limit):
-                    raise SettingError(f"{name}: {text} is beyond {limit}, {settings.get_int(limit)}")
+                    raise SettingError(f"{name}: {text} exceeds the limit {limit}, {settings.get_int(limit)}")
         for kind in sorted({name.split(".")[0] for name in values}):  # the first bad one is what the client reads
             heartbeat, session = f"{kind}.heartbeat.interval.ms", f"{kind}.session.timeout.ms"
             if self._number(values, heartbeat) >= self._number(values, session):

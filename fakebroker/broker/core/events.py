@@ -41,7 +41,7 @@ MOVED = "its coordinator moved away"
 
 
 class Transition(NamedTuple):
-    """A group changed state (ST), and why: `reason` is one English clause, e.g. "member a left"."""
+    """A state change of a group (ST): `reason` is one English clause, e.g. "member a left"."""
 
     group_id: str
     group_type: str
@@ -52,7 +52,7 @@ class Transition(NamedTuple):
 
 
 class GroupEpochBumped(NamedTuple):
-    """A consumer, share or streams group wants another assignment: its group epoch is `epoch` now, and why."""
+    """A consumer, share or streams group needs a new assignment: its new group epoch, and the reason."""
 
     group_id: str
     epoch: int
@@ -60,7 +60,7 @@ class GroupEpochBumped(NamedTuple):
 
 
 class AssignmentComputed(NamedTuple):
-    """A target assignment was computed for group epoch `epoch`: by which assignor, for how many members."""
+    """A target assignment was computed for group epoch `epoch`, with its assignor and number of members."""
 
     group_id: str
     epoch: int
@@ -69,7 +69,7 @@ class AssignmentComputed(NamedTuple):
 
 
 class MemberTransition(NamedTuple):
-    """A member of a consumer or streams group is in another state of its reconciliation, or has another epoch, and why.
+    """A change of a member's reconciliation state or epoch in a consumer or streams group, with its reason.
 
     States are spelled as Kafka's sources spell them, e.g. "UnrevokedPartitions"; `epoch` is the member epoch.
     """
@@ -148,10 +148,10 @@ class CoordinatorMoved(NamedTuple):
 
 
 class TransactionTransition(NamedTuple):
-    """A transactional id changed its state or its producer (TX), and why: `reason` is one English clause.
+    """A change of a transactional id's state or producer (TX): `reason` is one English clause.
 
-    States are spelled as Kafka spells them, e.g. "PrepareCommit". `producer_id` and `producer_epoch` are those after
-    it; `partitions` is how many are in the transaction then.
+    States are spelled as Kafka spells them, e.g. "PrepareCommit". `producer_id`, `producer_epoch` and the number of
+    `partitions` are those after the change.
     """
 
     transactional_id: str
@@ -164,7 +164,7 @@ class TransactionTransition(NamedTuple):
 
 
 class NodeChanged(NamedTuple):
-    """What became of one broker.
+    """A change of a broker's state.
 
     `what` is "stopped", "killed", "started", "frozen", "thawed", "cut off", "reached again", "fenced", "added" or
     "removed".
@@ -217,12 +217,12 @@ class ClientLogin(NamedTuple):
 
 
 class ClientThrottled(NamedTuple):
-    """A client went beyond a quota (QU-7): its connection is not read for `throttle_ms`, and of an address that makes
-    too many connections closed then.
+    """A client exceeded a quota (QU-7): its connection is not read for `throttle_ms`, and then closed if its address
+    opens too many connections.
 
     `api`, `version` and `correlation_id` are those of the request, "" and -1 for a connection. `quota` is the key, e.g.
-    "producer_byte_rate", and `entity` whose quota it is. `limit` and `measured` are per second; of
-    controller_mutation_rate, `measured` is how many tokens are left, below zero how many are owed.
+    "producer_byte_rate", and `entity` the entity of the quota. `limit` and `measured` are per second; for
+    controller_mutation_rate, `measured` is the number of tokens left, negative when overdrawn.
     """
 
     node_id: int

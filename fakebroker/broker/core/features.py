@@ -57,7 +57,7 @@ class Features:
         """
         reason = self._objection(name, level, upgrade_type)
         if reason:
-            raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name} cannot get level {level}: {reason}")
+            raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name} cannot be set to level {level}: {reason}")
 
     def change(self, levels: Mapping[str, int]) -> None:
         """Give features levels that were checked."""
@@ -66,11 +66,11 @@ class Features:
 
     def _objection(self, name: str, level: int, upgrade_type: int) -> str:
         if upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
-            return f"there is no upgrade type {upgrade_type}"
+            return f"unknown upgrade type {upgrade_type}"
         if level < 0:
-            return "levels begin at 0"
+            return "the lowest level is 0"
         if name not in self.supported:
-            return "there is no such feature"
+            return "the feature is unknown"
         lowest, highest = self.supported[name]
         if not lowest <= level <= highest:
             return f"the levels are {lowest} to {highest}"
@@ -78,7 +78,7 @@ class Features:
         if level < current:
             return _objection_to_lower(name, upgrade_type)
         if level > current and upgrade_type != UPGRADE:
-            return f"this raises it from {current}, and a downgrade was asked for"
+            return f"this would be an upgrade from {current}, but the request asks for a downgrade"
         return ""
 
     # State
@@ -94,9 +94,13 @@ class Features:
 
 def _objection_to_lower(name: str, upgrade_type: int) -> str:
     if upgrade_type == UPGRADE:
-        return "this lowers it, and an upgrade was asked for"
+        return "this would be a downgrade, but the request asks for an upgrade"
     if name == KRAFT_VERSION:
-        return "it is never lowered"
+        return "it cannot be downgraded"
     if name == METADATA_VERSION:  # each level of those that are supported changed the metadata's records
-        return "metadata would be lost" if upgrade_type == SAFE_DOWNGRADE else "no release does this unsafely"
+        return (
+            "the downgrade would lose metadata"
+            if upgrade_type == SAFE_DOWNGRADE
+            else "unsafe downgrades are not supported"
+        )
     return ""

@@ -16,7 +16,7 @@ def check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise KafkaError(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
-            f"{name!r} cannot be a topic's name: 1 to 249 of a-z A-Z 0-9 . _ - are, but not '.' or '..'",
+            f"{name!r} is not a valid topic name: use 1 to 249 of a-z A-Z 0-9 . _ -, but not '.' or '..'",
         )
 
 
@@ -57,7 +57,7 @@ def assign_replicas(
     `StripedReplicaPlacer`). MOCK: Kafka begins at a random broker. Raises KafkaError without any live broker.
     """
     if not live:
-        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "no broker is alive that could lead a partition")
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "no broker that could lead a partition is alive")
     return [
         _in_turn(live, p, min(replication_factor, len(live))) + _in_turn(stopped, p, replication_factor - len(live))
         for p in range(first, first + count)
@@ -82,7 +82,7 @@ def check_partitions(count: int, configs: int) -> None:
     most = LARGEST_CHANGE - 1 - configs
     if count > most:
         raise KafkaError(
-            ErrorCode.POLICY_VIOLATION, f"{count} partitions are too many: a topic can be made with {most} at most"
+            ErrorCode.POLICY_VIOLATION, f"{count} partitions are too many: a topic can be created with {most} at most"
         )
 
 

@@ -423,9 +423,9 @@ class Topics:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is reserved")
         check_name(name)
         if name in self._by_name:
-            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} exists already")
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
         for other in self._alike.get(collision_key(name), ()):
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} collides with the topic {other!r}")
 
     def _assign_replicas(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
         settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
@@ -434,7 +434,7 @@ class Topics:
         if not 1 <= replication_factor <= len(node_ids):
             raise KafkaError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
-                f"replication factor {replication_factor} with {len(node_ids)} brokers",
+                f"replication factor {replication_factor} is larger than the number of brokers, {len(node_ids)}",
             )
         if partitions is None:
             partitions = settings.get_int("num.partitions")

@@ -121,10 +121,10 @@ class BrokerClock:
     @rate.setter
     def rate(self, rate: float) -> None:
         if not rate > 0:
-            raise InvalidArgument("rate", rate, f"a rate of {rate} is not above 0; freeze() stops the clock")
+            raise InvalidArgument("rate", rate, f"the rate {rate} must be above 0; freeze() stops the clock")
         if not SLOWEST_RATE <= rate <= FASTEST_RATE:
             limits = f"{SLOWEST_RATE:f} to {FASTEST_RATE:,.0f}"
-            raise InvalidArgument("rate", rate, f"a rate of {rate} is not from {limits}")
+            raise InvalidArgument("rate", rate, f"the rate {rate} must be from {limits}")
         self._rebase()
         self._rate = rate
         if not self._is_frozen:

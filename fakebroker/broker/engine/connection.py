@@ -456,7 +456,7 @@ class Connection:
     def _large_prefix(self, size: int) -> bytes:
         """The length prefix of a large answer. Much of these ends the turn, so that slow readers cost little."""
         if size > MAX_FRAME_BYTES:
-            raise AnswerTooLong(f"an answer of {size} bytes")
+            raise AnswerTooLong(f"the answer has {size} bytes")
         self.out_bytes += size
         if self.out_bytes > MAX_OUT_BYTES and self.state is SERVING:
             self._move(BUFFERED)

@@ -16,7 +16,7 @@ class ConnectionState(Enum):
     BUFFERED = "bytes are kept: an incomplete frame, or whole ones for the next turn"
     PARKED = "a request waits for its answer; bytes that come meanwhile are kept and not looked at (AV-2)"
     CLOSING = "nothing is read any more; the driver closes after it has sent what is made"
-    GONE = "the connection is closed, whoever closed it"
+    GONE = "the connection is closed, by either side"
 
 
 READING, SERVING, BUFFERED, PARKED, CLOSING, GONE = ConnectionState

@@ -151,7 +151,7 @@ class Route:
         from fakebroker.protocol.schema.codec_errors import has_long_string
 
         if has_long_string(type(response), response):
-            return AnswerTooLong(f"{self}: a string in the answer is too long to be written")
+            return AnswerTooLong(f"{self}: a string in the answer is too long")
         return error
 
     def __str__(self) -> str:
@@ -221,7 +221,7 @@ class Dispatcher:
             route = _newer_api_versions(version, served)
         else:
             name = APIS[api_key].name
-            raise CloseConnection(f"{name} v{version} is not served here, only v{lowest} to v{highest}")
+            raise CloseConnection(f"{name} v{version} is not supported; this broker supports v{lowest} to v{highest}")
         return route
 
 
@@ -257,11 +257,11 @@ def _loaded(load: Callable[[], ModuleType]) -> "ModuleType | _Unloadable":
 def _why_not(api_key: int, release: Release) -> str:
     """Why an API is not served, by its name in Kafka."""
     if api_key in MISSING:
-        return f"{MISSING[api_key]} ({api_key}) is not served here: {WHY_MISSING}"
+        return f"{MISSING[api_key]} ({api_key}) is not supported: {WHY_MISSING}"
     known = APIS.get(api_key)
     if known is not None:
-        return f"{known.name} ({api_key}) is not served here: Kafka {release.name} does not have it"
-    return f"API key ({api_key}) is not served here: Kafka 4.3 has no such API"
+        return f"{known.name} ({api_key}) is not supported: Kafka {release.name} does not have it"
+    return f"API key {api_key} is not supported: Kafka 4.3 has no such API"
 
 
 def versions_served(release: Release) -> dict[int, tuple[int, int]]:

@@ -237,7 +237,7 @@ class Engine:
         on to the request and all that came of it. An answer too long for the protocol is no bug: it is logged only.
         """
         if isinstance(error, AnswerTooLong):
-            log.warning("answered with an error in place of the answer: %s", error)
+            log.warning("answered with an error instead: %s", error)
             return
         self.journal.event(InternalError(type(error).__name__, str(error)), self.now)
         kind = _kind_of(error)
@@ -288,7 +288,7 @@ def _authorization(authorizer: "Authorizer") -> Stage:
 
 
 def _fetch_nothing(url: str, then: "Callable[[Fetched], None]") -> None:
-    then(OSError(f"an engine by itself cannot fetch {url}"))
+    then(OSError(f"a bare engine cannot fetch {url}"))
 
 
 def _sasl_connection() -> type[Connection]:

@@ -58,6 +58,6 @@ def send_error(connection: "Connection", route: Route, request: "Message | None"
         body = route.encode(route.error_response(request, route.version, code))
     except Exception as error:
         connection.engine.failed(error)
-        connection.fail(f"{route}: no answer could be made: {error}")
+        connection.fail(f"{route}: the answer could not be built: {error}")
     else:
         connection.send(route, body)

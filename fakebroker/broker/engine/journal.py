@@ -231,7 +231,7 @@ class Exchange:
         return tuple(dict.fromkeys(error.name for error in self.found_errors))
 
     def name_of_topic(self, topic_id: bytes) -> str:
-        """The name of the topic with an id; the id, as Kafka prints it, if there is none now."""
+        """The name of the topic with an id; the id, as Kafka prints it, if the topic no longer exists."""
         return self._topic_name(topic_id) or uuid_to_text(topic_id)
 
     @property
@@ -241,7 +241,7 @@ class Exchange:
 
     @property
     def node_id(self) -> int:
-        """The node that was asked."""
+        """The node that received the request."""
         return self.peer.node_id
 
     @property
@@ -256,7 +256,7 @@ class Exchange:
 
     @property
     def waited_ms(self) -> int:
-        """How long the answer took on the monotonic reading."""
+        """The monotonic time until the answer, in ms."""
         return self.answered.mono_ms - self.received.mono_ms
 
     @property

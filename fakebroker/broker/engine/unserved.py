@@ -39,11 +39,11 @@ _ASKED_BY_A_STUCK_CONSUMER = _ASKED_OF_A_COORDINATOR | {
     ApiKey.INIT_PRODUCER_ID,
 }
 
-_NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
+_NEW_GROUPS = "the emulated release does not support KIP-848; use group.protocol=classic"
 
 # Every API of Kafka 4.3 that we have no messages for, with its name. Brokers and controllers speak these only.
 MISSING: dict[int, str] = {int(key): key.api_name for key in ApiKey if key not in APIS}
-WHY_MISSING = "it is spoken between brokers and controllers only"
+WHY_MISSING = "only brokers and controllers use it"
 
 log = logging.getLogger("fakebroker")
 
@@ -121,8 +121,8 @@ class Unserved:
                 peer,
                 ApiKey.CONSUMER_GROUP_HEARTBEAT,
                 f'FindCoordinator of group "{printable(group_id)}" several times and then for nothing of that group, '
-                "as librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions"
-                f": {_NEW_GROUPS}; it will wait for ever",
+                "as librdkafka does with group.protocol=consumer when ApiVersions lacks ConsumerGroupHeartbeat"
+                f": {_NEW_GROUPS}; the client will wait forever",
             )
 
     def _has_parked(self, client_id: str | None) -> bool:

@@ -94,7 +94,7 @@ def parse(setting: Setting, text: str) -> Value:
     """The value that `text` means. Raises SettingError when it has the wrong type or is out of bounds (IA-7)."""
     text = text.strip()
     if len(text) > _TEXT_LIMIT:
-        raise SettingError(f"{setting.name}: a value of {len(text)} characters, {_TEXT_LIMIT} are the limit")
+        raise SettingError(f"{setting.name}: a value of {len(text)} characters exceeds the limit of {_TEXT_LIMIT}")
     value = _convert(setting, text)
     problem = _problem(setting.allowed, value)
     if problem is not None:

@@ -24,7 +24,7 @@ _PROTOCOLS = "group.coordinator.rebalance.protocols"
 def check_group_bounds(settings: Reader) -> None:
     """Raise SettingError, as a broker that starts does, if settings of groups contradict each other (CGC-5)."""
     if "classic" not in settings.get_list(_PROTOCOLS):
-        raise SettingError(f"{_PROTOCOLS}: classic groups cannot be switched off")
+        raise SettingError(f"{_PROTOCOLS}: classic cannot be left out")
     for kind, names in _BOUNDED:
         for name in names:
             value, low, high = (f"group.{kind}.{bound}{name}" for bound in ("", "min.", "max."))

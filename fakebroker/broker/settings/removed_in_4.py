@@ -19,13 +19,22 @@ from fakebroker.broker.settings.topic_scope import ROWS as TOPIC_ROWS
 _FORMAT = "3.0-IV1"
 
 BROKER_ROWS = (
-    Setting("auto.include.jmx.reporter", BOOLEAN, True, None, READ_ONLY, "JMX metrics; there are none here"),
+    Setting("auto.include.jmx.reporter", BOOLEAN, True, None, READ_ONLY, "JMX metrics; not supported"),
     Setting("broker.id.generation.enable", BOOLEAN, True, None, READ_ONLY, "broker ids made by ZooKeeper; not here"),
-    Setting("controlled.shutdown.max.retries", INT, 3, None, READ_ONLY, "tries of a clean stop; not needed here"),
-    Setting("controlled.shutdown.retry.backoff.ms", LONG, 5000, None, READ_ONLY, "pause between tries of a clean stop"),
-    Setting("inter.broker.protocol.version", STRING, "3.9-IV0", None, READ_ONLY, "brokers do not talk here"),
     Setting(
-        "leader.imbalance.per.broker.percentage", INT, 10, None, READ_ONLY, "when leadership is evened out; never here"
+        "controlled.shutdown.max.retries", INT, 3, None, READ_ONLY, "attempts of a controlled shutdown; not needed here"
+    ),
+    Setting(
+        "controlled.shutdown.retry.backoff.ms",
+        LONG,
+        5000,
+        None,
+        READ_ONLY,
+        "pause between attempts of a controlled shutdown",
+    ),
+    Setting("inter.broker.protocol.version", STRING, "3.9-IV0", None, READ_ONLY, "brokers do not communicate here"),
+    Setting(
+        "leader.imbalance.per.broker.percentage", INT, 10, None, READ_ONLY, "when leaders are rebalanced; never here"
     ),
     Setting(
         "log.message.downconversion.enable",
@@ -53,13 +62,15 @@ BROKER_ROWS = (
         "default of the topic setting message.timestamp.difference.max.ms",
         has_effect=True,
     ),
-    Setting("offsets.commit.required.acks", SHORT, -1, None, READ_ONLY, "replicas that must store a commit; all do"),
-    Setting("reserved.broker.max.id", INT, 1000, Range(0), READ_ONLY, "largest broker id given by hand"),
-    Setting("zookeeper.connect", STRING, None, None, READ_ONLY, "where ZooKeeper is; not needed here"),
+    Setting(
+        "offsets.commit.required.acks", SHORT, -1, None, READ_ONLY, "replicas that must store a commit; here always all"
+    ),
+    Setting("reserved.broker.max.id", INT, 1000, Range(0), READ_ONLY, "highest configured broker id"),
+    Setting("zookeeper.connect", STRING, None, None, READ_ONLY, "address of ZooKeeper; not needed here"),
     Setting("zookeeper.connection.timeout.ms", INT, None, None, READ_ONLY, "how long to wait for ZooKeeper"),
     Setting("zookeeper.max.in.flight.requests", INT, 10, Range(1), READ_ONLY, "requests to ZooKeeper at a time"),
     Setting("zookeeper.session.timeout.ms", INT, 18000, None, READ_ONLY, "session timeout with ZooKeeper"),
-    Setting("zookeeper.set.acl", BOOLEAN, False, None, READ_ONLY, "whether ZooKeeper is protected"),
+    Setting("zookeeper.set.acl", BOOLEAN, False, None, READ_ONLY, "whether ZooKeeper has ACLs"),
 )
 
 _MORE_TOPIC_ROWS = (
@@ -69,7 +80,7 @@ _MORE_TOPIC_ROWS = (
         True,
         None,
         CLUSTER_WIDE,
-        "whether records may be converted for clients that know old formats only",
+        "whether records are converted for clients that only know old formats",
         broker_name="log.message.downconversion.enable",
     ),
     Setting(
@@ -88,7 +99,7 @@ _MORE_TOPIC_ROWS = (
         LONG_MAX,
         Range(0),
         CLUSTER_WIDE,
-        "how far a record's timestamp may be from the broker's time, unless the bounds of one side are set (PD-18)",
+        "how far a record's timestamp may be from the broker's time, unless one-sided bounds are set (PD-18)",
         broker_name="log.message.timestamp.difference.max.ms",
         has_effect=True,
     ),

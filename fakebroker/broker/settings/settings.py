@@ -173,7 +173,7 @@ class Settings(Reader):
         then have no effect.
         """
         if name.startswith(LISTENER) and cluster:
-            raise SettingError(f"{name} can be set for one broker only, not for all")
+            raise SettingError(f"{name} can only be set for a single broker, not as a cluster default")
         setting = lookup(name)
         if setting is None:
             return
@@ -183,9 +183,9 @@ class Settings(Reader):
         if setting.update == READ_ONLY:
             raise SettingError(f"{name} is fixed when the broker starts")
         if setting.update == PER_BROKER and cluster:
-            raise SettingError(f"{name} can be set for one broker only, not for all")
+            raise SettingError(f"{name} can only be set for a single broker, not as a cluster default")
         if name.startswith("ssl."):
-            raise SettingError(f"{name} can be set for one listener only: listener.name.<listener>.{name}")
+            raise SettingError(f"{name} can only be set for a listener: listener.name.<listener>.{name}")
 
     def replace_dynamic(self, values: Mapping[str, str], cluster: bool) -> None:
         """Replace all values set at run time, for this broker or for the whole cluster (IA-10).
@@ -331,7 +331,7 @@ def find(name: str) -> Setting:
         return setting
     topic = TOPIC.get(name)
     if topic is not None:
-        hint = f"; as a default of all topics it is {topic.broker_name!r}" if topic.broker_name else ""
+        hint = f"; the broker's default for topics is {topic.broker_name!r}" if topic.broker_name else ""
         raise SettingError(f"{name!r} is a topic setting{hint}")
     raise SettingError(f"unknown setting {name!r}{_nearest(name, BROKER)}")
 

@@ -32,6 +32,6 @@ ROWS = (
     Setting("share.coordinator.write.timeout.ms", INT, 5000, Range(1), READ_ONLY,
             "how long a write of the share coordinator waits for replicas", has_effect=True),
     Setting("share.fetch.purgatory.purge.interval.requests", INT, 1000, None, READ_ONLY,
-            "clean-up of waiting requests, in requests"),
+            "purge interval of waiting requests, in requests"),
 )
 # fmt: on

@@ -13,19 +13,19 @@ from fakebroker.broker.settings.declare import (
 # fmt: off
 ROWS = (
     Setting("add.partitions.to.txn.retry.backoff.max.ms", INT, 100, Range(0), READ_ONLY,
-            "longest time spent on such tries (TX-13)", has_effect=True),
+            "longest total time of these attempts (TX-13)", has_effect=True),
     Setting("add.partitions.to.txn.retry.backoff.ms", INT, 20, Range(1), READ_ONLY,
-            "pause before AddPartitionsToTxn is tried again inside the broker (TX-13)", has_effect=True),
+            "pause between attempts of AddPartitionsToTxn inside the broker (TX-13)", has_effect=True),
     Setting("producer.id.expiration.ms", INT, 86_400_000, Range(1), CLUSTER_WIDE,
-            "how long an idle producer's sequence numbers are remembered (ID-11)", has_effect=True),
+            "how long the sequence numbers of an idle producer are kept (ID-11)", has_effect=True),
     Setting("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, 10000, Range(1), READ_ONLY,
-            "how often transactions are looked through for timed-out ones (TX-23)", has_effect=True),
+            "interval of the check for timed-out transactions (TX-23)", has_effect=True),
     Setting("transaction.max.timeout.ms", INT, 900_000, Range(1), READ_ONLY,
-            "the longest timeout of a transaction that a producer may set (PI-5)", has_effect=True),
+            "longest transaction timeout that a producer may set (PI-5)", has_effect=True),
     Setting("transaction.partition.verification.enable", BOOLEAN, True, None, CLUSTER_WIDE,
             "whether a partition must be in the transaction before records are appended (TX-6)", has_effect=True),
     Setting("transaction.remove.expired.transaction.cleanup.interval.ms", INT, 3_600_000, Range(1), READ_ONLY,
-            "how often transactional ids are looked through for expired ones (TX-24)", has_effect=True),
+            "interval of the check for expired transactional ids (TX-24)", has_effect=True),
     Setting("transaction.state.log.load.buffer.size", INT, 5_242_880, Range(1), READ_ONLY,
             "batch size when reading transactions into the cache"),
     Setting("transaction.state.log.min.isr", INT, 2, Range(1), READ_ONLY,
@@ -39,6 +39,6 @@ ROWS = (
     Setting("transaction.two.phase.commit.enable", BOOLEAN, False, None, READ_ONLY,
             "whether producers may take part in a two-phase commit"),
     Setting("transactional.id.expiration.ms", INT, 604_800_000, Range(1), READ_ONLY,
-            "how long an idle transactional id is remembered (TX-24)", has_effect=True),
+            "how long an idle transactional id is kept (TX-24)", has_effect=True),
 )
 # fmt: on

@@ -36,7 +36,7 @@ def campaign() -> None:
     "settings",
     multiple=True,
     metavar="NAME=VALUE,VALUE",
-    help="Values of a broker setting to combine with those of others. Repeatable.",
+    help="Values of a broker setting to combine with other settings. Repeatable.",
 )
 @click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
 @click.option("--journals", metavar="DIR", help="Keep the journal of one run of each failure in DIR.")
@@ -155,7 +155,7 @@ def _tell(folder: Path) -> list[dict[str, Any]]:
     published = Published(folder)
     for name in ("campaign_runs", "campaign_failures"):
         if not published.has(name):
-            raise FakebrokerError(f"{folder} has no table {name}: is it a campaign's?")
+            raise FakebrokerError(f"{folder} has no table {name}; give a directory written by `fakebroker campaign`")
     runs = ds.dataset([str(file) for file in parquet_files(published.folder_of("campaign_runs"))], format="parquet")
     keys = ["scenario", "settings", "outcome"]
     grouped = runs.to_table(columns=keys).group_by(keys).aggregate([([], "count_all")])

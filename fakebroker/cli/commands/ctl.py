@@ -105,10 +105,10 @@ def _begin(ctx: click.Context, /, url: str, token: str | None, broker: str | Non
 
 ABOUT = """Control a running broker: `fakebroker ctl clock advance 8d`.
 
-Commands are the words of the HTTP paths, options are the arguments of the Python methods. Answers are tables; --json
-prints them as JSON. A command that only names a thing, such as `ctl groups billing`, shows it.
+Commands follow the HTTP paths, options the arguments of the Python methods. Answers are tables; --json
+prints them as JSON. A command without a verb, such as `ctl groups billing`, shows the thing.
 
-Exit status: 0 done, 1 the broker refused or a scenario failed, 2 wrong usage or token, 3 no broker answers.
+Exit status: 0 success, 1 the broker refused or a scenario failed, 2 wrong usage or token, 3 no broker answers.
 """
 _OPTIONS = (
     click.Option(

@@ -31,7 +31,7 @@ def dialogue() -> None:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
 @kafka_options("--tcp", "Play in real time against this Kafka broker.")
 @click.option("--fresh", is_flag=True, help="Play in real time over TCP, each against a new broker.")
-@click.option("--slack", default=1.0, show_default=True, help="Real time: factor on the tolerance of waits.")
+@click.option("--slack", default=1.0, show_default=True, help="Real time: factor for the tolerance of waits.")
 @click.option(
     "--jitter", default=JITTER_MS, show_default=True, help="Virtual time: tolerated difference of a wait, in ms."
 )

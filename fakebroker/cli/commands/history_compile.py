@@ -41,9 +41,9 @@ _DURATION_HELP = "Length of the window, half of it before --around: 30m, 2h, 1d 
 )
 @click.option("--digits", type=click.IntRange(4, 32), default=6, show_default=True, help="Digits of each hash.")
 @click.option("--every-commit", is_flag=True, help="Also keep commits that were overwritten later.")
-@click.option("--config", multiple=True, metavar="NAME=VALUE", help="Broker setting that was in force. Repeatable.")
+@click.option("--config", multiple=True, metavar="NAME=VALUE", help="Broker setting in force at the time. Repeatable.")
 @click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Kafka release to emulate.")
-@click.option("--source", metavar="NAME", help="Log or run, if DIR has several with this group.")
+@click.option("--source", metavar="NAME", help="Log or run, if several in DIR have this group.")
 @engine_options_for_little
 def compile_history(
     folder: Path,
@@ -92,7 +92,7 @@ def _bounds(around: str, window: str) -> tuple[int, int]:
     try:
         when = datetime.fromisoformat(around)
     except ValueError:
-        raise click.BadParameter(f"{around!r} is no time: 2026-03-01T10:00", param_hint="--around") from None
+        raise click.BadParameter(f"{around!r} is not a time, such as 2026-03-01T10:00", param_hint="--around") from None
     try:
         length_ms = duration_ms(window)
     except ValueError as error:

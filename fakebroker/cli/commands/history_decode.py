@@ -48,7 +48,7 @@ def decode(
         except ChecksFailed as failed:
             if not any(each.check.name == KEY_CHECK for each in failed.failed):
                 raise
-            click.echo("a record stands twice in the segments of a folder: once more, comparing all records", err=True)
+            click.echo("the segments of a folder repeat a record: decoding again, comparing all records", err=True)
             summary = _publish(asked, may_repeat=True)
         click.echo(summary)
 

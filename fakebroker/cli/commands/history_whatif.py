@@ -31,7 +31,7 @@ class Duration(click.ParamType[Any]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The milliseconds. Fails for what is no time, or none that a broker can be set to."""
+        """The milliseconds. Fails for an invalid time, and for one that a broker cannot have."""
         if isinstance(value, int):
             return value
         try:
@@ -41,7 +41,7 @@ class Duration(click.ParamType[Any]):
         if ms == 0 or ms % _MINUTE_MS:
             self.fail(f"{value!r} is not a time of whole minutes, like 7d, 12h or 90m", param, ctx)
         if ms >= _LONGEST_MS:
-            self.fail(f"{value} is longer than a broker's retention can be", param, ctx)
+            self.fail(f"{value} is longer than the longest retention of a broker", param, ctx)
         return ms
 
 
@@ -126,7 +126,7 @@ def _without_times(commits: Path) -> list[str]:
     count = ds.dataset(commits, format="parquet").count_rows(filter=is_blank)
     if not count:
         return []
-    return [f"{count:,} commits have no time of their records: they are taken to be of the time of those before them"]
+    return [f"{count:,} commits have no record time; they get the time of the commits before them"]
 
 
 def _losses_text(folder: Path, retentions_ms: Sequence[int]) -> str:

@@ -140,7 +140,7 @@ def _one_run(saved: SavedJournal) -> list[dict[str, Any]]:
     """The lines of the only run: monotonic times of several have nothing to do with each other."""
     runs = list(dict.fromkeys(row["run"] for row in saved.rows))
     if len(runs) > 1:
-        raise CommandError(f"these files are of {len(runs)} runs; give those of one run: {', '.join(runs)}")
+        raise CommandError(f"these files belong to {len(runs)} runs; give the files of one run: {', '.join(runs)}")
     return saved.rows
 
 

@@ -62,4 +62,4 @@ def check(folder: str, choice: EngineChoice) -> None:
         folders = {name: published.folder_of(name) for name in published.tables}
         done = check_tables(engine, folders, progress)
         left_out = f", {done['left_out']} skipped: their table is missing" if done["left_out"] else ""
-        click.echo(f"{done['run']} checks, nothing wrong{left_out}")
+        click.echo(f"{done['run']} checks passed{left_out}")

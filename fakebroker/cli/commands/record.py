@@ -32,7 +32,7 @@ _REDACTED = (SECRETS, PAYLOADS, _NOTHING)
     default=SECRETS,
     show_default=True,
     metavar="WHAT[,WHAT]",
-    help="Leave out of the file: secrets, payloads (and secrets), or nothing.",
+    help="Remove from the file: secrets, payloads (and secrets), or nothing.",
 )
 @click.option(
     "--advertise",
@@ -68,7 +68,7 @@ def _redacted(text: str) -> frozenset[str]:
         if word not in _REDACTED:
             raise InvalidArgument("redact", text, wrong_name("--redact", word, _REDACTED))
     if _NOTHING in words and len(words) > 1:
-        raise InvalidArgument("redact", text, f"--redact {text}: nothing cannot be combined with others")
+        raise InvalidArgument("redact", text, f"--redact {text}: nothing cannot be combined with other values")
     return frozenset() if words == [_NOTHING] else frozenset(words) | {SECRETS}
 
 
@@ -109,4 +109,4 @@ def _summary_text(proxy: Proxy, writer: LineFile) -> str:
     text = (
         f"{writer.path}: {found['connections']} connections, {found['requests']} requests, {found['answers']} answers"
     )
-    return f"{text}; not understood: {unknown}" if unknown else text
+    return f"{text}; unknown: {unknown}" if unknown else text

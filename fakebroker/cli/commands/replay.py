@@ -99,7 +99,7 @@ def _summarize(file: Path, found: Survey, result: Replayed, shown: _Shown) -> No
     for note in dict.fromkeys([*([found.cut] if found.cut else []), *result.notes]):
         click.echo(f"note: {note}")
     for title, count in sorted(result.unserved.items()):
-        click.echo(f"not sent, fakebroker does not serve it: {title} ({count})")
+        click.echo(f"not sent, because fakebroker does not support it: {title} ({count})")
     for reason, count in sorted(result.explained.items()):
         click.echo(f"explained: {count} x {reason}")
     unanswered = f", {result.unanswered} requests without an answer in the file" if result.unanswered else ""

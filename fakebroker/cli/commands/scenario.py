@@ -46,10 +46,10 @@ def check(paths: tuple[str, ...]) -> None:
                 click.echo(str(error))
             except OSError as error:
                 wrong += 1
-                click.echo(f"{path}: cannot be read: {error.strerror or error}")
+                click.echo(f"{path}: cannot read it: {error.strerror or error}")
     if wrong:
-        raise CommandError(f"{wrong} of {len(found)} files cannot be played")
-    click.echo(f"{len(found)} {'file' if len(found) == 1 else 'files'}, nothing wrong")
+        raise CommandError(f"{wrong} of {len(found)} files are not valid scenarios")
+    click.echo(f"{len(found)} {'file' if len(found) == 1 else 'files'}, all valid")
 
 
 @scenario.command()
@@ -63,7 +63,7 @@ def schema() -> None:
 @scenario.command()
 @click.argument("name")
 @click.option("--dir", "folder", default=".", metavar="FOLDER", help="Folder of the file. [default: the current one]")
-@click.option("--schema", "has_schema", is_flag=True, help="Also write the JSON Schema, with which editors complete.")
+@click.option("--schema", "has_schema", is_flag=True, help="Also write the JSON Schema, for completion in editors.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def new(name: str, folder: str, has_schema: bool, force: bool) -> None:
     """Write NAME.yaml, a short scenario that passes, to start from."""

@@ -63,7 +63,7 @@ def lines_of(comparison: Comparison) -> list[str]:
         if comparison.left_out:
             detail += f", {len(comparison.left_out)} of its steps left out"
         if comparison.is_second:
-            detail += ", played once more by itself"
+            detail += ", played again by itself"
     word = IN_PART if comparison.is_in_part else comparison.result.value
     lines = [f"{word:<8} {comparison.path}  {detail}"]
     lines += [f"    {each}" for each in _once(comparison.differences)]
@@ -89,7 +89,7 @@ def summary_of(comparisons: Iterable[Comparison], where: str) -> str:
     words = {
         Result.DIFFERS: "differ",
         Result.REFUSED: "refused",
-        Result.CANNOT: "cannot be played there",
+        Result.CANNOT: "not playable there",
         Result.ERROR: "with errors",
     }
     parts += [f"{counts[result]} {word}" for result, word in words.items() if counts[result]]

@@ -100,7 +100,7 @@ def run(
     files = _files(paths, pattern)
     tasks = [Task(file, given, each, approves, verbose, settings, strict) for file in files for each in drawn]
     if len(tasks) > MAX_PLAYS:
-        raise click.UsageError(f"{len(tasks):,} plays are more than {MAX_PLAYS:,}")
+        raise click.UsageError(f"{len(tasks):,} plays exceed the limit of {MAX_PLAYS:,}")
     began_s = perf_counter()
     found = list(_shown(played(play, tasks, processes), files, fail_fast, verbose))
     _end(found, perf_counter() - began_s, junit)
@@ -194,9 +194,9 @@ def seeds_of(text: str) -> range:
         raise click.UsageError(f"--seeds is a number or a range such as 1000 or 5..20, not {text!r}")
     first, last = int(found[1] or 1), int(found[2])
     if last < first:
-        raise click.UsageError(f"--seeds {text}: there is no seed from {first} to {last}")
+        raise click.UsageError(f"--seeds {text}: the range from {first} to {last} is empty")
     if last - first >= MAX_PLAYS:
-        raise click.UsageError(f"--seeds {text}: more than {MAX_PLAYS:,} plays")
+        raise click.UsageError(f"--seeds {text}: more than the limit of {MAX_PLAYS:,} plays")
     return range(first, last + 1)
 
 

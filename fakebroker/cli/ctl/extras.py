@@ -19,8 +19,8 @@ class Answer(Enum):
     """What is done with an answer."""
 
     SHOWN = "printed"
-    FILE = "written to a file, or to standard output as it is"
-    STREAM = "printed line by line while it comes"
+    FILE = "written to a file or to standard output"
+    STREAM = "printed line by line as it arrives"
 
 
 class Extra(NamedTuple):
@@ -95,7 +95,7 @@ _SNAPSHOT = "/snapshots/{snapshot_id}"
 _SCENARIO = "/scenarios/{scenario_id}"
 _FORK = """Start an isolated broker with the history of a snapshot.
 
-It may have other settings or emulate another release. `--lost-commits` leaves commits out of the history. Control it
+Other settings or another release may be given. `--lost-commits` leaves commits out of the history. Control it
 with `fakebroker ctl --broker ID`.
 """
 _ADD = """Start an isolated broker with its own ports and state.
@@ -107,16 +107,16 @@ _STREAM = """Follow the journal, a JSON line for each entry, until Ctrl-C.
 
 It starts with the next entry, or with the sequence number --since.
 """
-_LIVE = """Follow what the web page shows, a JSON line for each message, until Ctrl-C."""
+_LIVE = """Follow the messages of the web page as JSON lines, until Ctrl-C."""
 _PLAY = """Play a scenario on the broker while its clients are connected.
 
 FILE may be - for standard input. The command prints the id of the scenario; `ctl scenarios ID wait` waits for its end.
 With --virtual it is played on a new broker in virtual time, and the result is printed. The exit status is 1 if it
 failed.
 """
-_WAIT = """Wait until a scenario is over, and print the result.
+_WAIT = """Wait until a scenario ends, and print the result.
 
-The exit status is 1 if it failed, was cancelled, or is not over in time.
+The exit status is 1 if it failed, was cancelled, or did not end in time.
 """
 
 EXTRAS = (
@@ -132,9 +132,9 @@ EXTRAS = (
     Extra("POST", f"{_SNAPSHOT}/fork", _FORK, _fork_options),
     Extra("GET", f"{_SNAPSHOT}/file", "Save a snapshot as a file, for `fakebroker serve --from`.", answer=Answer.FILE),
     Extra("POST", "/snapshots/file", "Load a snapshot from FILE; - is standard input.", sends_file=True),
-    Extra("GET", "/about", "Show which broker this is.", of_broker=True),
+    Extra("GET", "/about", "Show the identity of the broker.", of_broker=True),
     Extra("GET", "/names", "List the names of APIs, errors, actions, states and kinds of lines.", of_broker=True),
-    Extra("GET", "/overview", "Show what the web page's overview shows.", of_broker=True),
+    Extra("GET", "/overview", "Show the overview of the web page.", of_broker=True),
     Extra("GET", "/connections", "List the connections of clients.", of_broker=True),
     Extra("GET", "/group_lags", "Show the lag of groups.", _lag_options, of_broker=True),
     Extra("GET", "/topics/{name}/newest", "Show the newest records of a topic.", _newest_options, of_broker=True),
@@ -148,7 +148,7 @@ EXTRAS = (
     Extra(
         "GET",
         "/scenarios",
-        "List the scenarios that are played or were played last.",
+        "List running and recent scenarios.",
         of_broker=True,
     ),
     Extra("POST", "/scenarios", _PLAY, _play_options, of_broker=True, word="play", judges=True),

@@ -91,26 +91,26 @@ def _list(item: Any) -> dict[str, Any]:
 
 ABOUT_SCHEMAS = {
     "About": _object(
-        "Which broker this is.",
-        version={**_TEXT, "description": "Of fakebroker."},
-        release={**_TEXT, "description": "Of Kafka, as which it answers."},
+        "The identity of the broker.",
+        version={**_TEXT, "description": "Version of fakebroker."},
+        release={**_TEXT, "description": "The emulated Kafka release."},
         bootstrap={
             **_TEXT,
-            "description": "What clients call bootstrap.servers; the advertised addresses, if it has any.",
+            "description": "The value of bootstrap.servers: the advertised addresses, if there are any.",
         },
         nodes=_list(_NUMBER),
-        run={**_TEXT, "description": "Of this process: journal numbers of another run mean other entries."},
+        run={**_TEXT, "description": "The id of this run; journal numbers are only valid within a run."},
         is_running={"type": "boolean"},
-        is_read_only={"type": "boolean", "description": "Whether it is a saved journal, and no broker."},
+        is_read_only={"type": "boolean", "description": "Whether this is a saved journal instead of a broker."},
         source={"anyOf": [_TEXT, {"type": "null"}], "description": "The file of a saved journal."},
-        broker_id={"anyOf": [_TEXT, {"type": "null"}], "description": "Of an isolated broker."},
+        broker_id={"anyOf": [_TEXT, {"type": "null"}], "description": "The id of an isolated broker."},
         brokers=_list(_TEXT),
     ),
     "Names": _object(
         "Names that the broker knows.",
-        apis=_list(_object("An API that is served.", name=_TEXT, key=_NUMBER, versions=_list(_NUMBER))),
-        errors=_list(_object("An error of Kafka.", name=_TEXT, code=_NUMBER)),
-        actions=_list(_object("What a fault can do.", name=_TEXT, about=_TEXT, needs=_list(_TEXT))),
+        apis=_list(_object("A supported API.", name=_TEXT, key=_NUMBER, versions=_list(_NUMBER))),
+        errors=_list(_object("A Kafka error.", name=_TEXT, code=_NUMBER)),
+        actions=_list(_object("An action of a fault.", name=_TEXT, about=_TEXT, needs=_list(_TEXT))),
         moments=_list(_TEXT),
         fault_fields=_list(_object("A field of a fault.", name=_TEXT, about=_TEXT, part=_TEXT)),
         kinds=_list(_object("A kind of journal line.", name=_TEXT, about=_TEXT)),
@@ -118,7 +118,7 @@ ABOUT_SCHEMAS = {
     ),
 }
 QUERY_SCHEMAS: dict[str, dict[str, Any]] = {
-    "since": {"type": "integer", "minimum": 0, "description": "The number of the journal entry to begin with."},
-    "groups_since": {"type": "integer", "minimum": 0, "description": "The version of the groups that is known."},
-    "what": {"type": "string", "description": f"The parts that are wanted, of {', '.join(PARTS)}, with commas."},
+    "since": {"type": "integer", "minimum": 0, "description": "The sequence number of the first journal entry."},
+    "groups_since": {"type": "integer", "minimum": 0, "description": "The known version of the groups."},
+    "what": {"type": "string", "description": f"The wanted parts, of {', '.join(PARTS)}, separated by commas."},
 }

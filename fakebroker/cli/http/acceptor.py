@@ -51,7 +51,7 @@ class Acceptor:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:  # no file descriptors left, most likely
-                log.warning("cannot accept a caller of the HTTP port: %s", error)
+                log.warning("cannot accept a connection on the HTTP port: %s", error)
                 self._sockets.remove_reader(self._bound.fileno())
                 self._again = self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._begin)
                 return
@@ -65,5 +65,5 @@ class Acceptor:
         try:
             await self._loop.connect_accepted_socket(self._make, accepted)
         except OSError as error:  # gone already
-            log.debug("a caller of the HTTP port left at once: %s", error)
+            log.debug("an HTTP client disconnected at once: %s", error)
             accepted.close()

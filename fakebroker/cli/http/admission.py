@@ -64,9 +64,9 @@ def _check_site(headers: Headers, token: str | None) -> None:
     if host and found is None:
         raise Problem(400, "malformed-host", f"the Host header must be HOST[:PORT], not {host[:MAX_SHOWN]!r}")
     if origin is not None and origin.partition("://")[2] != host:
-        raise Problem(403, "forbidden-origin", f"a page of {origin[:MAX_SHOWN]!r} may not control this broker")
+        raise Problem(403, "forbidden-origin", f"pages from {origin[:MAX_SHOWN]!r} may not control this broker")
     if token is None and not (found and is_loopback(found["ipv6"] or found["name"])):
-        detail = f"without a token this broker is only controlled as localhost, not as {host[:MAX_SHOWN]!r}"
+        detail = f"without a token this broker can only be reached as localhost, not as {host[:MAX_SHOWN]!r}"
         raise Problem(403, "forbidden-origin", detail)
 
 

@@ -37,7 +37,7 @@ _SIMPLE: dict[Any, Schema] = {
     object: {},
 }
 BYTES: Schema = {
-    "description": "Text if the bytes are UTF-8, else their base64.",
+    "description": "The text if the bytes are UTF-8, else their base64.",
     "anyOf": [
         {"type": "string"},
         {
@@ -50,7 +50,7 @@ BYTES: Schema = {
 }
 JOURNAL_LINE: Schema = {
     "type": "object",
-    "description": "A line of the journal; its fields follow from its kind ; `GET /names` has the kinds.",
+    "description": "A line of the journal; its fields depend on its kind ; `GET /names` has the kinds.",
     "properties": {"seq": {"type": "integer"}, "kind": {"type": "string"}, "wall_ms": {"type": "integer"}},
     "required": ["seq", "kind", "wall_ms"],
 }
@@ -182,7 +182,7 @@ class Schemas:
         elif issubclass(kind, tuple) or is_dataclass(kind):
             members = [(name, hint, "") for name, hint in get_type_hints(kind).items() if name[0] != "_"]
         else:
-            raise TypeError(f"there is no schema of {kind}")
+            raise TypeError(f"no schema for {kind}")
         properties = {name: self._described(hint, doc) for name, hint, doc in members}
         about = {"description": " ".join((inspect.getdoc(kind) or "").split())}
         return {"type": "object", **about, "properties": properties, "required": list(properties)}

@@ -103,7 +103,7 @@ class _Path:
         except CloseConnection:
             raise
         except ClientDisconnect:
-            log.debug("%s %s: the caller hung up", request.method, request.scope["path"])
+            log.debug("%s %s: the client disconnected", request.method, request.scope["path"])
             return Response(status_code=400)  # it is never read
         except Exception as error:
             problem = problem_of(error)

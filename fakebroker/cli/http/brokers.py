@@ -93,7 +93,7 @@ class Brokers:
     async def start(self, make: Callable[[], AsyncFakeBroker], idle_ttl_s: float) -> Isolated:
         """Start the broker that `make` makes. Raises as `add`."""
         if len(self._brokers) + len(self._starting) >= MAX_BROKERS:
-            raise Problem(409, "refused", f"there are {MAX_BROKERS} brokers already; delete those that are not used")
+            raise Problem(409, "refused", f"there are already {MAX_BROKERS} brokers; delete unused ones")
         broker = make()
         self.check_room(len(broker._engine.cluster.nodes))
         self._starting.add(broker)
@@ -118,8 +118,8 @@ class Brokers:
         brokers = (*served, *self._starting, *(each.broker for each in self))
         there = sum(len(broker._engine.cluster.nodes) for broker in brokers)
         if there + nodes > MAX_NODES_TOGETHER:
-            detail = f"all brokers together have at most {MAX_NODES_TOGETHER:,} nodes; there are {there:,}, and {nodes}"
-            raise Problem(409, "refused", f"{detail} more are too many; delete brokers that are not used")
+            detail = f"all brokers together may have {MAX_NODES_TOGETHER:,} nodes; there are {there:,}, and {nodes}"
+            raise Problem(409, "refused", f"{detail} more are too many; delete unused brokers")
 
     def find(self, broker_id: str) -> Isolated:
         """The broker of that id. Raises UnknownThing."""
@@ -157,7 +157,7 @@ class Brokers:
             await asyncio.sleep(LOOK_EVERY_S)
             for isolated in self:
                 if isolated.is_forgotten:
-                    log.info("broker %s was idle for %g s and is removed", isolated.broker_id, isolated.idle_ttl_s)
+                    log.info("broker %s was idle for %g s and was removed", isolated.broker_id, isolated.idle_ttl_s)
                     await self._stop(isolated)
 
     async def _stop(self, isolated: Isolated) -> None:

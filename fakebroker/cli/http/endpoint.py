@@ -121,7 +121,7 @@ async def while_connected(waiting: Awaitable[Any], request: Request) -> Any:
         await asyncio.wait((waits, leaves), return_when=asyncio.FIRST_COMPLETED)
         if waits.done():
             return waits.result()
-        raise WaitTimeout("the caller hung up")
+        raise WaitTimeout("the client disconnected")
     finally:
         waits.cancel()
         leaves.cancel()

@@ -22,7 +22,7 @@ ENDS_OF_SETTINGS = (".location", ".url")  # of keys: files and addresses that th
 def check_host_access(options: Mapping[str, Any]) -> None:
     """Raises Problem for options of a broker that reach files or the network of the machine."""
     for field, value, what in _reaching(options):
-        detail = f"{field}: {what}; callers with the token may do that, or all of them after `serve {OPTION}`"
+        detail = f"{field}: {what}; send the token, or allow it for everyone with `serve {OPTION}`"
         raise Problem(403, "forbidden-option", detail, field=field, value=shown_value(value))
 
 

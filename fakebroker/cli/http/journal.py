@@ -35,7 +35,7 @@ async def _stream(served: Served, request: Request) -> Response:
         last = request.headers.get("last-event-id", "")
         since = str(int(last) + 1) if _is_number(last) else None
     if since is not None and not _is_number(since):
-        detail = f"since is a sequence number, not {shown_value(since)!r}"
+        detail = f"since must be a sequence number, not {shown_value(since)!r}"
         raise Problem(422, "invalid-argument", detail, field="since", value=shown_value(since))
     start = broker.journal.next_seq if since is None else int(since)
     return EventStream(journal_events(broker, start, lambda: served.is_closing))

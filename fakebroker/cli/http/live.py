@@ -235,7 +235,7 @@ def _parts(text: str | None) -> frozenset[str]:
     parts = PARTS if text is None else tuple(text.split(","))
     for part in parts:
         if part not in PARTS:
-            detail = f"what is {', '.join(PARTS)}, not {shown_value(part)!r}"
+            detail = f"what must be of {', '.join(PARTS)}, not {shown_value(part)!r}"
             raise Problem(422, "invalid-argument", detail, field="what", value=shown_value(part))
     return frozenset(parts)
 
@@ -245,7 +245,7 @@ def _number(request: Request, name: str, otherwise: int) -> int:
     if text is None:
         return otherwise
     if not _is_number(text):
-        detail = f"{name} is a number, not {shown_value(text)!r}"
+        detail = f"{name} must be a number, not {shown_value(text)!r}"
         raise Problem(422, "invalid-argument", detail, field=name, value=shown_value(text))
     return int(text)
 

@@ -53,11 +53,11 @@ class _BrokerCollector(Collector):
         log_bytes = sum(p.log.size_bytes for topic in cluster.topics for p in topic.partitions if p.has_log)
         yield _gauge("connections", "Connections of clients.", len(engine.connections))
         yield _gauge("parked_requests", "Requests that wait for their answer.", parked)
-        yield _gauge("topics", "Topics, internal ones as well.", len(cluster.topics))
+        yield _gauge("topics", "Topics, including internal ones.", len(cluster.topics))
         yield _gauge("log_bytes", "Bytes of records in all logs.", log_bytes)
         offset_s = self._broker.clock.now_ms / 1000 - time()
-        yield _gauge("clock_offset_seconds", "How far the broker's time of day is ahead of the machine's.", offset_s)
-        yield _gauge("internal_errors", "Bugs of the broker that occurred.", len(self._broker.errors))
+        yield _gauge("clock_offset_seconds", "Offset of the broker's time of day from the machine's.", offset_s)
+        yield _gauge("internal_errors", "Internal errors (bugs) of the broker.", len(self._broker.errors))
         groups = GaugeMetricFamily("fakebroker_groups", "Groups by state.", labels=["state"])
         for state, count in sorted(Counter(group.state for group in self._broker.groups).items()):
             groups.add_metric([state], count)
@@ -70,7 +70,7 @@ class _BrokerCollector(Collector):
         for (api, error), count in sorted(counts.requests.items()):
             requests.add_metric([api, error], count)
         yield requests
-        about = "Entries that left the journal before they were counted; scrape more often."
+        about = "Journal entries dropped before they were counted; scrape more often."
         yield CounterMetricFamily("fakebroker_uncounted_entries", about, value=counts.uncounted)
 
 

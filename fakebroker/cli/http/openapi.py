@@ -18,14 +18,16 @@ from fakebroker.protocol.arguments.forms import JSON, JsonForm
 from fakebroker.protocol.arguments.kinds import TEXT, Kind
 
 _REF = "#/components/schemas/{model}"
-ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nodes and journal, in the words of Python.
+ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nodes and journal.
+
+Names are those of the Python API.
 
 The paths are those of the served broker. Those about a broker also exist under `/brokers/{broker_id}`, the second
 server of this document, for each isolated broker that `POST /brokers` made. Errors are problem documents (RFC 9457)
 that name the field and its value; then nothing changed.
 """
 _SERVERS = [
-    {"url": "/", "description": "The served broker, and everything that concerns no single broker."},
+    {"url": "/", "description": "The served broker, and paths that belong to no single broker."},
     {
         "url": "/brokers/{broker_id}",
         "description": "An isolated broker: the paths about a broker's clock, topics, groups, faults, journal, ...",
@@ -40,20 +42,20 @@ _STATUSES = {
     408: "A wait timed out.",
     409: "The state of the broker does not allow it.",
     413: "The body is too large.",
-    415: "The body is said to be no JSON.",
-    422: "An argument is wrong, or Kafka refuses.",
+    415: "The content type of the body is not JSON.",
+    422: "An argument is invalid, or Kafka refuses.",
     503: "The broker does not serve clients.",
 }
 _PROBLEM: Schema = {
     "type": "object",
-    "description": "What was wrong (RFC 9457).",
+    "description": "A problem document (RFC 9457).",
     "properties": {
         "type": {"type": "string", "description": "urn:fakebroker:problem: and the kind of problem."},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What was wrong, and what would be right."},
-        "field": {"type": "string", "description": "The argument that is wrong."},
-        "value": {"description": "What it was."},
+        "detail": {"type": "string", "description": "What is wrong, and what would be right."},
+        "field": {"type": "string", "description": "The invalid argument."},
+        "value": {"description": "Its value."},
         "error": {"type": "string", "description": "Kafka's name of the error."},
         "error_code": {"type": "integer"},
     },
@@ -66,7 +68,7 @@ _BROKER: Schema = {
         "broker_id": {"type": "string"},
         "bootstrap": {
             "type": "string",
-            "description": "What clients call bootstrap.servers; the advertised addresses, if it has any.",
+            "description": "The value of bootstrap.servers: the advertised addresses, if there are any.",
         },
         "nodes": {"type": "array", "items": {"type": "integer"}},
         "idle_ttl_s": {"type": "number"},
@@ -75,10 +77,10 @@ _BROKER: Schema = {
 }
 _SNAPSHOT: Schema = {
     "type": "object",
-    "description": "What a broker had durably at one moment.",
+    "description": "The durable state of a broker at one moment.",
     "properties": {
         "snapshot_id": {"type": "string"},
-        "taken": {"type": "string", "format": "date-time", "description": "The broker's time of day then."},
+        "taken": {"type": "string", "format": "date-time", "description": "The broker's time of day at that moment."},
         "topics": {"type": "array", "items": {"type": "string"}},
         "nodes": {"type": "array", "items": {"type": "integer"}},
     },
@@ -86,25 +88,25 @@ _SNAPSHOT: Schema = {
 }
 _DIFF: Schema = {
     "type": "object",
-    "description": "How two journals differ.",
+    "description": "The differences of two journals.",
     "properties": {"is_same": {"type": "boolean"}, "lines": {"type": "array", "items": {"type": "string"}}},
     "required": ["is_same", "lines"],
 }
 _TEXT: Schema = {"type": "string"}
 _SCENARIO: Schema = {
     "type": "object",
-    "description": "A scenario that is played, or what came of it.",
+    "description": "A scenario, running or ended.",
     "properties": {
         "scenario_id": _TEXT,
-        "broker_id": {"anyOf": [_TEXT, {"type": "null"}], "description": "The isolated broker that it was sent to."},
+        "broker_id": {"anyOf": [_TEXT, {"type": "null"}], "description": "The isolated broker that plays it."},
         "name": _TEXT,
         "about": _TEXT,
         "state": {"enum": ["playing", "passed", "failed", "cancelled"]},
-        "steps": {"type": "integer", "description": "How many steps were taken."},
-        "step": {"anyOf": [_TEXT, {"type": "null"}], "description": "The step that was taken last, with its place."},
-        "problems": {"type": "array", "items": _TEXT, "description": "What did not come out as the scenario says."},
+        "steps": {"type": "integer", "description": "The number of steps taken."},
+        "step": {"anyOf": [_TEXT, {"type": "null"}], "description": "The last step taken, with its position."},
+        "problems": {"type": "array", "items": _TEXT, "description": "Expectations that did not hold."},
         "skipped": {"type": "array", "items": _TEXT, "description": "Steps that could not be taken, and why."},
-        "transcript": {**_TEXT, "description": "What happened, as text for people; a list leaves it out."},
+        "transcript": {**_TEXT, "description": "The transcript, as text for people; left out in lists."},
     },
     "required": ["scenario_id", "broker_id", "name", "about", "state", "steps", "step", "problems", "skipped"],
 }
@@ -193,7 +195,7 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
         body = result["requestBody"] = _body(arguments, dict(extra.example or {}), schemas)
         if extra.text_types:
             body["content"] |= {each: {"schema": {"type": "string"}} for each in extra.text_types}
-            about_query = f"With a body of {extra.text_types[0]}."
+            about_query = f"With a body of type {extra.text_types[0]}."
             result["parameters"] += [
                 {
                     "name": name,
@@ -275,13 +277,13 @@ class _DocumentForm(JsonForm):
 def _good(row: Operation, schemas: Schemas) -> dict[str, Json]:
     returns = row.returns
     if returns in (None, type(None)):
-        return {"204": {"description": "It is done."}}
+        return {"204": {"description": "Done."}}
     if returns is str and not row.members[-1].is_property:
         return {"200": {"description": "A text for people.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
     content: dict[str, Json] = {"application/json": {"schema": schemas.of(returns)}}
     if has_text(row):
         content["text/plain"] = {"schema": {"type": "string"}}
-    return {"201" if creates(row) else "200": {"description": "What it gives.", "content": content}}
+    return {"201" if creates(row) else "200": {"description": "The result.", "content": content}}
 
 
 def _errors(has_body: bool) -> dict[str, Json]:

@@ -170,7 +170,7 @@ OPERATIONS = (
     Operation("POST", "/groups/{group_id}/wait", "group.wait", {"state": "Stable", "members": 2}, gives="group"),
     Operation("POST", "/groups/{group_id}/commit", "group.commit", {"offsets": {"orders": {"0": 42}}}),
     Operation("DELETE", "/groups/{group_id}", "group.delete"),
-    Operation("POST", "/groups/{group_id}/rebalance", "group.rebalance", {"reason": "the test wants it"}),
+    Operation("POST", "/groups/{group_id}/rebalance", "group.rebalance", {"reason": "requested by a test"}),
     Operation("POST", "/groups/{group_id}/evict", "group.evict", {"member": "svc-1"}),
     Operation("POST", "/groups/{group_id}/hold_joins", "group.hold_joins", {"until_members": 3, "leader": "svc-2"}),
     Operation("POST", "/groups/{group_id}/hold_syncs", "group.hold_syncs", {"order": ["svc-2", "svc-1"]}),
@@ -190,7 +190,7 @@ OPERATIONS = (
     Operation("GET", "/transactions/{transactional_id}", "transaction"),
     Operation("GET", "/transactions/{transactional_id}/transitions", "transaction.transitions"),
     Operation("GET", "/transactions/{transactional_id}/explain", "transaction.explain"),
-    Operation("POST", "/transactions/{transactional_id}/abort", "transaction.abort", {"reason": "the test wants it"}),
+    Operation("POST", "/transactions/{transactional_id}/abort", "transaction.abort", {"reason": "requested by a test"}),
     Operation(
         "POST",
         "/transactions/{transactional_id}/wait",
@@ -251,18 +251,18 @@ OPERATIONS = (
 
 PYTHON_ONLY: dict[str, str] = {
     "AsyncFakeBroker.client": "a scripted client is an object of the test's own process",
-    "AsyncFakeBroker.listeners": "objects of the broker; `GET /bootstrap` and `GET /brokers` tell the addresses",
-    "AsyncFakeBroker.start": "the control server lives as long as the broker; `POST /brokers` starts others",
+    "AsyncFakeBroker.listeners": "objects of the broker; use `GET /bootstrap` and `GET /brokers`",
+    "AsyncFakeBroker.start": "the control server lives as long as the broker; use `POST /brokers`",
     "AsyncFakeBroker.stop": "as start; `DELETE /brokers/{broker_id}` stops others",
-    "DelegationTokenHandle.secret": "a secret, which HTTP does not give away",
+    "DelegationTokenHandle.secret": "a secret, which HTTP does not reveal",
     "Expectation.never": "as Expectation.then, with `is_never`",
     "Expectation.then": "chained calls are Python's form of `POST /journal/wait`",
     "Expectation.within": "as Expectation.then",
-    "NetworkFault.heal": "`POST /nodes/{node_id}/heal` ends what is wrong with a node's network",
-    "UsersHandle.create_token": "what it is for is its secret; clients have CreateDelegationToken",
+    "NetworkFault.heal": "use `POST /nodes/{node_id}/heal`",
+    "UsersHandle.create_token": "its result is a secret; clients use CreateDelegationToken",
     "JournalHandle.entries": "Python's form of `GET /journal/lines`",
     "JournalHandle.expect": "as Expectation.then",
-    "AsyncFakeBroker.wait": "takes Python functions; groups and topics have waits of their own",
+    "AsyncFakeBroker.wait": "takes Python functions; groups and topics have their own waits",
 }
 
 # Arguments that are Python's own: functions and objects. Over HTTP they keep their default.

@@ -77,7 +77,7 @@ async def _lags(served: Served, request: Request) -> Response:
     """
     group_ids = request.query_params.getlist("group")
     if len(group_ids) > MAX_LAGS:
-        detail = f"group is given {len(group_ids)} times; at most {MAX_LAGS} groups are asked for at once"
+        detail = f"group is given {len(group_ids)} times; at most {MAX_LAGS} groups are allowed per request"
         raise Problem(422, "invalid-argument", detail, field="group")
     engine = served.broker_of(request)._engine
     return JSONResponse({group_id: lag_of(engine.cluster, group_id, engine.now) for group_id in group_ids})
@@ -123,28 +123,26 @@ OVERVIEW_SCHEMAS = {
         "The broker at a glance.",
         holds={
             "type": "array",
-            "items": _object(
-                "A hold of a group that has not ended.", group_id=_TEXT, hold_id=_NUMBER, phase=_TEXT, text=_TEXT
-            ),
+            "items": _object("An active hold of a group.", group_id=_TEXT, hold_id=_NUMBER, phase=_TEXT, text=_TEXT),
         },
-        connections={**_NUMBER, "description": "How many are open."},
-        clients={**_NUMBER, "description": "How many client ids they have."},
+        connections={**_NUMBER, "description": "The number of open connections."},
+        clients={**_NUMBER, "description": "The number of client ids."},
         brokers={"type": "array", "items": {"$ref": "#/components/schemas/Broker"}},
     ),
     "Connections": {
         "type": "array",
         "items": _object(
-            "A connection that is open.",
+            "An open connection.",
             connection=_NUMBER,
             node=_NUMBER,
             client=_OPTIONAL_TEXT,
             address=_TEXT,
             software={**_TEXT, "description": "Name and version that the client sent; unknown otherwise."},
             principal=_TEXT,
-            api={**_OPTIONAL_TEXT, "description": "Of its last request."},
+            api={**_OPTIONAL_TEXT, "description": "The client id of its last request."},
             version=_OPTIONAL_NUMBER,
-            is_waiting={"type": "boolean", "description": "Whether its last request has no answer yet."},
-            heard_ago_ms={**_NUMBER, "description": "How long ago its last request came."},
+            is_waiting={"type": "boolean", "description": "Whether its last request is still unanswered."},
+            heard_ago_ms={**_NUMBER, "description": "Time since its last request."},
         ),
     },
     "GroupLags": {

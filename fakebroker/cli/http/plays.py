@@ -133,7 +133,7 @@ class Plays:
         from fakebroker.scenarios.language.reading import read_scenario_text
 
         if sum(not each.is_done for each in self._plays.values()) >= MAX_AT_ONCE:
-            raise Problem(409, "refused", f"{MAX_AT_ONCE} scenarios are being played already; wait, or delete some")
+            raise Problem(409, "refused", f"{MAX_AT_ONCE} scenarios are already running; wait, or delete some")
         try:
             scenario = read_scenario_text(text, name=name, parameters=dict(parameters))
         except ScenarioError as error:

@@ -24,7 +24,7 @@ async def body_of(request: Request) -> bytes:
         detail = f"send a JSON body with `Content-Type: application/json` (curl --json), not with {given}"
         raise Problem(415, "unsupported-media-type", detail)
     if has_many_values(body):
-        detail = f"a JSON body has at most {MAX_VALUES:,} values; send the others in further requests"
+        detail = f"a JSON body may have {MAX_VALUES:,} values; send the others in further requests"
         raise Problem(413, "too-large", detail)
     return body
 
@@ -79,5 +79,5 @@ async def _discard(request: Request) -> None:
 
 
 def _too_large() -> Problem:
-    problem = Problem(413, "too-large", f"a body has at most {MAX_BODY_BYTES:,} bytes")
+    problem = Problem(413, "too-large", f"a body may have {MAX_BODY_BYTES:,} bytes")
     return problem.with_headers(Connection="close")

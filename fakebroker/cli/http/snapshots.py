@@ -56,7 +56,7 @@ def _find(served: Served, request: Request) -> Snapshot:
 
 def _keep(served: Served, snapshot: Snapshot) -> Response:
     if len(served.snapshots) >= MAX_SNAPSHOTS:
-        raise Problem(409, "refused", f"there are {MAX_SNAPSHOTS} snapshots already; delete those that are not used")
+        raise Problem(409, "refused", f"there are already {MAX_SNAPSHOTS} snapshots; delete unused ones")
     served.snapshot_count += 1
     snapshot_id = f"s{served.snapshot_count}"
     served.snapshots[snapshot_id] = snapshot

@@ -26,7 +26,7 @@ def fixture_for(request: pytest.FixtureRequest) -> str:
     """The name of the fixture to use. A test that cannot have an AsyncFakeBroker fails with the reason."""
     if not iscoroutinefunction(getattr(request.node, "obj", None)):
         pytest.fail(
-            "fakebroker_async is for `async def` tests; others, and fixtures of a wider scope, use fakebroker",
+            "fakebroker_async is for `async def` tests; use fakebroker in other tests and in fixtures of wider scope",
             pytrace=False,
         )
     if "anyio_backend" in request.fixturenames:
@@ -41,7 +41,8 @@ def _anyio_fixture(request: pytest.FixtureRequest) -> str:
     name = backend if isinstance(backend, str) else backend[0]
     if name != "asyncio":
         pytest.fail(
-            f"fakebroker_async needs asyncio, and this test runs in {name}; the fixture fakebroker needs no loop",
+            f"fakebroker_async needs asyncio, but this test runs in {name}; use the fixture "
+            f"fakebroker, which needs no loop",
             pytrace=False,
         )
     return ANYIO_FIXTURE

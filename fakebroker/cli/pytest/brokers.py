@@ -36,7 +36,7 @@ def check_marked(item: pytest.Item) -> None:
     """
     uses_one = any(name in MARKED_FIXTURES for name in getattr(item, "fixturenames", ()))
     if not uses_one and any(mark.name == "fakebroker" for mark in item.own_markers):
-        _refuse(item, f"the test uses neither of the fixtures that it is for, {' and '.join(MARKED_FIXTURES)}")
+        _refuse(item, f"the test uses neither of its fixtures, {' and '.join(MARKED_FIXTURES)}")
 
 
 def start(node: pytest.Item | pytest.Session, options: dict[str, Any]) -> FakeBroker:
@@ -132,7 +132,7 @@ def _story(broker: "AnyBroker") -> str:
     try:
         return broker.story()
     except Exception as error:
-        return f"no story: {error!r}"
+        return f"no story available: {error!r}"
 
 
 def _raise(errors: list[Exception]) -> None:

@@ -90,7 +90,7 @@ def check_run(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     folder = config.getoption("fakebroker_journal", None)
     if folder and not _can_have_folders(folder):
-        raise pytest.UsageError(f"--fakebroker-journal is {folder!r}, where no folder can be made")
+        raise pytest.UsageError(f"--fakebroker-journal is {folder!r}, but the folder cannot be created")
 
 
 def _can_have_folders(path: str) -> bool:
@@ -104,7 +104,7 @@ def checked(mark: pytest.Mark) -> dict[str, Any]:
     """The options of a mark. Raises InvalidArgument for an unknown option or an invalid value."""
     if mark.args:
         raise InvalidArgument(
-            "args", mark.args[0], f"the mark has the value {mark.args[0]!r} without a name; it has {_listed()}"
+            "args", mark.args[0], f"the mark has the unnamed value {mark.args[0]!r}; it takes {_listed()}"
         )
     for name, value in mark.kwargs.items():
         _check(name, value, name)

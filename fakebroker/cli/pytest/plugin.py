@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options for all brokers of a run."""
     group = parser.getgroup("fakebroker")
-    group.addoption("--fakebroker-seed", metavar="N", help="the seed of the ids that brokers hand out")
-    group.addoption("--fakebroker-profile", metavar="NAME", help='the default settings of brokers: "test" or "kafka"')
-    group.addoption("--fakebroker-journal", metavar="DIR", help="write what each broker does to files in DIR/TEST")
+    group.addoption("--fakebroker-seed", metavar="N", help="seed of the random ids of brokers")
+    group.addoption("--fakebroker-profile", metavar="NAME", help='default settings of brokers: "test" or "kafka"')
+    group.addoption("--fakebroker-journal", metavar="DIR", help="write the journal of each broker to DIR/TEST")
     group.addoption(
         "--fakebroker-fault",
         metavar="[CLIENT/]API#N:FAULT",
@@ -37,15 +37,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fakebroker-sweep-budget",
         metavar="N",
         type=int,
-        help="at most so many runs in each test with the mark fakebroker_sweep",
+        help="maximum number of runs of each test with the mark fakebroker_sweep",
     )
     group.addoption(
         "--fakebroker-switch-interval-ms",
         metavar="MS",
-        help="Python's switch interval in the run: how long a broker's thread waits beside a busy one, e.g. 0.2",
+        help="Python's switch interval during the run, in ms: how long a broker's thread waits for a "
+        "busy one, e.g. 0.2",
     )
-    parser.addini("fakebroker_seed", "the seed of the ids that brokers hand out", default="")
-    parser.addini("fakebroker_profile", 'the default settings of brokers: "test" or "kafka"', default="")
+    parser.addini("fakebroker_seed", "seed of the random ids of brokers", default="")
+    parser.addini("fakebroker_profile", 'default settings of brokers: "test" or "kafka"', default="")
     parser.addini("fakebroker_switch_interval_ms", "Python's switch interval in the run", default="")
 
 
@@ -54,12 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "fakebroker(nodes=..., node_id=..., racks=..., config=..., users=..., seed=..., as_release=..., "
-        "profile=...): how the broker of the fixtures `fakebroker` and `fakebroker_async` is made",
+        "profile=...): options of the broker of the fixtures `fakebroker` and `fakebroker_async`",
     )
     config.addinivalue_line(
         "markers",
-        "fakebroker_sweep(apis=..., faults=..., seed=..., budget=...): run the test once more for each plausible fault "
-        "at each request of its clients",
+        "fakebroker_sweep(apis=..., faults=..., seed=..., budget=...): repeat the test with each "
+        "plausible fault at each request of its clients",
     )
     config.addinivalue_line(
         "markers",

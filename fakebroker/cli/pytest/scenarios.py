@@ -29,7 +29,7 @@ def check_marked(item: pytest.Item) -> None:
     """Fail a test whose mark nothing would heed, or whose file is no scenario."""
     if FIXTURE not in getattr(item, "fixturenames", ()):
         if any(mark.name == MARKER for mark in item.own_markers):
-            _refuse(item, f"the test does not use the fixture that it is for, {FIXTURE}")
+            _refuse(item, f"the test does not use the fixture {FIXTURE}")
         return
     item.stash[SCENARIO] = _read(item)
 
@@ -106,7 +106,7 @@ def _read(item: pytest.Item) -> "Scenario":
     assert mark is not None
     if len(mark.args) != 1 or not isinstance(mark.args[0], str | os.PathLike):
         _refuse(
-            item, f'it takes one file, relative to that of the test: @pytest.mark.{MARKER}("file.yaml", name=value)'
+            item, f'it takes one file, relative to the file of the test: @pytest.mark.{MARKER}("file.yaml", name=value)'
         )
     path = os.path.join(item.path.parent, os.fspath(mark.args[0]))
     try:

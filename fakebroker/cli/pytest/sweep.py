@@ -88,7 +88,7 @@ def _run_cases(
             runs.append(run)
             sweep.results.append(run[0])
             if _is_of_time_limit(run[0].message):
-                sweep.cut_off = f"the time limit of pytest-timeout was over in {progress.current}"
+                sweep.cut_off = f"pytest-timeout ended the test in {progress.current}"
                 break
             progress.ended(run[0])
     except pytest.fail.Exception as error:  # pytest-timeout's, between two runs
@@ -111,10 +111,10 @@ def _asked(item: pytest.Item) -> tuple[str, Selection | None]:
     assert marker is not None
     unknown = sorted(marker.kwargs.keys() - set(MARKER_OPTIONS))
     if unknown or marker.args:
-        wrong = f"no {', '.join(unknown)}" if unknown else f"no place for {marker.args[0]!r} without a name"
-        return f"it has {wrong}; it has {', '.join(MARKER_OPTIONS)}", None
+        wrong = f"no {', '.join(unknown)}" if unknown else f"the unnamed value {marker.args[0]!r}"
+        return f"it has {wrong}; it takes {', '.join(MARKER_OPTIONS)}", None
     if not any(name in MARKED_FIXTURES for name in getattr(item, "fixturenames", ())):
-        return f"the test uses neither of the fixtures whose broker is swept, {' and '.join(MARKED_FIXTURES)}", None
+        return f"the test uses neither of the fixtures with a broker, {' and '.join(MARKED_FIXTURES)}", None
     options = {"budget": DEFAULT_BUDGET, **marker.kwargs}
     if item.config.option.fakebroker_sweep_budget is not None:
         options["budget"] = item.config.option.fakebroker_sweep_budget
@@ -223,7 +223,7 @@ def configure(config: pytest.Config) -> None:
     try:
         selection(budget=budget)
     except InvalidArgument:
-        raise pytest.UsageError(f"--fakebroker-sweep-budget is a number from 1, not {budget}") from None
+        raise pytest.UsageError(f"--fakebroker-sweep-budget must be a number from 1, not {budget}") from None
     if config.option.fakebroker_fault is not None:
         try:
             case = parse_case(config.option.fakebroker_fault, "--fakebroker-fault")

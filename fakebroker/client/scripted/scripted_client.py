@@ -49,8 +49,8 @@ class ScriptedClients:
     ) -> "ScriptedClient":
         """A new client with a connection of its own, to `address` if there are several brokers.
 
-        `versions` pins APIs, e.g. {"JoinGroup": 4}. With `credentials` each of its connections logs in before its
-        first request. Raises InvalidArgument for an API that there is not.
+        `versions` pins APIs, e.g. {"JoinGroup": 4}. With `credentials` each of its connections logs in before its first
+        request. Raises InvalidArgument for an unknown API.
         """
         if client_id is not None:
             check_text("client_id", client_id)
@@ -224,7 +224,7 @@ class ScriptedClient(ShortErrors):
         return step
 
     def another(self, address: Address | None = None) -> "ScriptedClient":
-        """A second connection of the same client, to `address`; it is watched, and logs in, as this one does.
+        """A second connection of the same client, to `address`, with the same login.
 
         Raises OSError when the broker does not accept.
         """
@@ -234,7 +234,7 @@ class ScriptedClient(ShortErrors):
         return found
 
     def reconnect(self, address: Address | None = None) -> None:
-        """Connect again, to `address` if there are several brokers; it goes on as the member that it is.
+        """Reconnect, to `address` if there are several brokers; the client keeps its membership.
 
         Raises OSError when the broker does not accept.
         """

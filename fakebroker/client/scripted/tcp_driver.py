@@ -138,7 +138,7 @@ class TcpDriver:
     def control(self, operation: str, node_id: int) -> None:
         """Do something to a broker. Raises OSError if nothing here can."""
         if self._control is None:
-            raise OSError(f"cannot {operation} node {node_id}: the brokers are not ours")
+            raise OSError(f"cannot {operation} node {node_id}: this client does not control the brokers")
         self._control(operation, node_id)
 
     def flush(self, client: ClientConnection) -> None:

@@ -109,13 +109,15 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
     is not 2. Checks neither checksum nor records.
     """
     if len(data) - position < HEADER_BYTES:
-        raise InvalidRecord(f"a batch needs {HEADER_BYTES} bytes of header, {max(len(data) - position, 0)} are there")
+        raise InvalidRecord(
+            f"a batch header takes {HEADER_BYTES} bytes, but only {max(len(data) - position, 0)} are left"
+        )
     fields = _HEADER.unpack_from(data, position)
     length, magic = fields[1], fields[3]
     if magic != 2:
-        raise InvalidRecord(f"magic {magic} where a batch of format 2 was expected")
+        raise InvalidRecord(f"a batch has magic {magic}; only magic 2 is read here")
     if not HEADER_BYTES <= length + LENGTH_END <= len(data) - position:
-        raise InvalidRecord(f"a batch of {length} + 12 bytes in {len(data) - position} bytes of data")
+        raise InvalidRecord(f"a batch says it has {length} + 12 bytes, but only {len(data) - position} are left")
     return tuple.__new__(BatchHeader, fields)  # as BatchHeader(*fields), in half the time
 
 
@@ -145,7 +147,7 @@ def check_crc(batch: bytes, header: BatchHeader) -> None:
     """Raise CorruptBatch when the checksum of exactly one batch is not what its header says (RB-2)."""
     crc = crc32c(batch[CRC_START:])
     if crc != header.crc:
-        raise CorruptBatch(f"the batch's checksum is {header.crc:#010x}, its bytes give {crc:#010x}")
+        raise CorruptBatch(f"the batch's checksum is {header.crc:#010x}, but its bytes have the checksum {crc:#010x}")
 
 
 crc32c: Callable[[bytes], int] = google_crc32c.value

@@ -51,7 +51,7 @@ def decompress(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BY
 def decompress_in_steps(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Unpacking:
     """As `decompress`, with pauses for others where there is much to unpack."""
     if codec not in _UNPACKERS:
-        raise BadCompression(f"compression codec {codec} does not exist")
+        raise BadCompression(f"compression codec {codec} is unknown")
     return _UNPACKERS[codec](data, limit_bytes)
 
 
@@ -66,7 +66,7 @@ def finished(steps: Unpacking) -> bytes:
 
 def too_large(name: str, limit_bytes: int) -> TooLarge:
     """The fault of data that unpacks to more than is allowed."""
-    return TooLarge(f"the {name} data unpacks to more than the {limit_bytes} bytes allowed")
+    return TooLarge(f"the {name} data is larger than {limit_bytes} bytes when decompressed")
 
 
 def unpack_growing(
@@ -87,7 +87,7 @@ def unpack_growing(
             return buffer
         except failures as fault:
             if "failed to write whole buffer" not in str(fault):
-                raise BadCompression(f"{name} data cannot be unpacked: {fault}") from None
+                raise BadCompression(f"{name} data cannot be decompressed: {fault}") from None
         if size >= limit_bytes:
             raise too_large(name, limit_bytes)
         if size > STEP_BYTES:
@@ -113,12 +113,12 @@ def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
             try:
                 part = unpacker.decompress(data, min(room + 1, STEP_BYTES))
             except zlib.error as fault:
-                raise BadCompression(f"gzip data cannot be unpacked: {fault}") from None
+                raise BadCompression(f"gzip data cannot be decompressed: {fault}") from None
             room -= len(part)
             if room < 0:
                 raise too_large("gzip", limit_bytes)
             if not part and not unpacker.eof:
-                raise BadCompression("gzip data ends too early")
+                raise BadCompression("gzip data is truncated")
             unpacked += part
             data = unpacker.unconsumed_tail
             if len(part) == STEP_BYTES:

@@ -98,7 +98,7 @@ def _decode(message: type[M], data: bytes, newest_version: int) -> M:
 
 def _version(data: bytes) -> int:
     if len(data) < _VERSION.size:
-        raise WireError(f"{len(data)} bytes hold no version")
+        raise WireError(f"{len(data)} bytes are too short for a version")
     version: int = _VERSION.unpack_from(data)[0]
     if version < 0:
         raise WireError(f"version {version}")

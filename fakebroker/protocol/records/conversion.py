@@ -30,10 +30,12 @@ def batch_from_message_set(data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BY
     if not messages:
         return None
     if len({message.magic for message in messages}) > 1:
-        raise InvalidRecord("messages of formats 0 and 1 in one set")
+        raise InvalidRecord("the message set mixes formats 0 and 1")
     codec = max(message.codec for message in messages)
     if codec and len(messages) > 1:
-        raise InvalidRecord("a compressed message is not alone in its set")
+        raise InvalidRecord(
+            "the message set has a compressed message and others; a compressed message must be the only one"
+        )
     plain = unwrap(messages[0], limit_bytes) if codec else messages
     records = [Record(n, one.timestamp_ms, one.key, one.value) for n, one in enumerate(plain)]
     return build_batch(records, codec=codec, leader_epoch=-1)
@@ -46,10 +48,10 @@ def mark_old_format(batch: bytes, magic: int) -> bytes:
     """
     header = parse_header(batch)
     if header.codec == ZSTD:
-        raise InvalidRecord(f"zstd has no place in message format {magic}", ErrorCode.UNKNOWN_SERVER_ERROR)
+        raise InvalidRecord(f"message format {magic} does not support zstd", ErrorCode.UNKNOWN_SERVER_ERROR)
     records = list(read_records(batch))
     if any(record.headers for record in records):
-        raise InvalidRecord(f"headers have no place in message format {magic}", ErrorCode.UNKNOWN_SERVER_ERROR)
+        raise InvalidRecord(f"message format {magic} does not support headers", ErrorCode.UNKNOWN_SERVER_ERROR)
     if magic == 0:
         timeless = [record._replace(timestamp_ms=NO_TIMESTAMP) for record in records]
         batch = rebuild(header._replace(attributes=header.attributes & ~LOG_APPEND_TIME_BIT), timeless)
@@ -94,7 +96,7 @@ def message_set_from_batch(batch: bytes, magic: int, first_offset: int = 0) -> b
     if header.is_control:
         return b""
     if header.codec == ZSTD:
-        raise InvalidRecord("zstd has no place in old message formats", ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        raise InvalidRecord("message formats 0 and 1 do not support zstd", ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     records = [record for record in read_records(batch) if header.codec or record.offset >= first_offset]
     append_time_ms = header.max_timestamp_ms if header.is_log_append_time else None
     return build_message_set(records, magic, codec=header.codec, log_append_time_ms=append_time_ms)

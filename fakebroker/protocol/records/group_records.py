@@ -46,5 +46,7 @@ def read_group_record(key: bytes, value: bytes | None) -> GroupRecord | None:
         raise WireError(f"the value of a record of type {record_type} is too short for a version: {len(value)} bytes")
     version: int = _INT16.unpack_from(value)[0]
     if version != 0:
-        raise WireError(f"the value of a record of type {record_type} has version {version}; only 0 is known")
+        raise WireError(
+            f"the value of a record of type {record_type} has version {version}; only version 0 is supported"
+        )
     return GroupRecord(record_type, decoded_key, layout.value.decode(value, 0, _INT16.size)[0])

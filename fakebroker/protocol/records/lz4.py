@@ -44,9 +44,9 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
     if len(data) < 7 or not data.startswith(_MAGIC):
         raise BadCompression("lz4 data does not start with a frame")
     if data[4] & _DICTIONARY_FLAG:
-        raise BadCompression("an lz4 frame with a dictionary")
+        raise BadCompression("lz4 frames with a dictionary are not supported")
     if not data[4] & _INDEPENDENT_FLAG:
-        raise BadCompression("an lz4 frame of blocks that depend on each other")  # as seen on 4.3.1
+        raise BadCompression("lz4 frames with linked blocks are not supported")  # as seen on 4.3.1
     end = 14 if data[4] & _CONTENT_SIZE_FLAG else 6
     right = _header_checksum(data[4:end])
     if data[end : end + 1] == bytes([_header_checksum(data[:end])]):

@@ -72,7 +72,7 @@ def _marker_record(kind: ControlRecordType, coordinator_epoch: int) -> bytes:
 def control_record_type(key: bytes | None) -> int:
     """The type in the key of a control record, a `ControlRecordType` or one of later releases. Raises WireError."""
     if key is None or len(key) < _VERSION_PREFIX.size:
-        raise WireError("a control record without a key that names its type")
+        raise WireError("the key of a control record does not name its type")
     return ControlRecordTypeSchema.decode(key, _VERSION, _VERSION_PREFIX.size)[0].type
 
 

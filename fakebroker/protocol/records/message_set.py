@@ -62,18 +62,20 @@ def unwrap(message: Message, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> lis
         raise InvalidRecord(f"the compressed message at offset {message.offset} has no value")
     inner = list(read_message_set(decompress(message.codec, message.value, limit_bytes)))
     if not inner:
-        raise InvalidRecord(f"the compressed message at offset {message.offset} holds no messages")
+        raise InvalidRecord(f"the compressed message at offset {message.offset} is empty")
     for one in inner:
         if one.codec:
-            raise InvalidRecord(f"a compressed message inside the one at offset {message.offset}")
+            raise InvalidRecord(
+                f"the compressed message at offset {message.offset} contains another compressed message"
+            )
         if one.magic != message.magic:
-            raise InvalidRecord(f"a message of format {one.magic} inside one of format {message.magic}")
+            raise InvalidRecord(f"a message of format {one.magic} is inside a message of format {message.magic}")
     if message.magic == 0:
         return inner
     last = inner[-1].offset
     shift = message.offset - last if message.offset else 0  # producers may leave 0 in the wrapper
     if shift < 0:
-        raise InvalidRecord(f"the wrapper's offset {message.offset} is below {last}, that of its last message")
+        raise InvalidRecord(f"the wrapper's offset {message.offset} is below the offset of its last message, {last}")
     time_ms = message.timestamp_ms if message.is_log_append_time else None
     return [
         one._replace(offset=one.offset + shift, timestamp_ms=one.timestamp_ms if time_ms is None else time_ms)
@@ -120,10 +122,11 @@ def _parse_message(data: bytes) -> Message:
     magic = data[MAGIC_POSITION]
     attributes = data[_ATTRIBUTES_POSITION] if len(data) > _ATTRIBUTES_POSITION else 0
     if magic not in _FIXED_BYTES:
-        raise CorruptBatch(f"magic {magic} at offset {offset} of a message set")
+        raise CorruptBatch(f"unknown magic {magic} at offset {offset} of a message set")
     if len(data) < _FIXED_BYTES[magic]:
         raise CorruptBatch(
-            f"a message of {len(data)} bytes at offset {offset}; format {magic} needs {_FIXED_BYTES[magic]}"
+            f"the message of {len(data)} bytes at offset {offset} is too short: format {magic} needs "
+            f"{_FIXED_BYTES[magic]}"
         )
     if crc != zlib.crc32(data[_CRC_START:]):
         raise CorruptBatch(f"the checksum of the message at offset {offset} is wrong")

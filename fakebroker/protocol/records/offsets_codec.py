@@ -75,7 +75,7 @@ def group_value(value: GroupValue, record_format: Format) -> bytes:
 def read_entry(key: bytes | None, value: bytes | None) -> "Entry | None":
     """What a record says; None for a key of a type unknown here. Raises WireError if unreadable (LD-5)."""
     if key is None:
-        raise WireError("a record of __consumer_offsets without a key")
+        raise WireError("a record of __consumer_offsets has no key")
     key_version = _version(key, "key")
     if key_version <= _OFFSET_KEY:
         decoded, _ = OffsetCommitKey.decode(key, 0, 2)
@@ -127,5 +127,5 @@ def _version(data: bytes, what: str) -> int:
         raise WireError(f"the {what} of a record of __consumer_offsets is too short for a version: {len(data)} bytes")
     version: int = _INT16.unpack_from(data)[0]
     if version < 0:
-        raise WireError(f"the {what} of a record of __consumer_offsets has version {version}")
+        raise WireError(f"the {what} of a record of __consumer_offsets has an unknown version: {version}")
     return version

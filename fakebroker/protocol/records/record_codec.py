@@ -56,7 +56,7 @@ def decode_records(
         timestamp_ms = base_timestamp_ms + timestamp_delta if append_time_ms is None else append_time_ms
         yield Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
     if position != len(payload):
-        raise InvalidRecord(f"{len(payload) - position} bytes are left over after the last of {count} records")
+        raise InvalidRecord(f"{len(payload) - position} bytes follow the last of {count} records")
 
 
 def decode_record(
@@ -71,14 +71,14 @@ def decode_record(
         size, start = decode_zigzag_varint(payload, position)
         end = start + size
         if size < 0 or end > len(payload):
-            raise InvalidRecord(f"a size of {size} at byte {start} of {len(payload)}")
+            raise InvalidRecord(f"a record size of {size} at byte {start} of {len(payload)}")
         timestamp_delta, position = decode_zigzag_varint(payload, start + ATTRIBUTES_BYTES, LONG_BYTES)
         offset_delta, position = decode_zigzag_varint(payload, position)
         key, position = _take_blob(payload, position, end)
         value, position = _take_blob(payload, position, end)
         headers, position = _take_headers(payload, position, end)
         if position != end:
-            raise InvalidRecord(f"its fields end at byte {position}, its size says {end}")
+            raise InvalidRecord(f"its fields end at byte {position}, but by its size it ends at byte {end}")
     except InvalidRecord as fault:
         raise InvalidRecord(f"record {index}: {fault.message}") from None
     return end, timestamp_delta, offset_delta, key, value, headers
@@ -87,7 +87,7 @@ def decode_record(
 def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header], int]:
     count, position = decode_zigzag_varint(payload, position)
     if not 0 <= count <= max(end - position, 0):
-        raise InvalidRecord(f"{count} headers in {end - position} bytes")
+        raise InvalidRecord(f"{count} headers do not fit into {end - position} bytes")
     if count > MAX_HEADERS:
         raise InvalidRecord(f"{count} headers are more than {MAX_HEADERS}")
     headers: list[Header] = []
@@ -105,7 +105,9 @@ def _take_blob(payload: bytes, position: int, end: int) -> tuple[bytes | None, i
     if size < 0:
         return None, position
     if position + size > end:
-        raise InvalidRecord(f"{size} bytes wanted at byte {position}, the record ends at {end}")
+        raise InvalidRecord(
+            f"a field of {size} bytes at byte {position} goes beyond the end of the record at byte {end}"
+        )
     return payload[position : position + size], position + size
 
 

@@ -96,7 +96,7 @@ def _checked_count(header: BatchHeader, size_bytes: int) -> int:
     """The number of records that the header tells. Raises InvalidRecord if so many do not fit into the bytes."""
     count = header.records_count
     if not 0 <= count <= size_bytes // _SMALLEST_RECORD_BYTES:
-        raise InvalidRecord(f"{count} records in {size_bytes} bytes")
+        raise InvalidRecord(f"{count} records do not fit into {size_bytes} bytes")
     return count
 
 
@@ -107,13 +107,13 @@ def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
     """
     end, count, low_delta, high_delta, has_null_key, misplaced = part
     if end != len(data):
-        raise InvalidRecord(f"{len(data) - end} bytes are left over after {count} records")
+        raise InvalidRecord(f"{len(data) - end} bytes follow the last of {count} records")
     if not count:
         return Scan(NO_TIMESTAMP, NO_TIMESTAMP, False, None, 0)
     base_ms = header.base_timestamp_ms
     min_ms, max_ms = base_ms + low_delta, base_ms + high_delta
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
-        raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms have no 64 bits")
+        raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms do not fit into 64 bits")
     seen = min_ms, max_ms, has_null_key, misplaced, end - start
     return tuple.__new__(Scan, seen)  # as Scan(*seen), in half the time
 

@@ -81,5 +81,5 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
                     return offset, header.base_timestamp_ms + delta
             position += size
     except IndexError:
-        raise InvalidRecord(f"a record at byte {position} of {len(payload)} does not end") from None
+        raise InvalidRecord(f"the record at byte {position} of {len(payload)} is truncated") from None
     return None

@@ -50,7 +50,7 @@ def read_share_state(key: bytes | None, value: bytes | None) -> ShareStateEntry 
     Raises WireError for a record without a key, for an update without a value, and for bytes that cannot be read.
     """
     if key is None:
-        raise WireError("a record of __share_group_state without a key")
+        raise WireError("a record of __share_group_state has no key")
     kind = _number(key, "key")
     if kind == _SNAPSHOT:
         snapshot, _ = ShareSnapshotKey.decode(key, 0, _INT16.size)
@@ -59,7 +59,7 @@ def read_share_state(key: bytes | None, value: bytes | None) -> ShareStateEntry 
     if kind == _UPDATE:
         update, _ = ShareUpdateKey.decode(key, 0, _INT16.size)
         if value is None:
-            raise WireError("an update of __share_group_state without a value")
+            raise WireError("an update of __share_group_state has no value")
         changed, _ = ShareUpdateValue.decode(value, _number(value, "value"), _INT16.size)
         return ShareStateEntry(update.group_id, update.topic_id, update.partition, changed)
     return None
@@ -71,5 +71,5 @@ def _number(data: bytes, what: str) -> int:
         raise WireError(f"the {what} of a record of __share_group_state is too short: {len(data)} bytes")
     number: int = _INT16.unpack_from(data)[0]
     if number < 0:
-        raise WireError(f"the {what} of a record of __share_group_state begins with {number}")
+        raise WireError(f"the {what} of a record of __share_group_state has an unknown type: {number}")
     return number

@@ -28,7 +28,7 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
     if not data.startswith(_XERIAL_MAGIC):
         return _unpack_block(data, limit_bytes, limit_bytes)
     if len(data) < len(_XERIAL_HEADER):
-        raise BadCompression("snappy data ends inside its header")
+        raise BadCompression("snappy data is truncated in its header")
     unpacked = bytearray()
     room, at, pause = limit_bytes, len(_XERIAL_HEADER), limit_bytes - STEP_BYTES
     while at < len(data):
@@ -38,7 +38,7 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
         size = int.from_bytes(data[at : at + 4], "big")
         block = data[at + 4 : at + 4 + size]
         if len(block) != size or len(data) < at + 4:
-            raise BadCompression(f"snappy data ends inside the chunk at byte {at}")
+            raise BadCompression(f"snappy data is truncated in the chunk at byte {at}")
         unpacked += _unpack_block(block, room, limit_bytes)
         room = limit_bytes - len(unpacked)
         at += 4 + size
@@ -54,7 +54,7 @@ def _unpack_block(block: bytes, room: int, limit_bytes: int) -> bytes:
         if size > room:
             raise too_large("snappy", limit_bytes)
         if size > _LARGEST_GAIN * len(block):
-            raise BadCompression(f"{len(block)} bytes of snappy data cannot hold {size} bytes")
+            raise BadCompression(f"{len(block)} bytes of snappy data cannot decompress to {size} bytes")
         return bytes(codec.decompress_raw(block))
     except DecompressionError as fault:
-        raise BadCompression(f"snappy data cannot be unpacked: {fault}") from None
+        raise BadCompression(f"snappy data cannot be decompressed: {fault}") from None

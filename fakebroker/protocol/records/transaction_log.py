@@ -77,7 +77,7 @@ def read_transaction(key: bytes | None, value: bytes | None) -> TransactionEntry
     Raises WireError for a record without a key, and for bytes that cannot be read.
     """
     if key is None:
-        raise WireError("a record of __transaction_state without a key")
+        raise WireError("a record of __transaction_state has no key")
     if _version(key, "key") != _KEY_VERSION:
         return None
     transactional_id = TransactionLogKey.decode(key, 0, _INT16.size)[0].transactional_id
@@ -122,5 +122,5 @@ def _version(data: bytes, what: str) -> int:
         raise WireError(f"the {what} of a record of __transaction_state is too short for a version: {len(data)} bytes")
     version: int = _INT16.unpack_from(data)[0]
     if version < 0:
-        raise WireError(f"the {what} of a record of __transaction_state has version {version}")
+        raise WireError(f"the {what} of a record of __transaction_state has an unknown version: {version}")
     return version

@@ -21,7 +21,7 @@ def encode_zigzag_varint(value: int) -> bytes:
         return _SHORT[value]
     rest = value << 1 if value >= 0 else ~(value << 1)
     if rest >> 64:
-        raise InvalidRecord(f"{value} has more than 64 bits")
+        raise InvalidRecord(f"{value} does not fit into 64 bits")
     out = bytearray()
     while rest > 127:
         out.append(rest & 127 | 128)

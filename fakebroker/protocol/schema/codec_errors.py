@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def decode_failure(message: "type[Message]", version: int, data: bytes, error: Exception) -> WireError:
     """The error for input that is not a message of that version."""
     path, position = failing_field(error)
-    reason = str(error) if isinstance(error, WireError) else "the input ends too early"
+    reason = str(error) if isinstance(error, WireError) else "the input is truncated"
     where = f" at {path}" if path else ""
     near = f", near byte {position} of {len(data)}" if position is not None else ""
     return WireError(f"{message.__name__} v{version}{where}{near}: {reason}")
@@ -68,7 +68,7 @@ def _struct(declaration: "type[Declaration]", value: Any, version: int, path: st
 
 def _field(spec: FieldSpec, value: Any, version: int, path: str) -> str | None:
     if value is None:
-        return None if spec.nullable.includes(version) else f"{path}: null where none is allowed"
+        return None if spec.nullable.includes(version) else f"{path}: null is not allowed"
     if not isinstance(spec.type, ArrayOf):
         return _element(spec.type, value, version, path)
     if not isinstance(value, list | tuple):
@@ -102,7 +102,7 @@ def _string(value: Any) -> str | None:
     size = len(value.encode("utf-8", "surrogatepass"))
     if size > MAX_STRING_BYTES:
         return f"a string of {size} bytes is longer than {MAX_STRING_BYTES}"
-    return f"{short(value)} has no UTF-8 encoding" if any("\ud800" <= char <= "\udfff" for char in value) else None
+    return f"{short(value)} cannot be encoded as UTF-8" if any("\ud800" <= char <= "\udfff" for char in value) else None
 
 
 def _integer(kind: Primitive, value: Any) -> str | None:

@@ -132,9 +132,9 @@ def uuid_from_text(text: str) -> bytes:
         else:
             value = bytes.fromhex(text.replace("-", ""))
     except (ValueError, Base64Error) as error:
-        raise ValueError(f"{text!r} is no UUID: {error}") from None
+        raise ValueError(f"{text!r} is not a UUID: {error}") from None
     if len(value) != 16:
-        raise ValueError(f"{text!r} is no UUID: it has {len(value)} bytes")
+        raise ValueError(f"{text!r} is not a UUID: it has {len(value)} bytes")
     return value
 
 

@@ -165,7 +165,7 @@ def _element(where: str, annotation: Any) -> "Primitive | type[Declaration]":
     for note in getattr(annotation, "__metadata__", ()):
         if isinstance(note, Primitive):
             return note
-    raise TypeError(f"{where}: {annotation!r} is no wire type")
+    raise TypeError(f"{where}: {annotation!r} is not a wire type")
 
 
 def _check_row(where: str, annotation: Any, row: "type[Row]") -> None:

@@ -46,7 +46,7 @@ def long_string(length: int) -> bytes:
 def long_length(length: int) -> bytes:
     """The compact length of bytes or an array of 127 or more."""
     if length >= _MAX_INT32:
-        raise WireError(f"a length of {length} is too much")
+        raise WireError(f"a length of {length} is too large")
     return encode_unsigned_varint(length + 1)
 
 
@@ -70,7 +70,7 @@ def finish_unsigned_varint(first: int, data: bytes, position: int) -> tuple[int,
         value |= (byte & 127) << (7 * extra + 7)
         if byte < 128 and value <= _MAX_UINT32:
             return value, extra + 1
-    raise WireError("a varint of more than 32 bits")
+    raise WireError("a varint does not fit into 32 bits")
 
 
 def read_unsigned_varint(data: bytes, position: int) -> tuple[int, int]:
@@ -113,18 +113,18 @@ def nonnull_string(first: int, data: bytes, position: int) -> tuple[int, int]:
 
 
 def null_error() -> WireError:
-    """The error for a null where none is allowed."""
-    return WireError("null where none is allowed")
+    """The error for a null is not allowed."""
+    return WireError("null is not allowed")
 
 
 def too_long(length: int, data: bytes, position: int) -> WireError:
     """The error for a length that the rest of the input cannot hold."""
-    return WireError(f"a length of {length} with {max(0, len(data) - position)} bytes left")
+    return WireError(f"a length of {length}, but only {max(0, len(data) - position)} bytes are left")
 
 
 def wrong_tag_size(taken: int, data: bytes) -> WireError:
     """The error for a tagged field whose size is not that of its value."""
-    return WireError(f"a tagged field of {len(data)} bytes whose value takes {taken}")
+    return WireError(f"a tagged field has {len(data)} bytes, but its value takes {taken}")
 
 
 def read_tags(count: int, data: bytes, position: int) -> tuple[dict[int, bytes], int]:
@@ -160,12 +160,12 @@ def encode_tags(known: dict[int, bytes], unknown: dict[int, bytes] | None, decla
 def reject_tags(unknown: dict[int, bytes]) -> None:
     """Raises WireError for unknown tags in a version that has no tagged sections."""
     if unknown:
-        raise WireError(f"unknown_tags {sorted(unknown)} set, but this version has no tagged sections")
+        raise WireError(f"unknown_tags {sorted(unknown)} set, but this version has no tagged fields")
 
 
 def not_in_version(name: str, value: object) -> WireError:
     """The error for a value that would be lost (GEN-3)."""
-    return WireError(f"{name}={value!r} is set, but this version does not carry it")
+    return WireError(f"{name}={value!r} is set, but this version does not have the field")
 
 
 def no_uuid(value: object) -> WireError:

@@ -54,7 +54,7 @@ def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
     try:
         api_key, version, correlation_id, size = _REQUEST.unpack_from(frame)
     except struct.error:
-        raise WireError(f"a request header in a frame of {len(frame)} bytes") from None
+        raise WireError(f"a frame of {len(frame)} bytes is too short for a request header") from None
     client_id, end = _read_client_id(frame, size)
     tags = None
     if has_tagged_request_header(api_key, version):
@@ -67,14 +67,14 @@ def client_id_of(frame: bytes) -> str | None:
     try:
         return _read_client_id(frame, _REQUEST.unpack_from(frame)[3])[0]
     except struct.error:
-        raise WireError(f"a request header in a frame of {len(frame)} bytes") from None
+        raise WireError(f"a frame of {len(frame)} bytes is too short for a request header") from None
 
 
 def _read_client_id(frame: bytes, size: int) -> tuple[str | None, int]:
     """It has its old length in every version (GEN-6), so that any broker can read it; and where it ends."""
     end = _REQUEST.size + max(0, size)
     if end > len(frame):
-        raise WireError(f"a client id of {size} bytes in a frame of {len(frame)} bytes")
+        raise WireError(f"a client id of {size} bytes does not fit into a frame of {len(frame)} bytes")
     return None if size < 0 else frame[_REQUEST.size : end].decode("utf-8", "replace"), end
 
 
@@ -100,7 +100,7 @@ def decode_response(
     `draft` is the class of the answer where a dialect was spoken (DR-5).
     """
     if len(frame) < _RESPONSE.size:
-        raise WireError(f"a response header in a frame of {len(frame)} bytes")
+        raise WireError(f"a frame of {len(frame)} bytes is too short for a response header")
     (correlation_id,) = _RESPONSE.unpack_from(frame)
     tags, end = None, _RESPONSE.size
     if has_tagged_response_header(api_key, version):
@@ -112,7 +112,7 @@ def decode_response(
 def _api(api_key: int) -> Api:
     api = APIS.get(api_key)
     if api is None:
-        raise WireError(f"there is no API with key {api_key} here")
+        raise WireError(f"API key {api_key} is unknown")
     return api
 
 

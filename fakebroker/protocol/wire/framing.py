@@ -120,7 +120,9 @@ class FrameReader:
         if size > self.limit_bytes:
             problem = f"a frame of {size} bytes is larger than {self._limit_name} ({self.limit_bytes})"
         else:
-            problem = f"a frame of {size} bytes cannot hold a {'request' if self.smallest_bytes else 'response'} header"
+            problem = (
+                f"a frame of {size} bytes is too short for a {'request' if self.smallest_bytes else 'response'} header"
+            )
         raise WireError(problem + guess_protocol(buffer[position : position + 16]))
 
     def clear(self) -> None:
@@ -136,7 +138,7 @@ def guess_protocol(start: bytes) -> str:
     if start[:2] == b"\x15\x03" and start[2:3] <= b"\x04":
         return TLS_ALERT
     if start[:4] in _HTTP_METHODS:
-        return "; these bytes look like HTTP, and this port speaks Kafka's protocol"
+        return "; this looks like HTTP, but the port speaks Kafka's protocol"
     if len(start) >= 4 and all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start[:8]):
-        return f"; these bytes look like text: {start.decode('latin-1')!r}"
+        return f"; this looks like text: {start.decode('latin-1')!r}"
     return ""

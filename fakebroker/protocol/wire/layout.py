@@ -75,7 +75,7 @@ class ChangingLayout(Layout):
         self._is_compact = last.length == COMPACT_LENGTH
         self._head_bytes = last.position - (len(_compact_length(size)) if self._is_compact else _FIXED_LENGTH_BYTES)
         if self._is_compact and read_unsigned_varint(frame, self._head_bytes) != (size + 1, last.position):
-            raise WireError("a compact length of more bytes than it needs")
+            raise WireError("a compact length is encoded in more bytes than necessary")
         self._tail = frame[last.position + size :]
         if not self._is_compact:  # the length is one of the values
             others.append(FieldSpan(self._head_bytes, "i"))

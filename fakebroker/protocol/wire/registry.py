@@ -134,7 +134,9 @@ def api(name_or_key: str | int) -> Api:
     """An API by its name or key. Raises KeyError for one we have no messages for."""
     found = APIS.get(name_or_key) if isinstance(name_or_key, int) else _BY_NAME.get(name_or_key)
     if found is None:
-        raise KeyError(f"there are no messages for the API {name_or_key!r}, only for {', '.join(sorted(_BY_NAME))}")
+        raise KeyError(
+            f"no messages are defined for the API {name_or_key!r}; defined are {', '.join(sorted(_BY_NAME))}"
+        )
     return found
 
 

@@ -87,7 +87,7 @@ MAX_STEPS = 100_000  # that a scenario takes, repeats counted
 # What has no word of its own in a scenario, and why; tests/scenarios/language/test_declaration.py fails for a power
 # that is in neither.
 NOT_IN_SCENARIOS: dict[str, str] = {
-    "BrokerControl.wait": "takes Python functions; `wait` waits for what can be expected",
+    "BrokerControl.wait": "takes Python functions; use `wait`",
     "BrokerControl.clock": "the word `clock`",
     "BrokerControl.topic": "the word `topic`",
     "BrokerControl.group": "the word `group`",
@@ -99,25 +99,25 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "BrokerControl.fault": "the word `fault`",
     "BrokerControl.quotas": "the word `quotas`",
     "BrokerControl.users": "the word `users`",
-    "UsersHandle.token": "`request: DescribeDelegationToken` tells of tokens",
-    "UsersHandle.tokens": "`request: DescribeDelegationToken` tells of tokens",
-    "UsersHandle.create_token": "an actor makes one: `request: CreateDelegationToken`",
-    "DelegationTokenHandle.expire": "an actor ends one: `request: ExpireDelegationToken`",
+    "UsersHandle.token": "use `request: DescribeDelegationToken`",
+    "UsersHandle.tokens": "use `request: DescribeDelegationToken`",
+    "UsersHandle.create_token": "use `request: CreateDelegationToken` of an actor",
+    "DelegationTokenHandle.expire": "use `request: ExpireDelegationToken` of an actor",
     "BrokerControl.acls": "the word `acls`",
     "BrokerControl.telemetry": "the word `telemetry`",
-    "BrokerControl.fault_by_id": "the word `fault`, with the name that a fault was given",
+    "BrokerControl.fault_by_id": "the word `fault`, with the name of the fault",
     "TopicHandle.partition": "the word `partition`",
     "AsyncFakeBroker.reset": "a scenario begins with a broker of its own",
-    "AsyncFakeBroker.bootstrap": "an address is another in each run",
-    "AsyncFakeBroker.bootstrap_of": "an address is another in each run",
-    "AsyncFakeBroker.is_running": "it runs while a scenario is played",
-    "NodeHandle.address": "an address is another in each run",
-    "JournalHandle.entries": "objects of Python; `journal: rows` has the same",
-    "JournalHandle.expect": "`expect: {journal: [...]}` is its form here",
-    "JournalHandle.save": "a scenario writes no files",
-    "JournalHandle.export_trace": "a scenario writes no files",
-    "JournalHandle.export_pcap": "a scenario writes no files",
-    "JournalHandle.diff": "a scenario reads no files",
+    "AsyncFakeBroker.bootstrap": "addresses differ from run to run",
+    "AsyncFakeBroker.bootstrap_of": "addresses differ from run to run",
+    "AsyncFakeBroker.is_running": "it runs during the whole scenario",
+    "NodeHandle.address": "addresses differ from run to run",
+    "JournalHandle.entries": "Python objects; `journal: rows` has the same",
+    "JournalHandle.expect": "use `expect: {journal: [...]}`",
+    "JournalHandle.save": "scenarios write no files",
+    "JournalHandle.export_trace": "scenarios write no files",
+    "JournalHandle.export_pcap": "scenarios write no files",
+    "JournalHandle.diff": "scenarios read no files",
 }
 
 
@@ -160,7 +160,7 @@ _WORDS = (
     Word("clock", "the broker's time of day", ClockHandle, "clock"),
     Word("topic", "a topic", TopicHandle, "topic", (("name", NAME),)),
     Word("partition", "a partition of a topic", PartitionHandle, "topic.partition", (("", PARTITION),)),
-    Word("group", "a group of any kind", GroupHandle, "group", (("group_id", TEXT),)),
+    Word("group", "a group of any type", GroupHandle, "group", (("group_id", TEXT),)),
     Word("coordinator", "the coordinator of a group", CoordinatorHandle, "coordinator", (("group_id", TEXT),)),
     Word("transaction", "a transactional id", TransactionHandle, "transaction", (("transactional_id", TEXT),)),
     Word(
@@ -171,23 +171,23 @@ _WORDS = (
         (("transactional_id", TEXT),),
     ),
     Word("node", "one broker of the cluster", NodeHandle, "node", (("node_id", WHOLE),)),
-    Word("fault", "a fault that is set, or was given a name", FaultHandle, "fault", (("", TEXT),), is_saved=True),
+    Word("fault", "a fault that is set, or has a name", FaultHandle, "fault", (("", TEXT),), is_saved=True),
     Word("hold", "a hold of a group's joins or syncs", HoldHandle, "hold", (("", TEXT),), is_saved=True),
-    Word("quotas", "whom the broker throttles", QuotasHandle, "quotas"),
-    Word("users", "who can log in", UsersHandle, "users"),
-    Word("acls", "who may do what", AclsHandle, "acls"),
+    Word("quotas", "the quotas of clients", QuotasHandle, "quotas"),
+    Word("users", "the users that can log in", UsersHandle, "users"),
+    Word("acls", "the access control lists", AclsHandle, "acls"),
     Word("telemetry", "the metrics that clients push", TelemetryHandle, "telemetry"),
     Word("broker", "the broker as a whole", BrokerControl, ""),
     Word("journal", "what happened", JournalHandle, "journal"),
 )
 WORDS: Mapping[str, Word] = {word.name: word for word in _WORDS}
 OTHER_WORDS: Mapping[str, str] = {
-    "expect": "what something must look like now",
-    "wait": "what something must look like within a time (`within`, 10s unless given)",
-    "pass": "time passes for everyone, timers too: a duration, or a range that a seed draws from (3s..5s)",
-    "any_order": "a list of steps whose order does not matter",
-    "repeat": "how often the list of `steps` is taken",
-    "include": "another file, whose timeline stands here; `with` has its parameters",
+    "expect": "what must hold now",
+    "wait": "what must hold within a time (`within`, by default 10s)",
+    "pass": "let time pass, with all timers: a duration, or a range that a seed draws from (3s..5s)",
+    "any_order": "a list of steps in any order",
+    "repeat": "how often to take the list of `steps`",
+    "include": "another file, whose timeline is inserted here; `with` sets its parameters",
 }
 ALL_WORDS = (*WORDS, *OTHER_WORDS)
 
@@ -205,7 +205,7 @@ def _range(text: str) -> tuple[int, int]:
     low = duration_ms(least)
     high = duration_ms(most) if dots else low
     if high < low:
-        raise ValueError("goes from more to less")
+        raise ValueError("runs from more to less")
     return low, high
 
 
@@ -217,9 +217,9 @@ _ACL = data_kind(AclDeclaration)
 assert _ACL is not None
 
 FILE_KEYS: Mapping[str, Key] = {
-    "about": Key(TEXT, "What happens here, in a sentence or two.", is_required=True),
-    "source": Key(TEXTS, "Where it is from: KIPs, issues, rules; one or a list."),
-    "release": Key(TEXT, f'The release of Kafka that the broker answers as, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
+    "about": Key(TEXT, "What happens in the scenario, in a sentence or two.", is_required=True),
+    "source": Key(TEXTS, "Its sources: KIPs, issues, rules; one or a list."),
+    "release": Key(TEXT, f'The Kafka release to emulate, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
     "nodes": Key(Whole(1, 1000), "How many brokers. [1]"),
     "racks": Key(ListOf(OneOf([TEXT, NULL]), 1), "The rack of each broker, in order; then `nodes` may be left out."),
@@ -228,14 +228,14 @@ FILE_KEYS: Mapping[str, Key] = {
     "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms..5ms]"),
     "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
     "users": Key(
-        TableOf(NAME), "Passwords by user: {alice: secret}; with users every client has to log in, by PLAIN or SCRAM."
+        TableOf(NAME), "Passwords by user: {alice: secret}; with users every client must log in, with PLAIN or SCRAM."
     ),
     "acls": Key(
         ListOf(_ACL),
         "Rights: [{allow: User:alice, operation: READ, topic: orders}]; with them, also with [], an authorizer refuses "
         "everything else, but to `super.users`.",
     ),
-    "topics": Key(None, "Topics that exist when the timeline begins, with their partitions and settings."),
+    "topics": Key(None, "Topics that exist at the start, with their partitions and settings."),
     "actors": Key(None, "The scripted clients: a list of names, or a mapping of names to what they are."),
     "timeline": Key(None, "The steps, in their order.", is_required=True),
 }
@@ -247,18 +247,18 @@ ACTOR_KEYS: Mapping[str, Key] = {
     "user": Key(NAME, "As whom each of its connections logs in before its first request; with `password`."),
     "password": Key(NAME, "The password of its user."),
     "mechanism": Key(Choice(get_args(Mechanism)), "The mechanism of its login. [PLAIN; with a token OAUTHBEARER]"),
-    "token": Key(NAME, "The token that it logs in with by OAUTHBEARER."),
+    "token": Key(NAME, "The token of its OAUTHBEARER login."),
 }
-NOTE = Key(TEXT, "A remark, which transcripts show.")
+NOTE = Key(TEXT, "A remark for the transcript.")
 STEP_KEYS: Mapping[str, Key] = {
     "note": NOTE,
-    "expect": Key(None, "What the answer must be, or what the power gives."),
-    "save": Key(TableOf(TEXT), "Names for parts of the answer: {first: member_id}; $first stands for it below."),
-    "later": Key(FLAG, "Do not wait for the answer: `answered` does."),
-    "as": Key(NAME, "A name for what this gives: a fault, a hold, a snapshot, a value."),
+    "expect": Key(None, "What the answer, or the returned value, must be."),
+    "save": Key(TableOf(TEXT), "Names for parts of the answer: {first: member_id}; $first is replaced by it below."),
+    "later": Key(FLAG, "Do not wait for the answer; `answered` waits for it."),
+    "as": Key(NAME, "A name for the result: a fault, a hold, a snapshot, a value."),
     "within": Key(DURATION_MS, "How long to wait. [10s]"),
     "with": Key(None, "The parameters of the included file."),
-    "steps": Key(None, "The steps that are repeated."),
+    "steps": Key(None, "The steps to repeat."),
 }
 CLIENT_STEP_KEYS = ("note", "expect", "save", "later")
 POWER_STEP_KEYS = ("note", "expect", "as")

@@ -39,7 +39,7 @@ class _Records(Anything):
         return isinstance(value, list) or _BYTES.fits(value, form)
 
 
-_BYTES = _Bytes('bytes: a text, {hex: "..."}, {subscription: [orders]} or {assignment: {orders: [0]}}')
+_BYTES = _Bytes('bytes: a string, {hex: "..."}, {subscription: [orders]} or {assignment: {orders: [0]}}')
 _RECORDS = _Records("a list of records, or bytes")
 
 

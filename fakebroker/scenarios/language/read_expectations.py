@@ -33,8 +33,8 @@ SUBJECTS: Mapping[str, str] = {
     "clock": "the broker's time of day",
     "actor": "an actor by its name",
     "records": "the records of a topic or a partition",
-    "committed": "what a group has committed, by partition",
-    "journal": "requests that came in this order, others between them",
+    "committed": "the committed offsets of a group, by partition",
+    "journal": "requests in this order, with others in between",
 }
 _STATES: Mapping[str, Sequence[str]] = {"group": GROUP_STATES, "transaction": STATE_NAMES}
 
@@ -65,7 +65,7 @@ def read_expectation(node: Node, reading: Reading, actors: Sequence[str]) -> tup
     subject = next((name for name in node.keys if name in SUBJECTS), None)
     if subject is None:
         first = next(iter(node.keys), "")
-        raise Wrong(node, f"nothing here says what is meant; {nearest(first, SUBJECTS)}")
+        raise Wrong(node, f"the subject is missing; {nearest(first, SUBJECTS)}")
     what = node.entries[subject]
     rest = {name: each for name, each in node.entries.items() if name != subject}
     if subject == "journal":
@@ -118,7 +118,7 @@ def _check_error(node: Node, reading: Reading) -> None:
 def _free(rest: Mapping[str, Node], node: Table, reading: Reading, known: Sequence[str]) -> dict[str, Json]:
     for name in rest:
         if name not in known:
-            reading.wrong(node.keys[name], name, f"beside journal there is no such key; {nearest(name, known)}")
+            reading.wrong(node.keys[name], name, f"unknown key beside journal; {nearest(name, known)}")
     return {name: read_expected(each, reading, name) for name, each in rest.items() if name in known}
 
 
@@ -134,7 +134,7 @@ def _patterns(node: Node, reading: Reading) -> list[Json]:
             continue
         for name, key in each.keys.items():
             if name not in PATTERN_FIELDS:
-                reading.wrong(key, name, f"requests have no such field; {nearest(name, PATTERN_FIELDS)}")
+                reading.wrong(key, name, f"unknown field of a request; {nearest(name, PATTERN_FIELDS)}")
         found.append(read_expected(each, reading, "journal"))
         _check_pattern(each, reading)
     return found
@@ -203,7 +203,7 @@ def _check_matchers(node: Node, reading: Reading, key: str) -> None:
             _check_matchers(each, reading, key)
     elif isinstance(node, Table):
         if len(node.entries) > 1 and all(name in MATCHERS for name in node.entries):
-            reading.wrong(node, key, f"a matcher stands alone, but here are {' and '.join(node.entries)}")
+            reading.wrong(node, key, f"a matcher must be the only key, but there are {' and '.join(node.entries)}")
         for name, each in node.entries.items():
             if len(node.entries) == 1 and name in MATCHERS and not MATCHERS[name].fits(each):
                 reading.wrong(each, key, f"the matcher {name} takes {MATCHERS[name].takes}, not {shown(each)}")

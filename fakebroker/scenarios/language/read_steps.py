@@ -116,7 +116,7 @@ class StepReader:
         if word is None:
             first = next((name for name in node.keys if name not in STEP_KEYS), "")
             if node.keys and not first:
-                text = f"beside {' and '.join(node.keys)} an actor or a word of the broker must be in the step"
+                text = f"beside {' and '.join(node.keys)} the step needs an actor or a word of the broker"
                 raise Wrong(node, text, next(iter(node.keys)))
             raise Wrong(node.keys.get(first, node), self._unknown(first, node.entries.get(first)), first)
         rest = {name: each for name, each in node.entries.items() if name != word}
@@ -180,7 +180,9 @@ class StepReader:
         named = text or getattr(entry.rest.get("api_name"), "text", "")
         names = [each.name for each in APIS.values()]
         if not named:
-            raise Wrong(entry.value, "which request? (request OffsetFetch, group_id: billing)", entry.word)
+            raise Wrong(
+                entry.value, "the name of the request is missing (request OffsetFetch, group_id: billing)", entry.word
+            )
         if named not in names:
             hint = nearest(named, names, WHERE_APIS)
             raise Wrong(entry.value, f"there is no API {named!r}; {hint}", entry.word)
@@ -249,7 +251,7 @@ class StepReader:
         if "as" in entry.rest:
             saved_as = self._value(entry, "as", NAME)
             if not verb.gives:
-                self._reading.wrong(entry.key("as"), "as", f"{verb.name} gives nothing that could have a name")
+                self._reading.wrong(entry.key("as"), "as", f"{verb.name} has no result to name")
             elif isinstance(saved_as, str):
                 self._saves(entry, "as", saved_as, verb.gives)
         if verb.power == "restore" and isinstance(arguments.get("snapshot"), str):
@@ -319,7 +321,7 @@ class StepReader:
         self._check_keys(entry, ("note", "steps"))
         times = self._read_value(entry, Whole(1, MAX_TIMES))
         if "steps" not in entry.rest:
-            raise Wrong(entry.value, "which steps? (repeat: 3, steps: [...])", word)
+            raise Wrong(entry.value, "the list of steps is missing (repeat: 3, steps: [...])", word)
         before = self._times
         self._times = before * times
         if self._times > MAX_STEPS:
@@ -335,7 +337,7 @@ class StepReader:
         value = entry.value
         if not isinstance(value, Scalar) or not isinstance(value.value, str) or not value.value.strip():
             names = nearest("", verbs) + _fault_hint(entry)
-            raise Wrong(value, f"should be what is done, a text that begins with a verb; {names}", entry.word)
+            raise Wrong(value, f"should be a string that begins with a verb; {names}", entry.word)
         name, *rest = value.value.split(None, 1)
         if name not in verbs:
             hint = nearest(name, verbs, "`fakebroker scenario schema` has them") + _fault_hint(entry, name)
@@ -348,7 +350,7 @@ class StepReader:
         if text:
             if verb.subject is None:
                 after = "the name" if has_identity else repr(verb.name)
-                raise Wrong(entry.value, f"nothing can stand after {after}, but there is {text!r}", entry.word)
+                raise Wrong(entry.value, f"{text!r} is not allowed after {after}", entry.word)
             if verb.takes_partition:
                 given = self._topic_and_partition(entry, text)
             else:
@@ -391,7 +393,7 @@ class StepReader:
             if parameter not in given:
                 raise Wrong(entry.value, missing_argument(verb.name, by_key[parameter].kind), parameter)
         if verb.takes_amount and not given.keys() - {"timers"}:
-            raise Wrong(entry.value, f"how long? ({verb.name} 3d)", entry.word)
+            raise Wrong(entry.value, f"the duration is missing ({verb.name} 3d)", entry.word)
         return given
 
     def _scalar_value(self, entry: _Entry, kind: Kind, text: str) -> Any:
@@ -435,9 +437,9 @@ class StepReader:
     def _saves(self, entry: _Entry, key: str, name: str, kind: str) -> None:
         found = SAVED.fullmatch("$" + name)
         if name in self._actors:
-            self._reading.wrong(entry.rest[key], key, f"{name!r} is the name of an actor already")
+            self._reading.wrong(entry.rest[key], key, f"{name!r} is already the name of an actor")
         elif found is None or found[2]:
-            self._reading.wrong(entry.rest[key], key, f"{name!r} is no name: letters, digits, _ and -")
+            self._reading.wrong(entry.rest[key], key, f"{name!r} is not a name: use letters, digits, _ and -")
         else:
             self._reading.saved[name] = kind
 

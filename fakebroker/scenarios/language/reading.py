@@ -201,9 +201,9 @@ class _FileReader:
         if isinstance(node, Table):
             for key, each in node.keys.items():
                 if not NAME.fullmatch(key):
-                    self._reading.wrong(each, key, "the name of a parameter is letters, digits and _")
+                    self._reading.wrong(each, key, "the name of a parameter may have letters, digits and _")
                 if "${" in getattr(node.entries[key], "text", ""):
-                    self._reading.wrong(each, key, "nothing is filled in here: a parameter is no part of another")
+                    self._reading.wrong(each, key, "parameters cannot contain other parameters")
         elif node is not None and not (isinstance(node, Scalar) and node.value is None):
             self._reading.wrong(node, "parameters", f"should be a mapping of names to values, not {shown(node)}")
         place = SourceLine(name, 1) if node is None else node.place
@@ -249,7 +249,7 @@ class _FileReader:
             if not isinstance(each, Scalar) or not isinstance(each.value, str):
                 self._reading.wrong(each, key, f"should be a name, not {shown(each)}")
             elif each.value in found:
-                self._reading.wrong(each, key, f"{each.value!r} is there already")
+                self._reading.wrong(each, key, f"{each.value!r} is there twice")
             else:
                 found[each.value] = Scalar(each.place, None, "")
         return found.items()
@@ -263,9 +263,9 @@ class _FileReader:
             try:
                 read_itself(TEXT, Scalar(each.place, name, name), self._reading)
                 if not NAME.fullmatch(name.replace("-", "_")):
-                    raise Wrong(each, "the name of an actor is letters, digits, _ and -")
+                    raise Wrong(each, "the name of an actor may have letters, digits, _ and -")
                 if name in ALL_WORDS or name in STEP_KEYS:
-                    raise Wrong(each, f"an actor cannot be called {name!r}: that is a word of the language")
+                    raise Wrong(each, f"an actor cannot be named {name!r}: it is a word of the language")
                 if not (isinstance(each, Scalar) and each.value is None):
                     fields = self._outside(lambda node=each: read_itself(kind, node, self._reading))
                 self._check_versions(each, fields.get("versions") or {})
@@ -321,14 +321,14 @@ class _FileReader:
         if not isinstance(value, Scalar) or not isinstance(value.value, str) or not value.value:
             raise Wrong(value, f"should be the path of a file, not {shown(value)}", "include")
         if path is None:
-            raise Wrong(value, "this scenario is not from a file, and includes none", "include")
+            raise Wrong(value, "this scenario is not from a file, so it cannot include files", "include")
         if given is not None and not isinstance(given, Table):
             raise Wrong(given, f"with: should be a mapping of parameters, not {shown(given)}", "include")
         target = path.parent / value.value
         try:
             resolved = target.resolve()
         except (OSError, RuntimeError, ValueError):
-            raise Wrong(value, f"{value.value!r} is no path", "include") from None
+            raise Wrong(value, f"{value.value!r} is not a path", "include") from None
         here = [*self._open, path.resolve()]
         self._count += 1
         if resolved in here:
@@ -355,7 +355,7 @@ class _FileReader:
     def _merge(self, value: Node, what: str, ours: dict[str, Any], theirs: Mapping[str, Any]) -> None:
         for name, each in theirs.items():
             if name in ours and not _is_same(ours[name], each):
-                text = f"the included file says something else of the {what} {name!r} than this one"
+                text = f"the included file declares the {what} {name!r} differently"
                 self._reading.wrong(value, "include", text)
             ours.setdefault(name, each)
 

@@ -68,7 +68,7 @@ def parse_yaml(data: str | bytes, name: str) -> Node:
     """The document in `data`; `name` is what places call the file. Raises ScenarioError."""
     start = SourceLine(name, 1)
     if len(data) > MAX_BYTES:
-        raise _error(start, f"the file has more than {MAX_BYTES} bytes, the most that are read")
+        raise _error(start, f"the file is larger than the limit of {MAX_BYTES} bytes")
     if isinstance(data, bytes):
         try:
             text = data.decode("utf-8-sig")
@@ -85,7 +85,7 @@ def parse_yaml(data: str | bytes, name: str) -> Node:
     except yaml.YAMLError as error:
         raise _syntax_error(error, text, name) from None
     except (RecursionError, UnicodeError):
-        raise _error(start, "this is no YAML that can be read") from None
+        raise _error(start, "this is not YAML that can be read") from None
 
 
 def check_extra() -> None:
@@ -174,7 +174,7 @@ class _Builder:
         node = self._anchors.get(event.anchor)
         if node is None:
             is_inside = event.anchor in self._anchors
-            why = "is an alias of what it stands in" if is_inside else "has no anchor before it"
+            why = "is an alias of a value that contains it" if is_inside else "has no anchor"
             raise _error(self._place(event), f"*{event.anchor} {why}")
         self._charge(self._sizes[id(node)], event)
         return node
@@ -182,7 +182,7 @@ class _Builder:
     def _charge(self, count: int, event: Any) -> None:
         self._count += count
         if self._count > MAX_NODES:
-            text = f"the file has more than {MAX_NODES} values, with those that aliases repeat"
+            text = f"the file has more than {MAX_NODES} values, including those repeated by aliases"
             raise _error(self._place(event), text)
 
     def _scalar(self, event: Any) -> Scalar:
@@ -195,7 +195,7 @@ class _Builder:
                 raise _error(place, f"the tag {tag} is not of YAML's core schema")
             value = text if kind == "str" else self._resolved(text, place)
             if _kind_name(value) != kind and (kind, type(value)) != ("float", int):
-                raise _error(place, f"{text!r} is not what its tag says, {kind}")
+                raise _error(place, f"{text!r} does not match its tag, {kind}")
             return Scalar(place, value, text, is_plain=False)
         return Scalar(place, self._resolved(text, place) if is_plain else text, text, is_plain)
 
@@ -203,7 +203,7 @@ class _Builder:
         try:
             return resolved(text)
         except ValueError as error:
-            raise _error(place, f"{error} is no number that anything here can have") from None
+            raise _error(place, f"{error} is out of range") from None
 
     def _place(self, event: Any) -> SourceLine:
         return SourceLine(self._file, event.start_mark.line + 1)
@@ -229,10 +229,10 @@ class _Open:
             self._entries[self._key.text] = node
             self._key = None
         elif not isinstance(node, Scalar):
-            raise _error(node.place, "a key is a list or mapping; keys are texts")
+            raise _error(node.place, "a key is a list or mapping; keys must be strings")
         elif node.text in self._keys:
             first = self._keys[node.text].place.line
-            raise ScenarioError([Problem(node.place, node.text, f"the key is there already, in line {first}")])
+            raise ScenarioError([Problem(node.place, node.text, f"the key is a duplicate of the one in line {first}")])
         else:
             self._key = self._keys[node.text] = node
 
@@ -244,7 +244,7 @@ class _Open:
 
 def _check_tag(tag: str | None, kind: str, place: SourceLine) -> None:
     if tag not in (None, "!") and _CORE_TAGS.get(str(tag)) != kind:
-        raise _error(place, f"the tag {tag} is not of YAML's core schema, or of something else")
+        raise _error(place, f"the tag {tag} is not of YAML's core schema")
 
 
 def _kind_name(value: Json) -> str:
@@ -257,19 +257,19 @@ def _syntax_error(error: Any, text: str, name: str) -> ScenarioError:
     if mark is None:  # a character that YAML does not allow
         position = getattr(error, "position", 0)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
-        return _error(SourceLine(name, line), "there is a character that YAML does not allow")
-    problem = getattr(error, "problem", None) or "this is no YAML"
+        return _error(SourceLine(name, line), "the file has a character that YAML does not allow")
+    problem = getattr(error, "problem", None) or "this is not YAML"
     lines = text.splitlines() or [""]
     row = min(mark.line, len(lines) - 1)
     line_text = lines[row]
     hint = ""
     if re.search(r"\$\{", line_text):
-        hint = '; inside { } and [ ] a parameter stands in quotes: "${name}"'
+        hint = '; inside { } and [ ] put a parameter in quotes: "${name}"'
     elif "\t" in line_text[: len(line_text) - len(line_text.lstrip())] or "\\t" in problem:
         hint = "; indent with spaces, not with tabs"
     elif "mapping values are not allowed" in problem:
         hint = "; put { } around a step of several keys in one line, and quotes around a text with a colon"
-    return _error(SourceLine(name, row + 1), f"this is no YAML: {problem}{hint}")
+    return _error(SourceLine(name, row + 1), f"this is not YAML: {problem}{hint}")
 
 
 def _error(place: SourceLine, message: str) -> ScenarioError:

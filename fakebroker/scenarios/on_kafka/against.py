@@ -162,7 +162,7 @@ def _compare_in(world: KafkaWorld, scenario: Scenario, how: How) -> Comparison:
 def _why_nothing(part: KafkaPart) -> str | None:
     if any(isinstance(step, ClientStep) for step in steps_in(part.scenario.timeline)):
         return None
-    return "no step of a client is left that a real Kafka could see"
+    return "no step is left that reaches a real Kafka"
 
 
 def _played_there(world: KafkaWorld, scenario: Scenario) -> Played:

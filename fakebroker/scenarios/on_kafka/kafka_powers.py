@@ -230,7 +230,7 @@ class KafkaGroup:
         offsets: Mapping[tuple[str, int], int] | None = None,
         timeout_s: float = WAIT_S,
     ) -> None:
-        """Wait until the group is as described, in everything that is given. Raises WaitTimeout."""
+        """Wait until the group matches all given arguments. Raises WaitTimeout."""
         wanted: dict[str, Any] = {"state": state, "protocol": protocol, "offsets": offsets, "members": members}
         wanted["reconciled"] = reconciled or None
         end_ms = self._cluster.driver.mono_ms + round(timeout_s * 1000)

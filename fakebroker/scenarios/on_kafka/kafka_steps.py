@@ -24,22 +24,22 @@ SEEN_WITHIN_MS = 2_000
 
 _WHY = {
     "clock": "a real Kafka's clock cannot be changed",
-    "coordinator": "coordinators move when their brokers fail, not when they are asked to",
-    "transaction_coordinator": "coordinators move when their brokers fail, not when they are asked to",
-    "transaction": "there is no request for it",
-    "group": "there is no request for it",
-    "topic": "there is no request for it",
-    "partition": "replicas are moved by a cluster's own controller, not at once",
-    "node": "a real Kafka's brokers cannot be stopped or cut off from here",
+    "coordinator": "a real Kafka moves coordinators only when brokers fail",
+    "transaction_coordinator": "a real Kafka moves coordinators only when brokers fail",
+    "transaction": "the Kafka protocol has no request for it",
+    "group": "the Kafka protocol has no request for it",
+    "topic": "the Kafka protocol has no request for it",
+    "partition": "a real Kafka reassigns replicas in the background",
+    "node": "a real Kafka's brokers cannot be stopped or isolated from here",
     "add_node": "brokers cannot be added to a real Kafka from here",
     "fault": "a real Kafka has no faults",
     "hold": "a real Kafka cannot hold a rebalance",
     "journal": "a real Kafka has no journal",
     "acls": "a real Kafka has its own ACLs",
-    "users": "its users log in where its own settings say so",
-    "broker": "there is no request for it",
+    "users": "a real Kafka has its own users",
+    "broker": "the Kafka protocol has no request for it",
 }
-_WHY_OTHER = "it is a power of fakebroker alone"
+_WHY_OTHER = "only fakebroker supports it"
 _FIRST_FOR = {"hold_joins": "hold", "hold_syncs": "hold", "holds": "hold", "evict": "group", "rebalance": "group"}
 # Powers that look and change nothing: without them the story is the same.
 _LOOKS = frozenset({"explain", "explain_policies", "story", "requests", "events", "rows", "transitions", "committed"})

@@ -123,7 +123,7 @@ class KafkaWorld:
         wanted = release(scenario.release).name
         if wanted in (self.release, RELEASES[-1]):
             return None
-        return f"it is a story of Kafka {wanted}; this one is {self.release}"
+        return f"it needs Kafka {wanted}; this one is {self.release}"
 
     def _other_cluster(self, scenario: Scenario) -> str | None:
         """An actor talks to the node that the scenario names; of many nodes it may neither lead nor coordinate."""

@@ -165,7 +165,7 @@ def _parting(theirs: Sequence[_Exchange], own: Sequence[_Exchange]) -> Iterator[
         yield ClientDifference(_title(theirs[0]), f"on fakebroker {sent.actor} sends {sent.api}")
     elif theirs or own:
         only = "Kafka" if theirs else "fakebroker"
-        yield ClientDifference(_title((theirs or own)[0]), f"it is sent only on {only}")
+        yield ClientDifference(_title((theirs or own)[0]), f"it is only sent on {only}")
 
 
 def _failures(kafkas: Sequence[Happening], ours: Sequence[Happening]) -> Iterator[ClientDifference]:

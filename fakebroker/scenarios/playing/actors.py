@@ -136,7 +136,7 @@ class ActorClient:
     def consume(self, now: Callable[[], int], nodes: int, **options: Any) -> MemberLoop:
         """Begin to act as a member by itself. Raises FakebrokerError while it does so already."""
         if self.loop is not None and not self.loop.is_over:
-            raise FakebrokerError(f"{self.name} consumes already; stop it first")
+            raise FakebrokerError(f"{self.name} is already consuming; stop it first")
         try:
             wanted = Options(**options)
         except TypeError as error:
@@ -154,7 +154,7 @@ class ActorClient:
         """The member that acts by itself. Raises FakebrokerError if it does not."""
         if self.loop is None or self.loop.is_over:
             why = f": {self.loop.failure}" if self.loop is not None and self.loop.failure else ""
-            raise FakebrokerError(f"{self.name} does not consume{why}")
+            raise FakebrokerError(f"{self.name} is not consuming{why}")
         return self.loop
 
     def be_quiet(self) -> None:

@@ -57,7 +57,7 @@ class Expectations:
             name = str(which[0]) if which else ""
             if name not in self._things:
                 hint = nearest(name, list(self._things))
-                raise UnknownThing(subject, name, f"{subject}: no step has made {name!r}; {hint}")
+                raise UnknownThing(subject, name, f"{subject}: no step has defined {name!r}; {hint}")
             return self._things[name]
         if subject == "partition":
             return powers.topic(which[0]).partition(which[1])
@@ -100,7 +100,7 @@ def _property(handle: Any, name: str) -> Any:
     try:
         return value()
     except TypeError:
-        raise UnknownThing("expect", name, f"{name!r} of {handle!r} is something to do, not to expect") from None
+        raise UnknownThing("expect", name, f"{name!r} of {handle!r} is an action, which cannot be expected") from None
 
 
 def _picked(view: Mapping[str, Json], names: Sequence[str], whose: str) -> Mapping[str, Json]:

@@ -75,7 +75,7 @@ def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator
         yield _sentence(path, shown(expected), seen) + _matcher_hint(expected)
         return
     if not expected and seen:
-        yield _sentence(path, "nothing in it", seen)
+        yield _sentence(path, "an empty mapping", seen)
     by_text = {str(key): value for key, value in seen.items()}
     for key, value in expected.items():
         inner = f"{path}.{key}".removeprefix(".")
@@ -83,7 +83,7 @@ def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator
             yield from _differences(value, by_text[str(key)], inner)
         elif value is not None:
             there = ", ".join(by_text) or "nothing"
-            yield f"{inner}: expected {_wanted(value)}, but it is not there; there is {there}"
+            yield f"{inner}: expected {_wanted(value)}, but it is missing; there is {there}"
 
 
 def _matcher_hint(expected: Mapping[str, Json]) -> str:
@@ -172,7 +172,7 @@ def _unordered(argument: Json, seen: Json, path: str) -> Iterator[str]:
 
     for wanted, want in enumerate(argument):
         if not give(wanted, []):
-            yield _sentence(path, f"in any order {shown(argument)}: {_wanted(want)} is not there", seen)
+            yield _sentence(path, f"in any order {shown(argument)}: {_wanted(want)} is missing", seen)
             return
 
 

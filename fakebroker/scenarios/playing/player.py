@@ -197,7 +197,7 @@ class Player:
     def _answered(self, step: Answered) -> list[str]:
         actor = self._actor(step.actor)
         if not actor.outstanding:
-            raise StepFailed(f"{actor.name} has no step that waits for an answer")
+            raise StepFailed(f"{actor.name} has no pending step")
         return self._answer(actor, actor.outstanding[0], step.within_ms, step)
 
     def _answer(
@@ -206,7 +206,7 @@ class Player:
         """Wait for an answer, and compare it with what its step expects, and the step that asks for it."""
         if not self._timing.pass_time(within_ms, lambda: taken.is_done):
             what = f"{actor.name}: expected an answer to {taken.step.verb}, but saw none within {within_ms} ms"
-            hint = "" if taken.step.is_later else "; with `later: true` the timeline goes on meanwhile"
+            hint = "" if taken.step.is_later else "; with `later: true` the timeline goes on without the answer"
             raise StepFailed(what + hint)
         self._forget(actor, taken)
         view = taken.view()
@@ -224,7 +224,7 @@ class Player:
         actor = self._actor(step.actor)
         waiting = [each for each in actor.outstanding if not each.is_done]
         if not waiting:
-            raise StepFailed(f"expected {actor.name} to wait for an answer, but saw no step of it that waits")
+            raise StepFailed(f"expected {actor.name} to wait for an answer, but saw no pending step")
         if not self._timing.pass_time(step.for_ms, lambda: any(each.is_done for each in waiting)):
             return []
         found = next(each for each in waiting if each.is_done)
@@ -346,8 +346,8 @@ class Player:
     def _check_amount(self) -> None:
         """Virtual time can be too much of it: a member that polls for a month would keep us for days."""
         if self._world.poll_ms is None and len(self._log.happenings) > MAX_HAPPENINGS:
-            what = f"more than {MAX_HAPPENINGS} requests, answers and events of the broker: too much for one play"
-            raise StepFailed(f"{what}; `clock: advance` lets days pass without what clients do meanwhile")
+            what = f"more than {MAX_HAPPENINGS} requests, answers and events, the limit of one play"
+            raise StepFailed(f"{what}; `clock: advance` moves the time of day without running timers")
 
     def _compare(self, expected: Mapping[str, Json] | None, view: Mapping[str, Json]) -> list[str]:
         return [] if expected is None else mismatches(self._saved.filled(expected), view)
@@ -379,7 +379,7 @@ class Player:
     def _thing(self, name: str) -> Any:
         if name not in self._things:
             there = ", ".join(self._things) or "nothing"
-            raise UnknownThing("as", name, f"no step has made {name!r}; there is {there}")
+            raise UnknownThing("as", name, f"no step has defined {name!r}; there is {there}")
         return self._things[name]
 
 
@@ -389,7 +389,7 @@ def _lost(taken: Outstanding, view: Mapping[str, Json], *expected: Mapping[str, 
     if not view.get("closed") or any("closed" in each or "why" in each for each in given):
         return None
     what = shown(given[0]) if given else "an answer"
-    hint = f"; that was before this step: {{{taken.step.actor}: connect}} opens another"
+    hint = f"; it was lost before this step: {{{taken.step.actor}: connect}} opens another one"
     return f"expected {what}, but saw the connection lost: {view['why']}{'' if taken.had_connection else hint}"
 
 

@@ -57,5 +57,5 @@ def value_at(value: Json, path: str) -> Json:
                 text = f"{where} has {', '.join(map(str, at)) or 'no fields'}"
             else:
                 text = f"{where} has {len(at)} elements" if isinstance(at, list | tuple) else f"{where} is {at!r}"
-            raise UnknownThing(path, part, f"{path}: there is no {part!r}: {text}")
+            raise UnknownThing(path, part, f"{path}: {part!r} is missing: {text}")
     return at

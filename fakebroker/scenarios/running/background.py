@@ -123,8 +123,8 @@ class BackgroundPlay:
 
     def not_over(self, name: str, timeout_s: float) -> WaitTimeout:
         """The error of a wait that was not long enough: it names the step that the timeline is at."""
-        at = f"it is at {self.step}" if self.step else "it has not begun"
-        return WaitTimeout(f"scenario {name} is not over after {timeout_s:g} s; {at}")
+        at = f"it is at {self.step}" if self.step else "it has not started"
+        return WaitTimeout(f"scenario {name} has not ended after {timeout_s:g} s; {at}")
 
     def raise_problems(self) -> None:
         """Raise ScenarioFailed if something did not come out as the scenario says; an error of the player as it is."""

@@ -114,7 +114,7 @@ class FromThread(BrokerControl):
     def _result(self, done: "Future[T]", begin: Callable[[], object]) -> T:
         with self._gate:
             if self._is_closed:
-                raise BrokerStopped("the broker is not there for this thread any more")
+                raise BrokerStopped("the broker no longer serves this thread")
             try:
                 begin()
             except RuntimeError:  # the loop was closed

@@ -63,7 +63,7 @@ def _case(folder: str, outcome: Outcome) -> Element:
         problem = SubElement(case, kind, {"type": outcome.status.name.lower(), "message": _text(_message(outcome))})
         problem.text = _text(failure_text(outcome))
     notes = [f"skipped {each}" for each in outcome.skipped]
-    notes += [f"new: it has no approved transcript; {KEEP}"] if outcome.status is Status.NEW else []
+    notes += [f"new: no approved transcript; {KEEP}"] if outcome.status is Status.NEW else []
     if notes:
         SubElement(case, "system-out").text = _text("\n".join(notes))
     return case
@@ -76,7 +76,7 @@ def _message(outcome: Outcome) -> str:
         return f"{step.place}: {step.problems[0] if step.problems else step.text}"
     if outcome.errors:
         return outcome.errors[0]
-    return "it has no approved transcript" if outcome.approved is None else "differs from the approved transcript"
+    return "no approved transcript" if outcome.approved is None else "differs from the approved transcript"
 
 
 def _seconds(ms: float) -> str:

@@ -67,7 +67,7 @@ def check_engine(scenario: "Scenario", engine: "Engine") -> None:
     if missing:
         raise _running(scenario, "users", ", ".join(missing), ", ".join(cluster.credentials.users()) or "none")
     if scenario.acls is not None and not _has_acls(scenario.acls, cluster):
-        raise _running(scenario, "acls", f"{len(scenario.acls)} rights", "not all of them")
+        raise _running(scenario, "acls", f"{len(scenario.acls)} ACLs", "not all of them")
     wanted = Settings(scenario.config, profile=scenario.profile)
     for setting in scenario.config:
         if wanted.value(setting) != (there := cluster.settings.value(setting)):
@@ -94,10 +94,13 @@ def _is_same(option: str, given: Any, wanted: Any) -> bool:
 
 
 def _contradiction(scenario: "Scenario", field: str, called: str, given: Any, wanted: Any) -> InvalidArgument:
-    text = f"{called} is {given}, but the scenario has {wanted} ({scenario.path}); leave it out, or change the scenario"
+    text = (
+        f"{called} is {given}, but the scenario has {wanted} ({scenario.path}); leave the option out, or "
+        f"change the scenario"
+    )
     return InvalidArgument(field, given, text)
 
 
 def _running(scenario: "Scenario", what: str, wanted: Any, there: Any) -> InvalidArgument:
-    text = f"scenario {scenario.name} needs {what} {wanted}; the broker that it is to be played on has {there}"
+    text = f"scenario {scenario.name} needs {what} {wanted}; this broker has {there}"
     return InvalidArgument("scenario", scenario.name, text)

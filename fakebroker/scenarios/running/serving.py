@@ -121,7 +121,7 @@ class ServedScenario:
         if play.error is not None:
             log.error("scenario %s: internal error of the player", name, exc_info=play.error)
         if play.is_cancelled:
-            came = f"ended before its end, at {play.step or 'its beginning'}"
+            came = f"stopped early, at {play.step or 'its beginning'}"
         elif play.problems or play.error is not None:
             count = len(play.problems)
             came = f"FAILED, {count} problem{'' if count == 1 else 's'}"

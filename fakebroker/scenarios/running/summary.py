@@ -83,7 +83,7 @@ def total_text(outcomes: Iterable[Outcome], took_s: float | None = None) -> str:
     parts = []
     for status, word in (
         (Status.PASSED, "passed"),
-        (Status.APPROVED, "passed and newly approved"),
+        (Status.APPROVED, "newly approved"),
         (Status.NEW, "new"),
         (Status.FAILED, "failed"),
         (Status.DIFFERENT, "different from the approved transcript"),

@@ -20,7 +20,7 @@ def read(url: str) -> bytes | Exception:
         with build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT_S) as answer:
             data: bytes = answer.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise ValueError(f"{url} gives more than {MAX_BYTES} bytes")
+            raise ValueError(f"{url} is larger than {MAX_BYTES} bytes")
     except (OSError, ValueError) as error:
         return error
     except HTTPException as error:

@@ -160,4 +160,4 @@ if hasattr(select, "epoll"):
             super().__init__(self.sockets)
 
         def _report(self, error: Exception) -> None:
-            self.call_exception_handler({"message": "error while a socket was served", "exception": error})
+            self.call_exception_handler({"message": "error while serving a socket", "exception": error})

@@ -145,5 +145,5 @@ def _unresolved(host: str, family: socket.AddressFamily) -> str:
     except socket.gaierror as error:
         return f"the host {host!r} cannot be resolved: {error.strerror}"
     except UnicodeError:
-        return f"the host {host!r} cannot be resolved: it is not a name that a host can have"
+        return f"the host {host!r} cannot be resolved: it is not a valid host name"
     return ""

@@ -284,7 +284,7 @@ class Server:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:  # no file descriptors left, most likely
-                log.warning("cannot accept a client: %s", error)
+                log.warning("cannot accept a connection: %s", error)
                 self._preload.finish()
                 self.sockets.remove_reader(bound.fileno())
                 self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._accept_on, bound, listener)
@@ -300,7 +300,7 @@ class Server:
         try:
             client = make(self, listener, accepted, *peer[:2])
         except SettingError as error:
-            log.warning("cannot accept clients of the listener %s: %s", listener.name, error)
+            log.warning("cannot accept connections on the listener %s: %s", listener.name, error)
             accepted.close()
         except OSError:  # gone already
             accepted.close()

@@ -129,9 +129,7 @@ class LoopThread:
         self._loop.run_until_complete(self._end())
 
     def _failed(self, error: BaseException) -> None:
-        text = (
-            f"the broker's thread has ended by an error, {error!r}; stop() raises it, and start() makes another thread"
-        )
+        text = f"the broker's thread died of {error!r}; stop() raises that error, start() starts a new thread"
         with self._gate:
             self._is_open = False
             self._failure = text

@@ -40,7 +40,7 @@ class Waiters:
         self._waiters.append(waiter)
         self._try(waiter)
         if not is_running:
-            self.end("the broker is not running, so nothing happens that could be waited for")
+            self.end("the broker is not running, so the wait would never end")
 
     def notify(self) -> None:
         """Try every wait; called after everything that the engine does."""

@@ -167,7 +167,7 @@ class SimNetwork:
     def drop_listeners(self, node_ids: Sequence[int]) -> None:
         """Links are as new, and there are only the listeners of these nodes, which are the first."""
         self.links.clear()
-        self._refuse_waiting(lambda socket: socket.listener.node_id not in node_ids, "the node was taken away")
+        self._refuse_waiting(lambda socket: socket.listener.node_id not in node_ids, "the node was removed")
         self.ports.keep(node_ids)
 
     def flush(self) -> None:
@@ -253,7 +253,7 @@ class SimNetwork:
             if left_ms <= 0:
                 return False
             if self._is_busy:
-                raise RuntimeError("time cannot pass inside of what the broker does, as in the `run` of a fault")
+                raise RuntimeError("time cannot pass while the broker works, as in the `run` of a fault")
             self._machine_ms += min(left_ms, self._next_deadline_in_ms())
             self.engine.tick(self.clock.now())
             self.flush()

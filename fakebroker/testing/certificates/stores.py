@@ -36,7 +36,7 @@ def pem_of_key(key: EllipticCurvePrivateKey) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else can read."""
+    """Write a file that only its owner can read."""
     _write_private(path, text.encode())
 
 

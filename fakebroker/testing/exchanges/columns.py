@@ -89,12 +89,12 @@ def _type(hint: Any) -> str:
 def problems(row: Any, form: Form) -> Iterator[str]:
     """What is wrong with a line of a file of this form; nothing if it is right. It may have further columns."""
     if not isinstance(row, Mapping):
-        yield f"a line is an object, not {row!r:.100}"
+        yield f"a line must be an object, not {row!r:.100}"
         return
     name = row.get("kind", "")
     kind = form.kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        yield f"there is no kind {name!r:.100}; {nearest(name, form.kinds)}"
+        yield f"unknown kind {name!r:.100}; {nearest(name, form.kinds)}"
     for column in (*form.common, *(kind.columns if kind else ())):
         if wrong := _problem(row, column, form.spans):
             yield wrong

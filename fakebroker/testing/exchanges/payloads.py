@@ -54,7 +54,7 @@ class Payloads:
         return (letters * (len(value) // len(letters) + 1))[: len(value)]
 
     def redact(self, struct: Any) -> None:
-        """Replace the payloads in a message that nobody else holds."""
+        """Replace the payloads in a message that is not shared."""
         for spec in struct.fields:
             setattr(struct, spec.name, self._value(spec, getattr(struct, spec.name)))
 

@@ -37,8 +37,8 @@ def read_lines(
     """The objects of a file, each with the number of its line; blank lines are passed over.
 
     A last line that was cut off (the writer was killed, the disk was full) is left out; `on_cut` is called with a
-    sentence about it, by default a warning is logged. Raises UnreadableFile for any other line that is no JSON object,
-    and for a file that cannot be read.
+    sentence about it, by default a warning is logged. Raises UnreadableFile for any other line that is not a JSON
+    object, and for a file that cannot be read.
     """
     name = os.fspath(path)
     try:

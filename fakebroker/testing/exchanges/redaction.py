@@ -15,13 +15,13 @@ REDACTED = "(redacted)"
 
 
 def is_secret_setting(name: str) -> bool:
-    """Whether the value of a setting is never shown: a password, or a name that nobody knows (DC-4)."""
+    """Whether the value of a setting is never shown: a password, or an unknown name (DC-4)."""
     known: Setting | None = lookup(name) or TOPIC.get(name) or GROUP.get(name) or CLIENT_METRICS.get(name)
     return known is None or known.type == PASSWORD
 
 
 def redact(message: Struct) -> bool:
-    """Replace the secrets in a message that nobody else holds; returns whether there were any."""
+    """Replace the secrets in a message that is not shared; returns whether there were any."""
     return has_secrets(type(message)) and _redact(type(message), message)
 
 

@@ -89,7 +89,7 @@ def due_text(deadline: Deadline, cluster: "Cluster") -> str | None:
             return _of_job(owner, cluster)
         case Node():
             is_session = deadline is owner.session
-            return f"node {owner.id} is fenced" if is_session else f"node {owner.id} hears who leads now"
+            return f"node {owner.id} is fenced" if is_session else f"node {owner.id} learns the current leaders"
     if isinstance(done_by, Cleanup):
         return _of_cleanup(done_by, deadline.due_ms or 0)
     return _OF_OTHERS.get(type(done_by).__name__)
@@ -97,9 +97,9 @@ def due_text(deadline: Deadline, cluster: "Cluster") -> str | None:
 
 # Others are named after the class whose method they run.
 _OF_OTHERS = {
-    "Timeouts": "transactions that are open for too long are aborted",
-    "Expiry": "transactional ids that are idle for too long are forgotten",
-    "AcquisitionLock": "records that a member of a share group holds are released",
+    "Timeouts": "transactions past their timeout are aborted",
+    "Expiry": "idle transactional ids expire",
+    "AcquisitionLock": "record locks of a share group member time out",
 }
 
 
@@ -115,11 +115,11 @@ def _group_id(group: object) -> str:
 def _of_classic_group(deadline: Deadline, group: ClassicGroup) -> str:
     name = _group_id(group)
     if deadline is group.join_timer:
-        what = "initial delay" if group.in_initial_delay else "time to join again"
-        return f"the {what} of group {name} is over"
+        what = "initial delay" if group.in_initial_delay else "time to rejoin"
+        return f"the {what} of group {name} ends"
     if deadline is group.sync_timer:
-        return f"group {name} waits no more for SyncGroup"
-    return f"a member id that group {name} handed out is forgotten"
+        return f"group {name} stops waiting for SyncGroup"
+    return f"a member id assigned by group {name} expires unused"
 
 
 def _of_modern_group(due_ms: int | None, group: ModernGroup) -> str | None:
@@ -129,14 +129,14 @@ def _of_modern_group(due_ms: int | None, group: ModernGroup) -> str | None:
         if group.session_ends_ms(member_id) == due_ms:
             return f"the session of member {printable(member_id)} of group {name} ends"
         if timers is not None and timers.due_ms(member_id) == due_ms:
-            return f"member {printable(member_id)} of group {name} is removed unless it gives up what it has to"
+            return f"member {printable(member_id)} of group {name} is removed unless it gives up its revoked partitions"
     return f"group {name} computes its assignment"
 
 
 def _of_job(job: Job, cluster: "Cluster") -> str:
     jobs = cluster.log_jobs
     if job is jobs.retention:
-        return "retention looks for old segments"
+        return "retention checks for old segments"
     return "the log cleaner compacts" if job is jobs.cleaner else "idle producer ids expire"
 
 

@@ -59,7 +59,7 @@ def event_text(event: Event) -> str:
             return f"{count} group{'' if count == 1 else 's'} loaded"
         case BrokerStarted():
             settings = ", ".join(f"{name}={value}" for name, value in sorted(event.settings.items()))
-            return f"the broker has started as release {event.release}, with {settings or 'default settings'}"
+            return f"the broker started as release {event.release}, with {settings or 'default settings'}"
         case CoordinatorMoved():
             reason = f": {event.reason}" if event.reason else ""
             return f"{event.topic}-{event.partition}: {event.what} by node {event.node_id}{reason}"
@@ -86,9 +86,7 @@ def event_text(event: Event) -> str:
             reason = printable(event.reason, LINE_CHARACTERS)
             return f"{event.peer.address} disconnected from node {event.peer.node_id}: {reason}"
         case TlsEstablished():
-            return (
-                f"{event.peer.address} speaks {event.tls_version} with node {event.peer.node_id}, as {event.principal}"
-            )
+            return f"{event.peer.address} uses {event.tls_version} with node {event.peer.node_id}, as {event.principal}"
         case TlsFailed():
             reason = printable(event.reason, LINE_CHARACTERS)
             return f"{event.peer.address} failed in the TLS handshake with node {event.peer.node_id}: {reason}"
@@ -170,7 +168,7 @@ def _stored_text(event: GroupStored) -> str:
     """What of a group was written to its log, or found there."""
     kind = event.protocol_type or "simple"
     members = "1 member" if event.members == 1 else f"{event.members} members"
-    since = f", in its state since {date_text(event.state_ms)}" if event.state_ms >= 0 else ""
+    since = f", in this state since {date_text(event.state_ms)}" if event.state_ms >= 0 else ""
     how = "found in the log" if event.how == "loaded" else event.how
     return f"{how}: {kind} group of generation {event.generation}, {members}{since}"
 
@@ -186,7 +184,7 @@ def _expired_text(event: OffsetsExpired, each: OffsetExpired) -> str:
     """ "orders-0 at 42, kept 7 d since Empty, due 2026-11-30 14:26 (EX-3)", or that the commit chose its time."""
     where = f"{printable(each.topic)}-{each.partition} at {each.offset}"
     counts_from = each.due_ms - event.aging.retention_ms
-    kept = ", kept as long as its commit asked"
+    kept = ", kept for the retention time of its commit"
     if counts_from == event.aging.base_ms:
         kept = f", kept {span_text(event.aging.retention_ms)} since {event.state}"
     elif counts_from == each.committed_ms:

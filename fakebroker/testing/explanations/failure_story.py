@@ -55,7 +55,7 @@ def story(engine: "Engine") -> str:
 
 def _unserved(engine: "Engine") -> str:
     lines = engine.unserved.lines
-    return "\n".join(["asked for in vain:", *(f"  {line}" for line in lines)]) if lines else ""
+    return "\n".join(["unsupported requests:", *(f"  {line}" for line in lines)]) if lines else ""
 
 
 def _logins(engine: "Engine", start_ms: int) -> str:
@@ -122,7 +122,7 @@ def _reconciling(engine: "Engine") -> str:
             first, *more = explain_members(engine.cluster, group, engine.now).lines()
             lines.append(f"  {printable(group.group_id)}: {group.state}, {first}")
             lines += [f"    {printable(each, LINE_CHARACTERS)}" for each in more]
-    return "\n".join(["groups that are not where they shall be:", *lines]) if lines else ""
+    return "\n".join(["groups that are not at their target assignment:", *lines]) if lines else ""
 
 
 def _in_delivery(engine: "Engine") -> str:

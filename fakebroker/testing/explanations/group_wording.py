@@ -1,6 +1,6 @@
 """Requests of members of consumer, share and streams groups in words, and what became of them.
 
-A heartbeat is described by its epoch, which says most: 0 joins, -1 leaves, -2 leaves for a while.
+A heartbeat is described by its epoch, which says most: 0 joins, -1 leaves, -2 leaves temporarily.
 """
 
 from collections.abc import Sized
@@ -11,7 +11,7 @@ from fakebroker.protocol.schema import Message
 
 NOTHING_ACQUIRED = "nothing acquired"
 HEARTBEATS = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
-_EPOCHS = {0: "joins", -1: "leaves", -2: "leaves for a while"}
+_EPOCHS = {0: "joins", -1: "leaves", -2: "leaves temporarily"}
 
 
 def member_text(api: str, request: Any) -> str:
@@ -36,7 +36,7 @@ def fine_text(api: str, response: Any) -> str:
     if api in HEARTBEATS:
         text = f"ok, epoch {response.member_epoch}" if response.member_epoch >= 0 else "ok"
         assigned = _assigned(response)
-        return text if assigned is None else f"{text}, shall have {assigned}"
+        return text if assigned is None else f"{text}, assigned {assigned}"
     if api == "ShareFetch":
         acquired = any(data.acquired_records for topic in response.responses for data in topic.partitions)
         return "" if acquired else NOTHING_ACQUIRED

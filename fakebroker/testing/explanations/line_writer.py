@@ -41,7 +41,7 @@ class LineWriter:
                 self._lost += 1
                 return
             if self._lost:
-                self._add(f"{self._lost} lines lost: they were not read in time\n".encode())
+                self._add(f"{self._lost} lines lost: the reader was too slow\n".encode())
                 self._lost = 0
             self._add(data)
             if self._is_idle:

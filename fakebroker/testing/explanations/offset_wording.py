@@ -21,7 +21,7 @@ _WHENS = {
     -3: "with the latest timestamp",
     -4: "earliest on this broker",
     -5: "latest in tiered storage",
-    -6: "earliest that is not in tiered storage",
+    -6: "earliest outside tiered storage",
 }
 _ACKNOWLEDGEMENTS = ("gap", "accepts", "releases", "rejects", "renews")
 

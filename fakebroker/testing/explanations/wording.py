@@ -23,23 +23,23 @@ MAX_GROUPS = 3
 POLLS = frozenset({"Fetch", "ShareFetch"})
 _NOTHING = (NOTHING_NEW, NOTHING_ACQUIRED)
 
-_REJOIN = "to join again, a rebalance is under way"
-_OTHER_NODE = "to look up the coordinator again, another node is it now"
-_OTHER_LEADER = "to ask for metadata again, another node leads the partition"
-_NEW_SESSION = "to begin a new fetch session"
-_NEW_SHARE_SESSION = "to begin a new share session"
-_JOIN_ANEW = "to give up all it has and join again"
+_REJOIN = "to rejoin, a rebalance is in progress"
+_OTHER_NODE = "to look up the coordinator again, it has moved"
+_OTHER_LEADER = "to refresh its metadata, the leader has moved"
+_NEW_SESSION = "to start a new fetch session"
+_NEW_SHARE_SESSION = "to start a new share session"
+_JOIN_ANEW = "to give up its partitions and rejoin"
 
 # By API ("" is any) and error: the errors of ordinary operation.
 STEPS: Mapping[tuple[str, str], str] = {
-    ("JoinGroup", "MEMBER_ID_REQUIRED"): "to join again with the member id it got",
+    ("JoinGroup", "MEMBER_ID_REQUIRED"): "to rejoin with its new member id",
     ("JoinGroup", "REBALANCE_IN_PROGRESS"): _REJOIN,
     ("SyncGroup", "REBALANCE_IN_PROGRESS"): _REJOIN,
     ("Heartbeat", "REBALANCE_IN_PROGRESS"): _REJOIN,
     ("OffsetCommit", "REBALANCE_IN_PROGRESS"): _REJOIN,
     ("", "NOT_COORDINATOR"): _OTHER_NODE,
-    ("", "COORDINATOR_NOT_AVAILABLE"): "to try again, there is no coordinator at the moment",
-    ("", "COORDINATOR_LOAD_IN_PROGRESS"): "to try again, the coordinator is loading",
+    ("", "COORDINATOR_NOT_AVAILABLE"): "to retry, the coordinator is not available",
+    ("", "COORDINATOR_LOAD_IN_PROGRESS"): "to retry, the coordinator is loading",
     ("Produce", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
     ("Fetch", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
     ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
@@ -55,9 +55,9 @@ STEPS: Mapping[tuple[str, str], str] = {
     ("ShareFetch", "INVALID_SHARE_SESSION_EPOCH"): _NEW_SHARE_SESSION,
     ("ShareFetch", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
     ("ShareAcknowledge", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
-    ("Metadata", "LEADER_NOT_AVAILABLE"): "to ask again, the topic is being made",
-    ("", "CONCURRENT_TRANSACTIONS"): "to try again, the transaction before it is still ending",
-    ("ApiVersions", "UNSUPPORTED_VERSION"): "which versions are served",
+    ("Metadata", "LEADER_NOT_AVAILABLE"): "to retry, the topic is being created",
+    ("", "CONCURRENT_TRANSACTIONS"): "to retry, the previous transaction is still completing",
+    ("ApiVersions", "UNSUPPORTED_VERSION"): "which versions are supported",
 }
 
 

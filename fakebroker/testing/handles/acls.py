@@ -45,7 +45,7 @@ class AclEntry(NamedTuple):
 
 
 class AclExplanation(NamedTuple):
-    """Whether a principal may do something, and why: `entry` is the ACL that decides, None if there is none."""
+    """Whether a principal is allowed an operation, and why: `entry` is the deciding ACL, or None."""
 
     is_allowed: bool
     reason: str
@@ -56,11 +56,10 @@ _Resource = tuple[ResourceType, str]
 
 
 class AclsHandle(Handle):
-    """The ACLs of a broker with an authorizer (`authorizer.class.name`). What is changed here holds from the next
-    request on.
+    """The ACLs of a broker with an authorizer (`authorizer.class.name`). Changes apply from the next request on.
 
     The resource is one of `topic`, `group`, `transactional_id`, `user`, `delegation_token` by its name, or
-    `cluster=True`; "*" is every resource of the type, `prefix=True` means all whose names begin so.
+    `cluster=True`; "*" is every resource of the type, `prefix=True` matches all names with that prefix.
     """
 
     def __repr__(self) -> str:
@@ -68,12 +67,12 @@ class AclsHandle(Handle):
 
     @property
     def entries(self) -> list[AclEntry]:
-        """All ACLs, those of a resource together."""
+        """All ACLs, grouped by resource."""
         return self._with_authorizer(lambda authorizer: [_shown(acl) for acl in authorizer.acls])
 
     @property
     def super_users(self) -> list[str]:
-        """Who may do everything (`super.users`)."""
+        """The principals with all rights (`super.users`)."""
         return self._with_authorizer(lambda authorizer: sorted(authorizer.super_users))
 
     def allow(
@@ -94,7 +93,10 @@ class AclsHandle(Handle):
         transactional_id: str | None = None, cluster: bool = False, user: str | None = None,
         delegation_token: str | None = None, prefix: bool = False, host: str = ANY_NAME,
     ) -> None:  # fmt: skip
-        """Deny a principal an operation on a resource, whatever else allows it. Arguments are those of `allow`."""
+        """Deny a principal an operation on a resource, even if another ACL allows it.
+
+        Arguments are those of `allow`.
+        """
         resource = resource_of(topic, group, transactional_id, cluster, user, delegation_token)
         self._add(Permission.DENY, principal, operation, resource, prefix, host)
 
@@ -104,9 +106,9 @@ class AclsHandle(Handle):
         delegation_token: str | None = None, prefix: bool | None = None, host: str | None = None,
         permission: PermissionName | None = None,
     ) -> int:  # fmt: skip
-        """Remove the ACLs with these values; what is not given is left open. Returns how many there were.
+        """Remove the ACLs that match all given arguments. Returns their number.
 
-        Raises UnknownThing if there is none, InvalidArgument if nothing is given: `clear` removes all.
+        Raises UnknownThing if none match, InvalidArgument without arguments: `clear` removes all.
         """
         resource = resource_of(topic, group, transactional_id, cluster, user, delegation_token, is_needed=False)
         pattern_type = PatternType.ANY if prefix is None else PatternType.PREFIXED if prefix else PatternType.LITERAL
@@ -119,12 +121,10 @@ class AclsHandle(Handle):
             Permission.ANY if permission is None else Permission[permission],
         )
         if wanted == AclFilter():
-            raise InvalidArgument(
-                "principal", principal, "nothing says which ACLs are to be removed; `clear` removes all"
-            )
+            raise InvalidArgument("principal", principal, "name the ACLs to remove; `clear` removes all")
         removed = self._remove(wanted)
         if not removed:
-            raise UnknownThing("acl", str(wanted), "there is no such ACL")
+            raise UnknownThing("acl", str(wanted), "no ACL matches")
         return removed
 
     def clear(self) -> None:
@@ -136,7 +136,7 @@ class AclsHandle(Handle):
         transactional_id: str | None = None, cluster: bool = False, user: str | None = None,
         delegation_token: str | None = None, host: str = "127.0.0.1",
     ) -> AclExplanation:  # fmt: skip
-        """Whether a principal may do something with a resource now, and why. Raises InvalidArgument."""
+        """Whether a principal is allowed an operation on a resource now, and why. Raises InvalidArgument."""
         resource = resource_of(topic, group, transactional_id, cluster, user, delegation_token)
         client, wanted = Client(principal_of(principal), host), Operation[operation]
 

@@ -39,7 +39,7 @@ MAX_ROWS = 1000  # of groups, in one answer
 
 
 class BrokerControl(ShortErrors, ABC):
-    """The powers of a broker. Handles are imported when they are first asked for: a broker starts fast."""
+    """The controls of a broker. Handles are imported on first use, so that a broker starts fast."""
 
     _has_powers = True
     _special_powers = ("__init__",)
@@ -83,27 +83,27 @@ class BrokerControl(ShortErrors, ABC):
     # Topics, groups, transactions, nodes
 
     def topic(self, name: str) -> "TopicHandle":
-        """One topic, which need not exist yet."""
+        """A topic by name; it need not exist yet."""
         from fakebroker.testing.handles.topic import TopicHandle
 
         return TopicHandle(self, name)
 
     @property
     def topics(self) -> "list[TopicHandle]":
-        """Every topic by name, without the internal ones, as `AdminClient.listTopics` lists them."""
+        """Every topic, by name, without internal ones, as in `AdminClient.listTopics`."""
         names = self._call(lambda: [topic.name for topic in self._engine.cluster.topics if not topic.is_internal])
         return [self.topic(name) for name in sorted(names)]
 
     @property
     def topic_rows(self) -> "list[TopicRow]":
-        """A row for each topic, by name, internal ones last: how many partitions and records it has, its size."""
+        """A row for each topic, by name, internal ones last: its number of partitions and records, and its size."""
         from fakebroker.testing.handles.topic_view import topic_rows
 
         return self._call(lambda: topic_rows(self._engine.cluster.topics))
 
     @property
     def groups(self) -> "list[GroupHandle]":
-        """Every group that a coordinator of any node knows, by id; not those of a partition that is being loaded."""
+        """Every group of any node's coordinator, by id, except those of a partition that is being loaded."""
         return [
             self.group(group_id) for group_id in self._call(lambda: self._engine.cluster.group_ids(self._engine.now))
         ]
@@ -113,10 +113,11 @@ class BrokerControl(ShortErrors, ABC):
         search: str | None = None,
         state: GroupState | None = None, kind: GroupKind | None = None,
     ) -> "GroupRows":  # fmt: skip
-        """A row for each group, at most `limit` of those that come after the id `after`, in order of their ids.
+        """A row for each group, by id, at most `limit` of those after the id `after`.
 
-        `since` is a version that an earlier answer had: only what changed after it. `search` is a part of the group id.
-        Raises InvalidArgument for negative numbers, a `limit` outside of 1 to 1000, and a wrong state or kind.
+        `since` is the version of an earlier answer: only groups that changed later are listed. `search` is a part of
+        the group id. Raises InvalidArgument for negative numbers, a `limit` outside of 1 to 1000, and a wrong state or
+        kind.
         """
         from fakebroker.testing.handles.group_rows import GroupRowFilter, group_rows
 
@@ -124,7 +125,7 @@ class BrokerControl(ShortErrors, ABC):
         return self._call(lambda: group_rows(self, since, wanted, after, limit))
 
     def group(self, group_id: str) -> "GroupHandle":
-        """One group, which need not exist yet."""
+        """A group by id; it need not exist yet."""
         from fakebroker.testing.handles.group import GroupHandle
 
         return GroupHandle(self, group_id)
@@ -136,7 +137,7 @@ class BrokerControl(ShortErrors, ABC):
         return CoordinatorHandle(self, group_id)
 
     def transaction(self, transactional_id: str) -> "TransactionHandle":
-        """One transactional id with its transaction, which need not exist yet."""
+        """A transactional id with its transaction; it need not exist yet."""
         from fakebroker.testing.handles.transaction import TransactionHandle
 
         return TransactionHandle(self, transactional_id)
@@ -149,12 +150,12 @@ class BrokerControl(ShortErrors, ABC):
 
     @property
     def transactions(self) -> "list[TransactionHandle]":
-        """Every transactional id that a coordinator of any node knows; not those of partitions being loaded."""
+        """Every transactional id of any node's coordinator, except those of partitions being loaded."""
         found = self._call(lambda: self._engine.cluster.transactions(self._engine.now))
         return [self.transaction(each.transactional_id) for each in found]
 
     def node(self, node_id: int) -> "NodeHandle":
-        """One broker of the cluster; they count from 1. Raises UnknownThing for one that does not exist."""
+        """A broker of the cluster by id, by default from 1. Raises UnknownThing if it does not exist."""
         from fakebroker.testing.handles.node import NodeHandle
 
         return NodeHandle(self, node_id)
@@ -167,8 +168,8 @@ class BrokerControl(ShortErrors, ABC):
     def add_node(self, rack: Name | None = None) -> "NodeHandle":
         """Add a broker on a free port; it has no replicas until a topic is made there or partitions are reassigned.
 
-        Its id is the next one. `reset` takes it away. Raises InvalidArgument for a rack that is no text, OSError if
-        there is no port.
+        It gets the next id. `reset` removes it. Raises InvalidArgument for a rack that is not a string, OSError without
+        a free port.
         """
         from fakebroker.serve.listener_options import next_listeners
         from fakebroker.testing.handles.node import NodeHandle
@@ -198,21 +199,21 @@ class BrokerControl(ShortErrors, ABC):
 
     @property
     def acls(self) -> "AclsHandle":
-        """Who may do what: the ACLs of a broker with an authorizer."""
+        """The ACLs of a broker with an authorizer."""
         from fakebroker.testing.handles.acls import AclsHandle
 
         return AclsHandle(self)
 
     @property
     def users(self) -> "UsersHandle":
-        """Who can log in."""
+        """The users that can log in."""
         from fakebroker.testing.handles.users import UsersHandle
 
         return UsersHandle(self)
 
     @property
     def quotas(self) -> "QuotasHandle":
-        """Whom the broker throttles, and from when on."""
+        """The client quotas."""
         from fakebroker.testing.handles.quotas import QuotasHandle
 
         return QuotasHandle(self)
@@ -227,7 +228,7 @@ class BrokerControl(ShortErrors, ABC):
     # Snapshots
 
     def snapshot(self) -> "Snapshot":
-        """All that the broker keeps durably, as it is now: topics, records, committed offsets, settings, nodes, time.
+        """The durable state of the broker now: topics, records, committed offsets, settings, nodes, time.
 
         Taking one costs milliseconds. It shares the stored records with the broker and never changes.
         """
@@ -236,12 +237,12 @@ class BrokerControl(ShortErrors, ABC):
     def restore(self, snapshot: "Snapshot | str | PathLike[str]") -> None:
         """Make the broker what it was when the snapshot was taken, its options and its time of day included.
 
-        `snapshot` may be the path of a file. Clients are disconnected; groups are what their logs say, as after a
-        start: members of the last stable generation have new session timers. The history begins anew, as with `reset`;
-        ports and waits that are under way stay. Works on a running and on a stopped broker.
+        `snapshot` may be the path of a file. Clients are disconnected; groups are loaded from their logs, as after a
+        start: members of the last stable generation have new session timers. The history starts again, as with `reset`;
+        ports and pending waits stay. Works on a running or stopped broker.
 
-        Raises InvalidArgument if the snapshot has other nodes than the broker (`Snapshot.fork` makes a broker for it),
-        and for a file as `Snapshot.load` does; OSError as `reset` does. Then nothing has changed.
+        Raises InvalidArgument if the snapshot has other nodes than the broker (`Snapshot.fork` starts a suitable
+        broker), and for a file as `Snapshot.load` does; OSError as `reset` does. Then nothing is changed.
         """
         from fakebroker.testing.snapshot.snapshot import Snapshot
 
@@ -263,9 +264,9 @@ class BrokerControl(ShortErrors, ABC):
     def fault(self, **fields: Unpack[FaultFields]) -> "FaultHandle":
         """Let something go wrong with the requests that match, from now on.
 
-        The fields and actions are in docs/how-to/faults.md. Several faults are judged in the order in which they were
-        set. Raises InvalidArgument for a field that does not exist, an invalid value or combination, an API or version
-        that is not served.
+        The fields and actions are in docs/how-to/faults.md. Several faults are evaluated in the order in which they
+        were set. Raises InvalidArgument for an unknown field, an invalid value or combination, an unsupported API or
+        version.
         """
         from fakebroker.testing.handles.fault import FaultHandle, FaultSpec
 
@@ -274,7 +275,7 @@ class BrokerControl(ShortErrors, ABC):
 
     @property
     def faults(self) -> "list[FaultHandle]":
-        """The faults that are set, in the order in which they are judged."""
+        """The active faults, in the order of evaluation."""
         from fakebroker.testing.handles.fault import FaultHandle
 
         return [FaultHandle(self, fault) for fault in self._call(lambda: list(self._engine.faults))]
@@ -297,13 +298,13 @@ class BrokerControl(ShortErrors, ABC):
 
     @property
     def journal(self) -> "JournalHandle":
-        """Everything that happened, as far as the journal reaches back."""
+        """The journal: requests and events, as far as it reaches back."""
         from fakebroker.testing.handles.journal import JournalHandle
 
         return JournalHandle(self)
 
     def story(self) -> str:
-        """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""
+        """Recent history as text: the last requests of each client, group transitions, unanswered requests."""
         from fakebroker.testing.explanations.failure_story import story
 
         return self._call(lambda: story(self._engine))

@@ -27,10 +27,10 @@ _UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds
 
 
 class ClockHandle(Handle):
-    """The broker's time of day. Session and rebalance timers go on in real time, except in `advance(timers=True)`.
+    """The broker's time of day. Session and rebalance timers run in real time, except in `advance(timers=True)`.
 
-    Wrong arguments raise InvalidArgument and leave the clock as it was: an amount that is negative or no finite number,
-    a time without a time zone, one before 1970 or after the year 9999.
+    Wrong arguments raise InvalidArgument and leave the clock as it was: an amount that is negative or not finite, a
+    time without a time zone, before 1970 or after the year 9999.
     """
 
     @property
@@ -47,9 +47,9 @@ class ClockHandle(Handle):
         self, by: Duration | None = None, /, *, days: Amount | None = None, hours: Amount | None = None,
         minutes: Amount | None = None, seconds: Amount | None = None, ms: Count | None = None, timers: bool = False,
     ) -> None:  # fmt: skip
-        """Move the time of day; what falls due (expiry, retention, cleaning) has run, in due order, when this returns.
+        """Move the time of day forward; due work (expiry, retention, cleaning) has run, in order, when this returns.
 
-        `by` is a timedelta or a text such as "8d" or "1h 30m" in place of numbers with units. Connected clients stay
+        `by` is a timedelta or a string such as "8d" or "1h 30m", instead of numbers with units. Connected clients stay
         alive; with `timers` their session and rebalance timers move, too.
         """
         amount = _amount("advance", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
@@ -59,10 +59,12 @@ class ClockHandle(Handle):
         self, by: Duration | None = None, /, *, days: Amount | None = None, hours: Amount | None = None,
         minutes: Amount | None = None, seconds: Amount | None = None, ms: Count | None = None,
     ) -> None:  # fmt: skip
-        """Set the time of day back, as when a machine's clock is corrected. Nothing runs; timers of clients go on.
+        """Set the time of day back, as when a machine's clock is corrected.
 
-        What was stored keeps its times, which may lie in the future then: it falls due when its time comes again. The
-        next cleanup of offsets and the next look at retention come as soon as they would have come without the step.
+        No due work runs; timers of clients continue.
+
+        Stored timestamps stay, and may then lie in the future: they fall due when the clock reaches them again. The
+        next cleanup of offsets and the next retention check are not delayed by the step.
         """
         amount = _amount("step_back", by, days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
         self._access._call(lambda: self._step_back(amount))
@@ -76,16 +78,16 @@ class ClockHandle(Handle):
         self._access._call(lambda: self._set(wall_ms))
 
     def run_until(self, when: datetime | int) -> None:
-        """Advance to `when`, given as for `set`. Raises InvalidArgument for a time that has passed, too."""
+        """Advance to `when`, as in `set`. Also raises InvalidArgument for a time that has passed."""
         wall_ms = _wall_ms(when)
         self._access._call(lambda: self._run_until(wall_ms))
 
     def freeze(self) -> None:
-        """The time of day stands still until `resume`; `advance`, `set` and `step_back` still move it."""
+        """Stop the time of day until `resume`; `advance`, `set` and `step_back` still move it."""
         self._access._call(self._access._broker_clock.freeze)
 
     def resume(self) -> None:
-        """The time of day goes on from where it stands."""
+        """Let the time of day continue from its present value."""
         self._access._call(self._access._broker_clock.resume)
 
     @property
@@ -95,9 +97,9 @@ class ClockHandle(Handle):
 
     @property
     def rate(self) -> float:
-        """How many times as fast as real time the time of day passes: from 0.000001 to 1,000,000.
+        """The rate of the time of day relative to real time: from 0.000001 to 1,000,000.
 
-        Setting anything else raises InvalidArgument. A frozen clock goes on at this rate when it is resumed.
+        Other values raise InvalidArgument. A frozen clock continues at this rate when it is resumed.
         """
         return self._access._broker_clock.rate
 
@@ -159,7 +161,7 @@ def _amount(method: str, by: timedelta | str | None, **units: float | None) -> "
         return _Amount(**given)
     if given:
         raise InvalidArgument(
-            "by", by, f"{method}({by!r}): give it or {', '.join(f'{name}=' for name in given)}, not both"
+            "by", by, f"{method}({by!r}): it cannot be combined with {', '.join(f'{name}=' for name in given)}"
         )
     if isinstance(by, str):
         return _Amount(ms=_text_ms(method, by))

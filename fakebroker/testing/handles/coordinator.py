@@ -32,29 +32,29 @@ class PartitionLeaderHandle(Handle):
 
     @property
     def node_id(self) -> int:
-        """The coordinator's node, -1 when there is none. Before the first client asks: the one that it will be."""
+        """The coordinator's node, -1 if there is none. Before the first request: the future one."""
         return self._with_cluster(lambda cluster, _now: self._expected(cluster)[1])
 
     @property
     def partition(self) -> int:
-        """The partition of its internal topic that holds what it coordinates, or will hold it."""
+        """The partition of the internal topic that it belongs to."""
         return self._with_cluster(lambda cluster, _now: self._expected(cluster)[0])
 
     def move(self, to: int) -> None:
-        """Another node leads the partition: parked requests get NOT_COORDINATOR, and the new leader loads the log.
+        """Move the leadership to another node: parked requests get NOT_COORDINATOR, and the new leader loads the log.
 
-        A node without a replica gets one in the place of another. To the node that has it already: it reads its log
-        again. Raises UnknownThing for a node that does not exist, InvalidArgument for one that is fenced.
+        A node without a replica replaces another one. Moving to the present node reloads its log. Raises UnknownThing
+        for a node that does not exist, InvalidArgument for one that is fenced.
         """
         self._with_cluster(lambda cluster, now: self._move(cluster, now, to))
 
     def zombie(self, for_s: Seconds, to: int | None = None) -> None:
         """Another node leads the partition, and the old one does not know it for `for_s` seconds of monotonic time.
 
-        Until then it answers by its old state: Heartbeat 0, OffsetFetch the old offsets, FindCoordinator itself. What
-        it writes is lost; such requests, and heartbeats after the first of them, are answered COORDINATOR_NOT_AVAILABLE
+        Until then it answers from its old state: Heartbeat 0, OffsetFetch the old offsets, FindCoordinator itself. Its
+        writes are lost; such requests, and heartbeats after the first of them, are answered COORDINATOR_NOT_AVAILABLE
         after `offsets.commit.timeout.ms` (5 s), of a transactional id after `request.timeout.ms`, or NOT_COORDINATOR as
-        soon as it learns (CLU-40 to CLU-43). `to` is the new leader, the next replica in sync unless given.
+        soon as it learns (CLU-40 to CLU-43). `to` is the new leader, by default the next in-sync replica.
 
         Raises InvalidArgument for an invalid time and when no other node could lead.
         """
@@ -87,7 +87,7 @@ class PartitionLeaderHandle(Handle):
         if old is None or not old.is_running or (to or next(iter(others), None)) not in others:
             seen = ", ".join(map(str, others)) or "none"
             by = "" if to is None else f" by node {to}"
-            text = f"the coordinator of {self._what} cannot be replaced{by}: other replicas in sync are {seen}"
+            text = f"the coordinator of {self._what} cannot move{by}: other in-sync replicas are {seen}"
             raise InvalidArgument("to", to, text)
         self._coordinator_of(old).shard(self._key, now)
         broker_life.become_zombie(cluster, old, partition, to or others[0], for_ms, now)
@@ -95,7 +95,7 @@ class PartitionLeaderHandle(Handle):
     def _check_alive(self, cluster: "Cluster", to: int) -> None:
         node = known_node(cluster, "to", to)
         if node.is_fenced:
-            raise InvalidArgument("to", to, f"node {to} is {node.state}, and cannot coordinate anything")
+            raise InvalidArgument("to", to, f"node {to} is {node.state}, so it cannot be a coordinator")
 
     def _load(self, cluster: "Cluster", now: Instant, for_ms: int) -> None:
         partition = self._partition(cluster)

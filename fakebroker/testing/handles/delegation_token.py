@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class DelegationTokenHandle(Handle):
-    """One delegation token (KIP-48). Clients log in with it by SCRAM: its id is the user, `secret()` the password.
+    """A delegation token (KIP-48).
 
-    Times are milliseconds of the broker's wall reading. A method of a token that is gone raises
-    UnknownThing.
+    Clients log in with it by SCRAM: its id is the user, `secret()` the password. Times are in milliseconds of the
+    broker's time of day. Methods of an expired token raise UnknownThing.
     """
 
     def __init__(self, access: "EngineAccess", token_id: str) -> None:
@@ -29,45 +29,45 @@ class DelegationTokenHandle(Handle):
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a token, and its time is not over."""
+        """Whether the token exists and is valid."""
         return self._with_cluster(lambda cluster, now: find_token(cluster, self.token_id, now) is not None)
 
     @property
     def owner(self) -> str:
-        """As whom clients log in with it: "User:alice"."""
+        """The principal of clients that log in with it: "User:alice"."""
         return _name(self._token().owner)
 
     @property
     def requester(self) -> str:
-        """Who had it made."""
+        """The principal that requested it."""
         return _name(self._token().requester)
 
     @property
     def renewers(self) -> list[str]:
-        """Who may renew and end it, beside its owner and its requester."""
+        """The principals that may renew and expire it, besides its owner and its requester."""
         return [_name(renewer) for renewer in self._token().renewers]
 
     @property
     def issued_ms(self) -> int:
-        """When it was made."""
+        """The time of issue."""
         return self._token().issued_ms
 
     @property
     def expires_ms(self) -> int:
-        """Until when it is valid, unless it is renewed."""
+        """The expiry time, unless it is renewed."""
         return self._token().expires_ms
 
     @property
     def max_ms(self) -> int:
-        """Until when it can be renewed."""
+        """The latest expiry time that a renewal can reach."""
         return self._token().max_ms
 
     def secret(self) -> str:
-        """What clients log in with as its password: its HMAC in base64."""
+        """The password of its logins: its HMAC in base64."""
         return b64encode(self._token().hmac).decode()
 
     def expire(self) -> None:
-        """End it now: no login with it succeeds any more. Clients that are logged in stay."""
+        """Expire it now: later logins with it fail. Open connections stay."""
 
         def expire(cluster: Cluster, now: Instant) -> None:
             cluster.credentials.tokens.remove(self._found(cluster, now).token_id)

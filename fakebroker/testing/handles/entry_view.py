@@ -73,7 +73,7 @@ def entry_view(journal: Journal, seq: int, run: str) -> EntryView:
     Call it on the thread that owns the engine.
     """
     if not journal.forgotten <= seq < journal.next_seq:
-        known = f"those from {journal.forgotten} to {journal.next_seq - 1} are" if len(journal) else "none is"
+        known = f"entries {journal.forgotten} to {journal.next_seq - 1} are" if len(journal) else "none are"
         raise UnknownThing("seq", seq, f"there is no entry {seq} in memory: {known}")
     kept = journal.kept(max(journal.forgotten, seq - MAX_SCANNED))
     (entry,) = kept.of([seq])

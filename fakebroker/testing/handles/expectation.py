@@ -59,9 +59,9 @@ ErrorText = Annotated[str, Choice([code.name for code in ErrorCode], WHERE_ERROR
 
 
 class RequestPattern(NamedTuple):
-    """Which requests are meant; None is any. `api` is a name, or several as "Heartbeat|Offset*"; `error` is a name,
-    "NONE" for an answer without errors; `client_id` may have wildcards. With `is_never` no such request may come before
-    the next one that is expected.
+    """A pattern for requests; None matches any. `api` is a name, or several as "Heartbeat|Offset*"; `error` is a
+    name, "NONE" for an answer without errors; `client_id` may have wildcards. With `is_never` no matching request may
+    come before the next expected one.
     """
 
     api: Api | None = None
@@ -82,7 +82,7 @@ class RequestPattern(NamedTuple):
                 raise wrong.of(name) from None
 
     def matches(self, exchange: Exchange) -> bool:
-        """Whether a request is meant; what costs least is looked at first."""
+        """Whether a request matches; the cheapest checks come first."""
         return (
             (self.api is None or exchange.api in _apis(self.api))
             and (self.node is None or exchange.node_id == self.node)
@@ -116,9 +116,10 @@ def _apis(pattern: str) -> frozenset[str]:
 
 
 class Expectation(ShortErrors):
-    """Requests in the order in which they are to be answered; others may come between them.
+    """Expected requests, in the order of their answers; others may come between them.
 
-    What the journal has already counts. An expectation does nothing before `within`; `then` and `never` make new ones.
+    Requests already in the journal count. An expectation does nothing before `within`; `then` and `never` return new
+    ones.
     """
 
     _has_powers = True
@@ -138,21 +139,21 @@ class Expectation(ShortErrors):
         self, api: Api | None = None, *, error: ErrorText | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
     ) -> "Expectation":  # fmt: skip
-        """And after that such a request."""
+        """Then expect a matching request."""
         return self._and(RequestPattern(api, error, client_id, group, topic, node, connection))
 
     def never(
         self, api: Api | None = None, *, error: ErrorText | None = None, client_id: str | None = None,
         group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
     ) -> "Expectation":  # fmt: skip
-        """And no such request before the next expected one; at the end: none until the time of `within` is over."""
+        """Expect no matching request before the next expected one, or, at the end, until `within` is over."""
         return self._and(RequestPattern(api, error, client_id, group, topic, node, connection, is_never=True))
 
     def within(self, *, s: TimeoutS = WAIT_S) -> Any:
         """Wait up to `s` seconds of real time; gives the requests in order (AsyncFakeBroker: an awaitable of them).
 
-        Raises WaitTimeout when they have not all come, saying what came, and ExpectationFailed when one came that
-        never should.
+        Raises WaitTimeout, listing the requests seen, if some are missing, and ExpectationFailed for a request
+        that must not come.
         """
         progress = _Progress(self._access, self._patterns, self._since)
         try:
@@ -211,7 +212,7 @@ class _Progress:
             return
         for pattern in self._forbidden:
             if pattern.matches(exchange):
-                raise ExpectationFailed(f"expected {pattern}, and it came: #{exchange.seq} {line_of(exchange)}")
+                raise ExpectationFailed(f"expected {pattern}, but saw #{exchange.seq} {line_of(exchange)}")
 
     def _skip(self) -> None:
         """To the next request that is expected; the patterns on the way are forbidden until it comes."""
@@ -222,8 +223,8 @@ class _Progress:
 
     def __str__(self) -> str:
         wanted = sum(not pattern.is_never for pattern in self._patterns)
-        lines = [f"{len(self.found)} of {wanted} came"]
-        lines += [f"  came: #{each.seq} {line_of(each)}" for each in self.found]
+        lines = [f"{len(self.found)} of {wanted} seen"]
+        lines += [f"  seen: #{each.seq} {line_of(each)}" for each in self.found]
         if self._place < len(self._patterns):
             lines.append(f"  missing: {self._patterns[self._place]}")
         lines.append("the last requests were:" if self._seen else "there were no requests")

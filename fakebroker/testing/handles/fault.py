@@ -17,7 +17,7 @@ __all__ = ["FaultHandle", "FaultSpec", "IncomingRequest"]
 class FaultHandle(Handle, EndsWithBlock):
     """A fault that was set. It is removed by `remove`, at the end of a `with`, by `clear_faults` and by `reset`.
 
-    What it counted can be read after that, too.
+    Its counts remain readable.
     """
 
     def __init__(self, access: "EngineAccess", fault: "Fault") -> None:
@@ -32,12 +32,12 @@ class FaultHandle(Handle, EndsWithBlock):
 
     @property
     def fault_id(self) -> int:
-        """Its number: faults of a broker are counted from 1, also over those that were removed."""
+        """Its number: faults of a broker are numbered from 1, including removed ones."""
         return self._fault.fault_id
 
     @property
     def description(self) -> str:
-        """What it does to which requests, on one line."""
+        """Its requests and its effect, on one line."""
         return str(self._fault.spec)
 
     @property
@@ -48,22 +48,22 @@ class FaultHandle(Handle, EndsWithBlock):
 
     @property
     def hits(self) -> int:
-        """How many requests it hit."""
+        """The number of requests it hit."""
         return self._access._call(lambda: self._fault.hits)
 
     @property
     def matched(self) -> int:
-        """How many requests it could have hit, as `nth` and `every` count."""
+        """The number of requests that matched, on which `nth` and `every` are based."""
         return self._access._call(lambda: self._fault.matched)
 
     @property
     def is_set(self) -> bool:
-        """Whether it is still there, and not removed. It may be exhausted all the same."""
+        """Whether it was not removed. It may still be exhausted."""
         return self._access._call(lambda: self._fault in self._access._engine.faults)
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether it can hit no further request: `times` are used up, or the `nth` request has come."""
+        """Whether it can hit no further request: `times` is used up, or the `nth` request has passed."""
         return self._access._call(lambda: self._fault.is_exhausted)
 
     def wait(self, hits: CountFrom1 = 1, timeout_s: TimeoutS = WAIT_S) -> Any:
@@ -79,5 +79,5 @@ class FaultHandle(Handle, EndsWithBlock):
         return self._access.wait(probe, timeout_s, failure)
 
     def remove(self) -> None:
-        """Remove it; does nothing if it is removed. Requests that it hit already are not changed by that."""
+        """Remove it; does nothing if it was removed. Requests already hit are not affected."""
         self._access._call(lambda: self._access._engine.faults.remove(self._fault))

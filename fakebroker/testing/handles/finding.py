@@ -76,4 +76,4 @@ def member_named(field: str, name: str, members: "Mapping[str, Member]", of_what
 
 def _unknown_member(field: str, name: str, of_what: str, known: "Iterable[tuple[str, str]]") -> UnknownThing:
     there = ", ".join(f"{client_id} ({member_id})" for client_id, member_id in known) or "none"
-    return UnknownThing(field, name, f"{field}={name!r}: {of_what} no such member; there is {there}")
+    return UnknownThing(field, name, f"{field}={name!r}: {of_what} no such member; it has {there}")

@@ -38,10 +38,10 @@ Policy = Annotated[str, Choice(EXPIRY_POLICIES)]
 
 
 class GroupHandle(Handle):
-    """One group by id, whether it exists or not; one that does not is "Dead" and without members.
+    """A group by id, whether it exists or not; a missing group is "Dead" and has no members.
 
-    It is of one of four kinds: "classic" (JoinGroup and SyncGroup), "consumer", "share" or "streams". A classic group
-    counts generations, the others count epochs.
+    Its kind is "classic" (JoinGroup and SyncGroup), "consumer", "share" or "streams". Classic groups have generations,
+    the others have epochs.
     """
 
     def __init__(self, access: "EngineAccess", group_id: str) -> None:
@@ -53,7 +53,7 @@ class GroupHandle(Handle):
 
     @property
     def exists(self) -> bool:
-        """Whether the coordinator knows the group."""
+        """Whether the group exists at its coordinator."""
         return self._with_cluster(lambda cluster, now: self._group(cluster, now) is not None)
 
     @property
@@ -63,32 +63,32 @@ class GroupHandle(Handle):
 
     @property
     def state(self) -> str:
-        """ "Empty", "Stable" or "Dead"; the others depend on its kind.
+        """ "Empty", "Stable" or "Dead"; further states depend on the kind.
 
         Classic groups: "PreparingRebalance", "CompletingRebalance". Consumer and streams groups: "Assigning" while the
-        target assignment is older than the group epoch, "Reconciling" while members are on their way to theirs. Streams
+        target assignment is older than the group epoch, "Reconciling" while members have not reached theirs. Streams
         groups: "NotReady" while topics of the topology are missing.
         """
         return self._with_cluster(lambda cluster, now: str(state_of(self._group(cluster, now))))
 
     @property
     def generation(self) -> int:
-        """The generation of a classic group; 0 before the first one, -1 for a group of another kind, or of none."""
+        """The generation of a classic group; 0 before the first one, -1 for other kinds and missing groups."""
         return self._ask_classic(lambda group: group.generation, -1)
 
     @property
     def epoch(self) -> int:
-        """The group epoch of a consumer, share or streams group, which counts what it wants; -1 for others."""
+        """The group epoch of a consumer, share or streams group; -1 for others."""
         return self._ask_modern(lambda group: group.group_epoch, -1)
 
     @property
     def assignment_epoch(self) -> int:
-        """The group epoch for which the target assignment was computed; -1 for classic groups and for none."""
+        """The group epoch for which the target assignment was computed; -1 for classic and missing groups."""
         return self._ask_modern(lambda group: group.assignment_epoch, -1)
 
     @property
     def is_reconciled(self) -> bool:
-        """Whether every member has all that it shall have; a classic group is reconciled when it is Stable."""
+        """Whether every member has its target assignment; a classic group is reconciled when it is Stable."""
         return self._ask(is_reconciled, False)
 
     @property
@@ -108,7 +108,7 @@ class GroupHandle(Handle):
 
     @property
     def share_partitions(self) -> list[SharePartitionView]:
-        """What a share group has delivered of each partition, to whom, and until when; none of another kind."""
+        """The deliveries of a share group per partition: to which member, and until when; empty for other kinds."""
         return self._with_cluster(self._share_partitions)
 
     @property
@@ -118,7 +118,7 @@ class GroupHandle(Handle):
 
     @property
     def committed(self) -> list[CommittedOffset]:
-        """The committed offsets with everything that is stored beside them: metadata, times, leader epoch."""
+        """The committed offsets with all stored fields: metadata, times, leader epoch."""
         return self._ask(lambda group: list(_committed(group)), [])
 
     def explain(self, policy: Policy | None = None) -> GroupExplanation:
@@ -126,8 +126,7 @@ class GroupHandle(Handle):
 
         The result can be printed, or its fields read.
 
-        `policy` asks the expiry rules of another release about the group as it is: "2.0", "2.1", "3.9", "4.3" or
-        "kip-211".
+        `policy` applies the expiry rules of another release to the group: "2.0", "2.1", "3.9", "4.3" or "kip-211".
         Raises InvalidArgument for any other, KafkaError while the group has no coordinator.
         """
         return self._with_cluster(
@@ -135,11 +134,10 @@ class GroupHandle(Handle):
         )
 
     def view(self) -> "GroupView":
-        """The group as a whole at one moment, as a page shows it: members with their timers, what a rebalance waits
-        for, committed offsets with lag and due time, those that have expired.
+        """The whole group at one moment, as shown by the web page: members with their timers, what a rebalance waits
+        for, committed offsets with lag and due time, expired offsets.
 
-        Raises UnknownThing for a group that does not exist and has lost nothing, KafkaError while it has no
-        coordinator.
+        Raises UnknownThing for a missing group without expired offsets, KafkaError while it has no coordinator.
         """
         from fakebroker.testing.handles.group_view import group_view
 
@@ -154,12 +152,12 @@ class GroupHandle(Handle):
 
     @property
     def transitions(self) -> list[Transition]:
-        """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
+        """Its state changes with their reasons, oldest first, as far as the journal reaches back."""
         return [event for event in self._access._call(self._events) if isinstance(event, Transition)]
 
     @property
     def member_transitions(self) -> list[MemberTransition]:
-        """What became of its members on their way to their assignments, with reasons, oldest first.
+        """The state changes of its members during reconciliation, with reasons, oldest first.
 
         Members of classic groups and of share groups have no such states.
         """
@@ -170,8 +168,8 @@ class GroupHandle(Handle):
     def commit(self, offsets: Mapping[tuple[str, int], Offset], metadata: str = "") -> None:
         """Store offsets by topic and partition, as an administrator's OffsetCommit does; all or none.
 
-        The group is made if it does not exist. Raises KafkaError as Kafka answers: UNKNOWN_MEMBER_ID while the group
-        has members, UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE; InvalidArgument for what are no offsets.
+        A missing group is created. Raises KafkaError as Kafka answers: UNKNOWN_MEMBER_ID while the group has members,
+        UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE; InvalidArgument for invalid offsets.
         """
         self._with_cluster(lambda cluster, now: commit_as_admin(cluster, self.group_id, offsets, metadata, now))
 
@@ -182,21 +180,21 @@ class GroupHandle(Handle):
         """
         self._with_cluster(self._delete)
 
-    def rebalance(self, reason: str = "a test asked for it") -> None:
-        """Start a rebalance of a classic group now, as when the leader sees other metadata.
+    def rebalance(self, reason: str = "requested by a test") -> None:
+        """Start a rebalance of a classic group now, as after a metadata change.
 
-        Members learn of it by their Heartbeat. Does nothing while one is in its join phase. `reason` is that of the
-        transition. Raises UnknownThing for a group that does not exist, InvalidArgument for one without members, and
-        for one of another kind: its members go to their assignments one by one.
+        Members learn of it by their Heartbeat. Does nothing while one is in its join phase. `reason` appears in the
+        transition. Raises UnknownThing for a missing group, InvalidArgument for a group without members, or of another
+        kind, whose members reconcile one by one.
         """
         self._with_cluster(lambda cluster, now: self._rebalance(cluster, now, reason))
 
     def evict(self, member: str) -> None:
-        """End the session of a member now, as if it had been silent for its session timeout.
+        """End the session of a member now, as if its session timeout had passed.
 
-        `member` is a member id, a group instance id or a client id (then the first of these). A request of it that
-        waits is answered with UNKNOWN_MEMBER_ID. Raises UnknownThing for one that is no member, KafkaError if the
-        group cannot be stored.
+        `member` is a member id, a group instance id or a client id (then the first match). A waiting request of the
+        member is answered with UNKNOWN_MEMBER_ID. Raises UnknownThing for an unknown member, KafkaError if the group
+        cannot be stored.
         """
         self._with_cluster(lambda cluster, now: self._evict(cluster, now, member))
 
@@ -205,24 +203,22 @@ class GroupHandle(Handle):
     def hold_joins(
         self, *, until_members: CountFrom1 | None = None, order: Sequence[str] = (), leader: str | None = None
     ) -> HoldHandle:
-        """Keep the join phase of a classic group's next rebalance, or of the one under way, from ending.
+        """Hold the join phase of a classic group's current or next rebalance.
 
-        Whatever timers say, it ends when `until_members` members have joined, or without that number when the hold is
-        released. `order`
-        and `leader` are those of `HoldHandle.release`, for a hold with a number; it waits for the members they name.
-        Raises InvalidArgument for numbers below 1, while another hold of its joins is active, and for a group
-        whose members all speak another protocol.
+        Regardless of timers, it ends when `until_members` members have joined, or, without that number, when the hold
+        is released. `order` and `leader` are those of `HoldHandle.release`, for a hold with a number; it waits for the
+        members they name. Raises InvalidArgument for numbers below 1, while another hold of its joins is active, and
+        for a group whose members all speak another protocol.
         """
         return self._add_hold(Phase.JOIN, until_members, order, leader)
 
     def hold_syncs(self, *, until_members: CountFrom1 | None = None, order: Sequence[str] = ()) -> HoldHandle:
         """Keep the leader's assignment from being stored, and so every SyncGroup waiting.
 
-        Between the answers to JoinGroup and to SyncGroup the group is in CompletingRebalance and can be looked at. It
-        goes on when `until_members` members have sent SyncGroup, or, without that number, when the hold is released. A
-        member that sends none is removed after its rebalance timeout, as ever.
-        Raises InvalidArgument for numbers below 1, while another hold of its syncs is active, and for a group
-        whose members all speak another protocol.
+        Between the answers to JoinGroup and SyncGroup the group is in CompletingRebalance and can be inspected. It
+        continues when `until_members` members have sent SyncGroup, or, without that number, when the hold is released.
+        A member that sends none is removed after its rebalance timeout, as usual. Raises InvalidArgument for numbers
+        below 1, while another hold of its syncs is active, and for a group whose members all speak another protocol.
         """
         return self._add_hold(Phase.SYNC, until_members, order, None)
 
@@ -247,15 +243,14 @@ class GroupHandle(Handle):
         offsets: Mapping[tuple[str, int], Offset] | None = None,
         timeout_s: TimeoutS = WAIT_S,
     ) -> Any:
-        """Wait until the group is as described, in everything that is given.
+        """Wait until the group matches all given arguments.
 
-        In `state`; with so many `members`; in this `generation` (classic) or `epoch` (other kinds), or a later one;
-        with this `protocol`; with so many members whose JoinGroup waits (`joined`); Stable, with partitions or tasks
-        for every member (`assigned`); with members that all have what they shall have (`reconciled`); with these
-        committed `offsets`, perhaps among others.
-        Gives this handle (AsyncFakeBroker: an awaitable of it). Raises InvalidArgument for a state that does not exist
-        and for negative numbers, and WaitTimeout, which says what the group is instead: members, what waits, holds,
-        transitions.
+        In `state`; with this number of `members`; in this `generation` (classic) or `epoch` (other kinds), or a later
+        one; with this `protocol`; with this number of members whose JoinGroup waits (`joined`); Stable, with partitions
+        or tasks for every member (`assigned`); with all members at their target assignment (`reconciled`); with at
+        least these committed `offsets`. Returns this handle (AsyncFakeBroker: an awaitable of it). Raises
+        InvalidArgument for an unknown state and for negative numbers, and WaitTimeout, which describes the group:
+        members, waiting requests, holds, transitions.
         """
         wanted = Wanted(state, members, generation, epoch, protocol, joined, assigned, reconciled, offsets)
         began = self._access._call(lambda: self._access._engine.journal.next_seq)
@@ -295,7 +290,7 @@ class GroupHandle(Handle):
         if not isinstance(group, ModernGroup) or group.is_empty:
             return
         if all(view.protocol != GroupKind.CLASSIC for view in members_of(group)):
-            text = f"group {self.group_id!r} is a {group.kind} group: none of its members sends JoinGroup"
+            text = f"group {self.group_id!r} is a {group.kind} group: its members never send JoinGroup"
             raise InvalidArgument("group_id", self.group_id, text)
 
     def _holds(self, cluster: "Cluster") -> list[HoldHandle]:
@@ -323,10 +318,10 @@ class GroupHandle(Handle):
     def _rebalance(self, cluster: "Cluster", now: Instant, reason: str) -> None:
         group = self._existing(cluster, now)
         if not isinstance(group, ClassicGroup):
-            text = f"group {self.group_id!r} is a {group.kind} group: its members go to their assignments one by one"
+            text = f"group {self.group_id!r} is a {group.kind} group: its members reconcile one by one"
             raise InvalidArgument("group_id", self.group_id, text)
         if not group.members:
-            text = f"group {self.group_id!r} is {group.state}: it has no members that could rebalance"
+            text = f"group {self.group_id!r} is {group.state}: it has no members to rebalance"
             raise InvalidArgument("group_id", self.group_id, text)
         group.request_rebalance(now, reason)
         self._access._engine.drain()

@@ -23,7 +23,7 @@ def commit_as_admin(
 ) -> None:
     """Store offsets as an OffsetCommit without member and generation does (OC-6, OC-7); all or none.
 
-    Raises KafkaError as Kafka answers, InvalidArgument for what are no offsets; nothing is stored then.
+    Raises KafkaError as Kafka answers, InvalidArgument for invalid offsets; nothing is stored then.
     """
     if not offsets:
         raise InvalidArgument("offsets", offsets, "offsets: is empty; a commit has at least one topic and partition")

@@ -29,8 +29,8 @@ class MemberLook(NamedTuple):
     """One member with its timers, which are monotonic time from now on.
 
     What the fields of a MemberView say, they say here. `doing` tells what it does or waits for, in words;
-    `waiting_request` is its request that waits for an answer. `heard_ago_ms` is since when its session has not begun
-    anew; `session_left_ms` when it ends, null without a timer; `removed_left_ms` when a timer removes it, by
+    `waiting_request` is its request that waits for an answer. `heard_ago_ms` is the time since its session was
+    restarted; `session_left_ms` when it ends, null without a timer; `removed_left_ms` when a timer removes it, by
     `removed_rule`, null while none does.
     """
 
@@ -61,7 +61,7 @@ class MemberLook(NamedTuple):
 
 
 class PendingMember(NamedTuple):
-    """A member id that was handed out and has not joined yet; it is forgotten after `left_ms`."""
+    """An assigned member id that has not joined yet; it expires after `left_ms`."""
 
     member_id: str
     left_ms: int
@@ -245,7 +245,7 @@ def _doing(explanation: MemberExplanation) -> str:
     """What a member of a group with epochs has to do and waits for."""
     parts = [explanation.state]
     if explanation.gives_up:
-        parts.append(f"has to give up {', '.join(explanation.gives_up)}")
+        parts.append(f"must give up {', '.join(explanation.gives_up)}")
     if explanation.waits_for:
         holders = ", ".join(dict.fromkeys(explanation.waits_for.values()))
         parts.append(f"waits for {', '.join(explanation.waits_for)}, which {holders} has not given up")

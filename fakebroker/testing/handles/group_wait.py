@@ -74,7 +74,7 @@ def seen(
     before and since the wait began.
     """
     if group is None:
-        lines = ["Dead: there is no such group"]
+        lines = ["Dead: the group does not exist"]
     elif isinstance(group, ClassicGroup):
         lines = _seen_classic(group)
     else:
@@ -100,7 +100,7 @@ def count_text(count: int) -> str:
 
 
 def is_reconciled(group: "Group") -> bool:
-    """Whether every member has all that it shall have: a classic group then is Stable.
+    """Whether every member has its target assignment: a classic group then is Stable.
 
     A group with epochs has computed the target assignment of its group epoch, and every member is there.
     """
@@ -115,7 +115,7 @@ def _seen_classic(group: ClassicGroup) -> list[str]:
     members = group.members.values()
     lines = [f"{group.state} in generation {group.generation} with {count_text(len(group.members))}"]
     lines += [f"  member {each.member_id} of client {each.client_id}: {doing(group, each)}" for each in members]
-    return lines + [f"  member id {each}: handed out, has not joined" for each in group.pending_join_members]
+    return lines + [f"  member id {each}: assigned, has not joined" for each in group.pending_join_members]
 
 
 def _seen_modern(group: "Group", following: str) -> list[str]:
@@ -130,12 +130,12 @@ def _seen_modern(group: "Group", following: str) -> list[str]:
 def _having(member: MemberView) -> str:
     has: object = member.assignment if member.tasks is None else member.tasks.active
     parts = [
-        f"{member.state or 'not yet there'} in epoch {member.member_epoch}",
-        f"has {has}" if has else "has nothing",
+        f"{member.state or 'not assigned yet'} in epoch {member.member_epoch}",
+        f"owns {has}" if has else "owns nothing",
     ]
     revoking = member.revoking if member.tasks is None else member.tasks.revoking
     if revoking:
-        parts.append(f"has to give up {revoking}")
+        parts.append(f"must give up {revoking}")
     return ", ".join(parts)
 
 
@@ -152,11 +152,11 @@ def doing(group: ClassicGroup, member: "Member") -> str:
     if member.parked_sync is not None:
         return "its SyncGroup waits"
     if group.state is State.PREPARING:
-        return "has not joined again"
+        return "has not rejoined"
     if group.state is State.COMPLETING:
         return "has sent no SyncGroup"
     assignment = view_of(group, member).assignment
-    return f"has {assignment}" if assignment else "has no partitions"
+    return f"owns {assignment}" if assignment else "has no partitions"
 
 
 def _is_assigned(group: "Group") -> bool:

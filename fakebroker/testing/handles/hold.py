@@ -25,10 +25,10 @@ _STATES = {Phase.JOIN: State.PREPARING, Phase.SYNC: State.COMPLETING}
 class HoldHandle(Handle, EndsWithBlock):
     """A hold of one phase of a group's rebalances, made by `hold_joins` or `hold_syncs` of its handle.
 
-    It ends with the phase that it held: when so many members have sent their request as it was made for, or when it is
-    released. Until then it stays, also while the coordinator moves or loads (the members' requests are answered with
-    NOT_COORDINATOR, as ever, and the hold applies where the group is loaded); `reset()` ends it. The join phase of a
-    group that all members have left ends, and the hold waits for the next. At the end of a `with` it is removed.
+    It ends with the phase that it holds: when the given number of members have sent their request, or when it is
+    released. Until then it stays, even while the coordinator moves or loads (members' requests are answered with
+    NOT_COORDINATOR, as usual, and the hold applies where the group is loaded); `reset()` ends it. If all members leave,
+    the join phase ends, and the hold waits for the next one. At the end of a `with` block it is removed.
     """
 
     def __init__(self, access: "EngineAccess", cluster: "Cluster", group_id: str, phase: Phase, hold_id: int) -> None:
@@ -54,7 +54,7 @@ class HoldHandle(Handle, EndsWithBlock):
     def wait(self, members: Count, timeout_s: TimeoutS = WAIT_S) -> Any:
         """Wait until the requests of so many members are waiting here.
 
-        Gives this handle (AsyncFakeBroker: an awaitable of it). Raises WaitTimeout, which says who waits.
+        Gives this handle (AsyncFakeBroker: an awaitable of it). Raises WaitTimeout, which lists the waiting members.
         """
 
         def probe() -> "HoldHandle | None":
@@ -68,19 +68,19 @@ class HoldHandle(Handle, EndsWithBlock):
         return self._access.wait(probe, timeout_s, failure)
 
     def release(self, order: Sequence[str] = (), leader: str | None = None) -> None:
-        """End the hold: the group goes on, at once if the phase would have ended by now without the hold.
+        """End the hold: the group continues, at once if the phase would have ended by now without the hold.
 
-        `order` names members in the order in which they are to be answered; the others come after them. `leader`, for a
-        hold of joins, names the leader of the new generation. A name is a member id, a group instance id or a client
-        id; of several members with one client id `leader` takes the first. A join phase that goes on by itself (its
-        initial delay runs, or members have not joined again) uses the choice when it ends.
-        Raises UnknownThing for a name that no waiting member has, InvalidArgument for a hold that has ended.
+        `order` lists members in the order of their answers; the others follow. `leader`, for a hold of joins, names the
+        leader of the new generation. A name is a member id, a group instance id or a client id; of several members with
+        one client id `leader` takes the first. A join phase that continues by itself (its initial delay runs, or
+        members have not rejoined) uses these when it ends. Raises UnknownThing for a name that matches no waiting
+        member, InvalidArgument for a hold that has ended.
         """
         check_leader(leader, Phase(self.phase))
         self._with_cluster(lambda cluster, now: self._release(cluster, now, order, leader))
 
     def remove(self) -> None:
-        """End the hold if it has not ended, without any choice: the group goes on as Kafka's would."""
+        """End the hold, if active, without any choice: the group continues as in Kafka."""
         self._with_cluster(lambda cluster, now: self._remove(cluster, now))
 
     def _end_block(self) -> None:
@@ -97,7 +97,7 @@ class HoldHandle(Handle, EndsWithBlock):
     def _release(self, cluster: "Cluster", now: Instant, order: Sequence[str], leader: str | None) -> None:
         hold = self._hold(cluster)
         if hold is None:
-            raise InvalidArgument("hold_id", self.hold_id, f"{self!r} has ended: nothing is left to release")
+            raise InvalidArgument("hold_id", self.hold_id, f"{self!r} has ended, so there is nothing to release")
         group = find_classic_group(cluster, self.group_id, now)
         members = self._parked(group)
         fields = [*(("order", name) for name in order), *([("leader", leader)] if leader is not None else [])]
@@ -138,7 +138,7 @@ def checked_hold(until_members: int | None, order: Sequence[str], leader: str | 
     if until_members is None:
         for field, value in (("order", order), ("leader", leader)):
             if value:
-                what = "a hold without until_members is released by hand: give it to release()"
+                what = "a hold without until_members takes this in release()"
                 raise InvalidArgument(field, value, f"{field}={value!r}: {what}")
     return Hold(until_members, tuple(order), leader)
 

@@ -21,9 +21,9 @@ Partitions = dict[str, list[int]]  # by topic; of tasks by subtopology
 
 
 class TasksView(NamedTuple):
-    """What a member of a streams group works on: partitions by subtopology.
+    """The tasks of a member of a streams group: partitions by subtopology.
 
-    `process_id` and `endpoint` are what it reported about itself; `revoking` are active tasks that it has to give up.
+    `process_id` and `endpoint` are reported by the member; `revoking` are active tasks that it must give up.
     """
 
     active: Partitions
@@ -36,12 +36,12 @@ class TasksView(NamedTuple):
 
 
 class MemberView(NamedTuple):
-    """One member of a group as the coordinator knows it.
+    """A member of a group, as its coordinator has it.
 
-    Of a classic group subscription and assignment are empty if they are not those of a consumer. What follows belongs
-    to the other kinds: `state` is how far the member is on its way to its `target`, which is what it shall have;
-    `revoking` is what it still has to give up; `protocol` says how it speaks, "classic" or as the group's kind.
-    `tasks` are those of a member of a streams group.
+    In a classic group, subscription and assignment are empty unless the protocol type is "consumer". The other fields
+    belong to the other kinds: `state` is the state of its reconciliation with its `target` assignment; `revoking` is
+    what it still must give up; `protocol` is the protocol it uses, "classic" or that of the group's kind. `tasks` are
+    those of a member of a streams group.
     """
 
     member_id: str

@@ -20,7 +20,7 @@ NodeStateName = Literal["running", "stopped", "killed", "frozen"]
 
 
 class NetworkFault(EndsWithBlock):
-    """Something that is wrong with a node's network, until `heal` or the end of a `with` block."""
+    """A network fault of a node, until `heal` or the end of a `with` block."""
 
     def __init__(self, node: "NodeHandle", kind: str) -> None:
         self.kind = kind  # as in `NodeHandle.network`
@@ -38,7 +38,7 @@ class NetworkFault(EndsWithBlock):
 
 
 class NodeHandle(Handle):
-    """One broker of the cluster. One that is stopped stays so over `stop` and `start` of the whole, not `reset`."""
+    """A broker of the cluster. A stopped node stays stopped across `stop` and `start` of the whole, until `reset`."""
 
     def __init__(self, access: "EngineAccess", node_id: int) -> None:
         super().__init__(access)
@@ -50,17 +50,17 @@ class NodeHandle(Handle):
 
     @property
     def state(self) -> NodeStateName:
-        """What its process does: "running", "stopped", "killed" or "frozen"."""
+        """The state of its process: "running", "stopped", "killed" or "frozen"."""
         return self._with_cluster(lambda cluster, _now: self._node(cluster).state.value)
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process runs."""
+        """Whether its process is running."""
         return self._with_cluster(lambda cluster, _now: self._node(cluster).is_running)
 
     @property
     def is_fenced(self) -> bool:
-        """Whether the cluster takes it for dead: no answer names it, and it leads nothing (CLU-21)."""
+        """Whether the cluster has fenced it: no response lists it, and it leads no partition (CLU-21)."""
         return self._with_cluster(lambda cluster, _now: self._node(cluster).is_fenced)
 
     @property
@@ -71,7 +71,7 @@ class NodeHandle(Handle):
 
     @property
     def network(self) -> list[str]:
-        """What is wrong with its network: "unreachable", "isolated", "refuses connects", "half-open"."""
+        """Its network faults: "unreachable", "isolated", "refuses connects", "half-open"."""
 
         def faults(_cluster: Cluster, _now: Instant) -> list[str]:
             return [fault for fault in self._access._server.links.faults_of(self.node_id) if fault != FROZEN]
@@ -90,27 +90,27 @@ class NodeHandle(Handle):
     # -- its process -------------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Stop it, cleanly as Kafka does; does nothing if it is stopped or killed.
+        """Shut it down cleanly; does nothing if it is stopped or killed.
 
         The next in-sync replica leads each partition that it led; without one the partition has no leader. Other nodes
         load its groups; requests parked at their coordinator are answered with NOT_COORDINATOR. Then its connections
-        are closed, and its ports accept no clients. The last live node may be stopped, too: then no client is served.
+        are closed, and its ports accept no clients. The last live node may be stopped, too; then no client is served.
         """
         self._do(node_process.stop)
 
     def kill(self) -> None:
         """End it at once, as `kill -9` does; does nothing if it is stopped or killed.
 
-        Its connections end without answers. The other nodes go on naming it until `broker.session.timeout.ms` of
-        monotonic time have passed: then it is fenced, and others lead its partitions and load its groups (CLU-33).
+        Its connections end without answers. Other nodes list it until `broker.session.timeout.ms` of monotonic time
+        have passed; then it is fenced, and others lead its partitions and load its groups (CLU-33).
         """
         self._do(node_process.kill)
 
     def start(self) -> None:
-        """Start it on the same ports, with the same logs; does nothing if its process is there.
+        """Start it on the same ports, with the same logs; does nothing if its process exists.
 
-        It is in sync at once, and leads the partitions that have no leader and that it may lead; other leaders stay
-        until an ElectLeaders request. Raises OSError if a port was taken by another process, and is stopped then.
+        It is in sync at once, and takes over leaderless partitions for which it is eligible; other leaders stay until
+        an ElectLeaders request. Raises OSError if another process has taken a port; then it stays stopped.
         """
         self._do(node_process.start)
 
@@ -120,17 +120,17 @@ class NodeHandle(Handle):
         self.start()
 
     def freeze(self) -> None:
-        """Let its process stand still, as SIGSTOP does; does nothing unless it runs.
+        """Freeze its process, as SIGSTOP does; does nothing unless it is running.
 
-        It takes bytes and answers nothing, and its timers do not run. After `broker.session.timeout.ms` it is fenced.
+        It accepts bytes but answers nothing, and its timers do not run. After `broker.session.timeout.ms` it is fenced.
         """
         self._do(node_process.freeze)
 
     def thaw(self) -> None:
-        """Let a frozen process go on; does nothing unless it is frozen.
+        """Resume a frozen process; does nothing unless it is frozen.
 
-        It serves what waits in its sockets by what it knew, then its timers run out, and 150 ms later it hears who has
-        replaced it (CLU-40, CLU-41).
+        It answers the requests in its sockets from its old state, then its overdue timers fire, and 150 ms later it
+        learns of the new leaders (CLU-40, CLU-41).
         """
         self._do(node_process.thaw)
 
@@ -144,32 +144,33 @@ class NodeHandle(Handle):
     # -- its network -------------------------------------------------------------------------------------------------
 
     def unreachable(self) -> NetworkFault:
-        """Clients do not reach it: what they send waits, new connections wait, too. The other nodes reach it.
+        """Cut clients off: their requests and new connections wait. Other nodes still reach it.
 
-        Returns what is to be healed, also at the end of a `with` block. What waited arrives then.
+        Returns the fault, to be healed, also by the end of a `with` block. Then what waited arrives.
         """
         return self._disturb(UNREACHABLE)
 
     def isolate(self) -> NetworkFault:
-        """Neither clients nor other nodes reach it: it is fenced after `broker.session.timeout.ms`, its leaders move.
+        """Cut off clients and other nodes: it is fenced after `broker.session.timeout.ms`, and its leaderships move.
 
-        It does not know; healed, it serves what waited by what it knew, until it hears (CLU-40).
+        It does not know; after healing it answers waiting requests from its old state, until it learns of the change
+        (CLU-40).
         """
         return self._disturb(ISOLATED)
 
     def refuse_connects(self) -> NetworkFault:
-        """New connections are refused; those that are there go on."""
+        """Refuse new connections; existing ones stay."""
         return self._disturb(REFUSES_CONNECTS)
 
     def half_open(self) -> NetworkFault:
-        """The connections that are there go silent: bytes vanish both ways without an error. New ones are served.
+        """Silence the existing connections: bytes vanish in both directions without an error. New ones are served.
 
-        A second call takes those that were made since. Healed, they are reset.
+        A second call includes those opened since. Healing resets them.
         """
         return self._disturb(HALF_OPEN)
 
     def heal(self) -> None:
-        """End all that is wrong with its network. Raises OSError if a port was taken by another process."""
+        """End all its network faults. Raises OSError if another process has taken a port."""
         for kind in self.network:
             self._heal(kind)
 
@@ -196,7 +197,7 @@ class NodeHandle(Handle):
         where = cluster.replicas_on(self.node_id)
         why = None
         if len(cluster.nodes) == 1:
-            why = "it is the only one"
+            why = "it is the only node"
         elif node.has_process:
             why = f"it is {node.state}: stop it first"
         elif where:

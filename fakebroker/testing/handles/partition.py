@@ -21,9 +21,10 @@ NodeIds = Annotated[Sequence[int], ListOf(WHOLE, 1)]
 
 
 class PartitionHandle(Handle):
-    """One partition of a topic. What is asked of one that does not exist raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION).
+    """A partition of a topic.
 
-    Node ids are those of `broker.nodes`; -1 is none.
+    Methods of a missing partition raise KafkaError(UNKNOWN_TOPIC_OR_PARTITION). Node ids are those of
+    `broker.nodes`; -1 is none.
     """
 
     def __init__(self, access: "EngineAccess", topic: str, index: int, find: "Callable[[Cluster], Partition]") -> None:
@@ -57,16 +58,16 @@ class PartitionHandle(Handle):
 
     @property
     def high_watermark(self) -> int:
-        """The offset before which consumers may read: all replicas in sync have what is before it."""
+        """The high watermark: consumers read up to it, and all in-sync replicas have the records before it."""
         return self._ask(lambda partition: partition.log.high_watermark)
 
     @property
     def log_end_offset(self) -> int:
-        """Where the next record will be."""
+        """The offset of the next record."""
         return self._ask(lambda partition: partition.log.log_end_offset)
 
     def move_leader(self, to: int) -> None:
-        """Let another replica lead, as a preferred election after a reassignment does (CLU-30).
+        """Move the leadership to another replica, as a preferred election after a reassignment does (CLU-30).
 
         Raises UnknownThing for a node that does not exist, InvalidArgument for one that has no replica, is fenced, or
         is not in sync.
@@ -77,11 +78,11 @@ class PartitionHandle(Handle):
             node = known_node(cluster, "to", to)
             why = None
             if to not in partition.replicas:
-                why = f"has no replica; those are on {_listed(partition.replicas)}"
+                why = f"has no replica; replicas are on {_listed(partition.replicas)}"
             elif node.is_fenced:
                 why = "is fenced"
             elif to not in partition.isr:
-                why = f"is not in sync; in sync are {_listed(partition.isr)}"
+                why = f"is not in sync; the in-sync replicas are {_listed(partition.isr)}"
             if why is not None:
                 raise InvalidArgument("to", to, f"node {to} cannot lead {self.topic}-{self.index}: it {why}")
             elections.move_leader(partition, to, now)
@@ -91,8 +92,8 @@ class PartitionHandle(Handle):
     def reassign(self, replicas: NodeIds) -> None:
         """Give it other replicas, at once (KIP-455). The leader stays if it is among them.
 
-        Raises UnknownThing for a node that does not exist, InvalidArgument for no nodes, one named twice, or none that
-        is alive.
+        Raises UnknownThing for a node that does not exist, InvalidArgument for an empty list, a duplicate, or a list
+        without a live node.
         """
 
         def move(cluster: "Cluster", now: Instant) -> None:

@@ -23,7 +23,10 @@ DEFAULT = "<default>"
 
 
 class QuotaEntry(NamedTuple):
-    """The quotas of one entity, by key. A name is None if the entity has no such type, "<default>" for all others."""
+    """The quotas of one entity, by key.
+
+    A name is None if the entity does not have that type, "<default>" for the default entity.
+    """
 
     user: str | None
     client_id: str | None
@@ -32,7 +35,7 @@ class QuotaEntry(NamedTuple):
 
 
 class QuotaInForce(NamedTuple):
-    """The quota of a key that holds for a client, and whose it is."""
+    """The quota of a key that applies to a client, and its entity."""
 
     key: str
     limit: float
@@ -44,8 +47,8 @@ class QuotaInForce(NamedTuple):
 class QuotasHandle(Handle):
     """The quotas that were set, by the test or by clients (AlterClientQuotas).
 
-    Quotas are of a user, of a client id, of both together, or of an address; the name `<default>` is all that have no
-    quota of their own. Of those that hold for a client, the most specific counts (QU-7).
+    A quota belongs to a user, a client id, both together, or an address; the name `<default>` is the default entity.
+    The most specific quota of a client applies (QU-7).
     """
 
     def __repr__(self) -> str:
@@ -72,7 +75,7 @@ class QuotasHandle(Handle):
         controller_mutation_rate: float | None = None,
         connection_creation_rate: float | None = None,
     ) -> None:
-        """Set quotas of an entity, at once; those that are not given stay as they are.
+        """Set quotas of an entity, with immediate effect; other quotas of the entity stay.
 
         Rates are per second: bytes produced or fetched, partitions made or deleted, connections of an address.
         `request_percentage` is of one thread's time. Raises KafkaError for what Kafka refuses, InvalidArgument without
@@ -92,7 +95,7 @@ class QuotasHandle(Handle):
                 check_value(entity, key, value)
                 given[key] = float(value)
         if not given:
-            raise InvalidArgument("producer_byte_rate", None, f"no quota is given; there are {', '.join(KEYS)}")
+            raise InvalidArgument("producer_byte_rate", None, f"set at least one of {', '.join(KEYS)}")
         self._alter(entity, given)
 
     def remove(
@@ -118,8 +121,8 @@ class QuotasHandle(Handle):
             self.remove(user=entry.user, client_id=entry.client_id, ip=entry.ip)
 
     def of_client(self, user: str = "ANONYMOUS", client_id: str = "", ip: str = "127.0.0.1") -> list[QuotaInForce]:
-        """The quotas that hold for a client with that user, client id and address; a client that has not logged in is
-        the user ANONYMOUS.
+        """The quotas that apply to a client with that user, client id and address; a client without a login is the user
+        ANONYMOUS.
         """
 
         def in_force(cluster: Cluster, _now: Instant) -> list[QuotaInForce]:

@@ -60,14 +60,14 @@ def _join_phase(group: ClassicGroup, now: "Instant") -> RebalanceView:
     view = view._replace(left_ms=left_ms)
     if group.in_initial_delay:
         return view._replace(
-            text="waits for further members, because the group was Empty",
-            ends="the initial delay (group.initial.rebalance.delay.ms), which members that join meanwhile prolong",
+            text="waits for more members, because the group was Empty",
+            ends="the initial delay (group.initial.rebalance.delay.ms); each member that joins extends it",
             rule="JG-30",
         )
     return view._replace(
         text=f"waits for {_count(view.awaited)} to join",
-        ends="the last JoinGroup, or the longest rebalance timeout of a member: then dynamic members that have not "
-        "joined are removed",
+        ends="the last JoinGroup, or the longest rebalance timeout: then dynamic members that have not "
+        "rejoined are removed",
         rule="TM-5",
     )
 
@@ -79,10 +79,8 @@ def _sync_phase(group: ClassicGroup, now: "Instant") -> RebalanceView:
     hold = _hold(group, Phase.SYNC)
     text = f"waits for SyncGroup of {_count(missing)}"
     if group.state is State.COMPLETING and group.leader in missing:
-        text = f"waits for the assignment, which the leader {group.leader} sends with its SyncGroup"
-    ends = (
-        "the SyncGroup of all members, or the longest rebalance timeout: then members that have not sent it are removed"
-    )
+        text = f"waits for the leader {group.leader} to send the assignment with SyncGroup"
+    ends = "the last SyncGroup, or the longest rebalance timeout: then members that have not sent it are removed"
     return _held(RebalanceView("sync", text, joined, missing, ends, left_ms, "TM-6"), group, hold, Phase.SYNC)
 
 
@@ -101,19 +99,19 @@ def _of_modern(group: ModernGroup, explained: Reconciliation, now: "Instant") ->
     awaited = [each for each in explained.members if not _is_there(each, epoch)]
     view = RebalanceView("", "", [each.member_id for each in there], [each.member_id for each in awaited], "")
     if epoch < group.group_epoch:
-        text = explained.next or f"the assignment of epoch {group.group_epoch} is not computed yet"
-        return view._replace(phase="assignment", text=text, ends="the next heartbeat of a member that may compute it")
+        text = explained.next or f"the assignment of epoch {group.group_epoch} has not been computed yet"
+        return view._replace(phase="assignment", text=text, ends="the next heartbeat that computes it")
     givers = [each for each in awaited if each.gives_up and each.removed_ms is not None]
     removed_ms = min((each.removed_ms or 0 for each in givers), default=None)
     waiting = [each for each in awaited if each.waits_for]
-    text = explained.next or f"{_count(view.awaited)} on the way to what the assignment gives"
+    text = explained.next or f"{_count(view.awaited)} not yet at the target assignment"
     if givers:
-        text = f"{_count([each.member_id for each in givers])} to give up what others shall have"
-        text += f"; {len(waiting)} waiting for that" if waiting else ""
+        text = f"{_count([each.member_id for each in givers])} must give up partitions that others are assigned"
+        text += f"; {len(waiting)} waiting for them" if waiting else ""
     return view._replace(
         phase="reconciliation",
         text=text,
-        ends="heartbeats: each brings a member what is free; one that gives up nothing in time is removed",
+        ends="heartbeats: each assigns a member what is free; a member that gives up nothing in time is removed",
         left_ms=None if removed_ms is None else removed_ms - now.wall_ms,
         rule=givers[0].rule if givers else "",
     )

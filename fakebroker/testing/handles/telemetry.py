@@ -33,7 +33,7 @@ class MetricValue(NamedTuple):
 
 
 class PushView(NamedTuple):
-    """One push of a client. `problem` says why its metrics cannot be read; they are none then."""
+    """A push of a client. `problem` says why its metrics cannot be read; then `metrics` is empty."""
 
     client_id: str | None
     client_instance_id: str
@@ -49,7 +49,7 @@ class PushView(NamedTuple):
 class TelemetryHandle(Handle):
     """Subscriptions to the metrics of clients, and what clients pushed.
 
-    Clients find the APIs of telemetry while there is a subscription, and only when they connect.
+    Clients discover the telemetry APIs on connect, while there is a subscription.
     """
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class TelemetryHandle(Handle):
 
     @property
     def subscriptions(self) -> dict[str, dict[str, str]]:
-        """What clients are asked for: the configs of each client metrics resource that was set."""
+        """The configs of each client metrics resource."""
         return self._with_cluster(
             lambda cluster, _now: {name: dict(own) for name, own in cluster.client_metrics.items()}
         )
@@ -65,7 +65,7 @@ class TelemetryHandle(Handle):
     def subscribe(
         self, name: str, metrics: Sequence[str] = ("*",), interval_ms: int = 1000, match: Sequence[str] = ()
     ) -> None:
-        """Ask clients for metrics, in the place of a subscription of that name.
+        """Ask clients for metrics, replacing a subscription of that name.
 
         `metrics` are prefixes of names, "*" all; `match` are selectors such as "client_id=svc-.*", all of which must
         match a client. Raises KafkaError for an interval or selector that Kafka refuses (TE-6).
@@ -85,7 +85,9 @@ class TelemetryHandle(Handle):
         """End a subscription. Raises UnknownThing."""
         known = self.subscriptions
         if name not in known:
-            raise UnknownThing("name", name, f"there is no subscription {name!r}, only {', '.join(known) or 'none'}")
+            raise UnknownThing(
+                "name", name, f"there is no subscription {name!r}; the broker has {', '.join(known) or 'none'}"
+            )
         self._with_cluster(lambda cluster, _now: MetricsResource(cluster, name).store({}))
 
     def pushes(self, client_id: str | None = None) -> list[PushView]:
@@ -94,7 +96,7 @@ class TelemetryHandle(Handle):
         return [_view(push) for push in pushes if client_id in (None, push.client_id)]
 
     def metrics(self, name: str | None = None, client_id: str | None = None) -> list[MetricValue]:
-        """The latest value of each metric of each client, by attributes; of those whose name begins with `name`."""
+        """The latest value of each metric of each client, by attributes, for names with the prefix `name`."""
         latest: dict[Any, MetricValue] = {}
         for push in self.pushes(client_id):
             for value in push.metrics:
@@ -123,7 +125,7 @@ class TelemetryHandle(Handle):
         return self._access.wait(probe, timeout_s, failure)
 
     def clear(self) -> None:
-        """Forget what was pushed."""
+        """Delete all pushes."""
         self._with_cluster(lambda cluster, _now: cluster.telemetry.clear())
 
 

@@ -36,7 +36,7 @@ class StoredRecord(NamedTuple):
 
 
 class TopicHandle(Handle):
-    """One topic by name, whether it exists or not. What needs it raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+    """A topic by name, whether it exists or not. Methods that need it raise KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
 
     def __init__(self, access: "EngineAccess", name: str) -> None:
         super().__init__(access)
@@ -47,16 +47,16 @@ class TopicHandle(Handle):
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a topic."""
+        """Whether the topic exists."""
         return self._with_cluster(lambda cluster, _: self.name in cluster.topics)
 
     @property
     def partitions(self) -> int:
-        """How many partitions it has."""
+        """The number of partitions."""
         return self._with_cluster(lambda cluster, _: len(self._topic(cluster).partitions))
 
     def partition(self, index: int) -> "PartitionHandle":
-        """One partition: its leader, replicas and in-sync set."""
+        """A partition: its leader, replicas and in-sync replicas."""
         from fakebroker.testing.handles.partition import PartitionHandle
 
         return PartitionHandle(self._access, self.name, index, lambda cluster: self._partition(cluster, index))
@@ -74,7 +74,7 @@ class TopicHandle(Handle):
         )
 
     def view(self) -> "TopicView":
-        """The topic with its partitions: leader, replicas, offsets, size, open transactions; and what was set on it."""
+        """The topic with its settings and partitions: leader, replicas, offsets, size, open transactions."""
         from fakebroker.testing.handles.topic_view import topic_view
 
         return self._with_cluster(lambda cluster, _: topic_view(self._topic(cluster)))
@@ -122,14 +122,13 @@ class TopicHandle(Handle):
         headers: Headers = (),
         timestamp_ms: Annotated[int, Whole(-1)] | None = None,
     ) -> int:
-        """Append `values`, each as a record of its own, in one batch; returns the offset of the first.
+        """Append one record for each of `values`, in one batch; returns the offset of the first.
 
-        Texts are stored as UTF-8. `headers` are pairs, or a dict. Without `timestamp_ms` the records are of the
-        broker's present time.
-        Raises KafkaError when the topic's settings do not allow the batch.
+        Strings are stored as UTF-8. `headers` are pairs, or a dict. `timestamp_ms` is by default the broker's time of
+        day. Raises KafkaError when the topic's settings do not allow the batch.
         """
         if not values:
-            needed = "produce() needs at least one value; a record without one has the value None"
+            needed = "produce() needs at least one value; None writes a record without a value"
             raise InvalidArgument("values", [], needed)
         headers = list(headers.items()) if isinstance(headers, Mapping) else headers
         pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
@@ -155,7 +154,7 @@ class TopicHandle(Handle):
         self._with_cluster(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
 
     def delete(self) -> None:
-        """Delete the topic with its records and everything committed for it."""
+        """Delete the topic with its records and committed offsets."""
         self._with_cluster(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
 
     def wait(self, *, records: Count, timeout_s: TimeoutS = WAIT_S) -> Any:
@@ -173,7 +172,7 @@ class TopicHandle(Handle):
 
         def failure() -> str:
             topic = self._access._engine.cluster.topics.get(self.name)
-            seen = "there is no such topic"
+            seen = "the topic does not exist"
             if topic is not None:
                 seen = f"there are {sum(p.log.log_end_offset for p in topic.partitions)}"
             return f"waited {timeout_s:g} s for {records} records in topic {self.name}: {seen}"
@@ -197,7 +196,7 @@ class TopicHandle(Handle):
         if partition is None:
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                f"topic {self.name!r} has {len(topic.partitions)} partitions, not one numbered {index}",
+                f"topic {self.name!r} has {len(topic.partitions)} partitions, so partition {index} does not exist",
                 "partition",
             )
         return partition

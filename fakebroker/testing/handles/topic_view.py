@@ -319,7 +319,7 @@ def target_of(when: datetime | int | str) -> int:
     if isinstance(when, datetime) and when.utcoffset() is not None:
         return max(0, (when - _EPOCH) // timedelta(milliseconds=1))
     wanted = 'milliseconds since the epoch, a time with its zone, "earliest", "latest" or "max"'
-    raise InvalidArgument("when", when, f"when is {when!r}; it is {wanted}")
+    raise InvalidArgument("when", when, f"when is {when!r}; it must be {wanted}")
 
 
 _SPECIAL = {

@@ -26,10 +26,7 @@ STATE_NAMES = tuple(state.kafka_name for state in TransactionState if state is n
 
 
 class TransactionHandle(Handle):
-    """One transactional id with its present or last transaction, whether a coordinator knows it or not.
-
-    One that none knows is "Dead".
-    """
+    """A transactional id with its current or last transaction; an unknown id is "Dead"."""
 
     def __init__(self, access: "EngineAccess", transactional_id: str) -> None:
         super().__init__(access)
@@ -40,7 +37,7 @@ class TransactionHandle(Handle):
 
     @property
     def exists(self) -> bool:
-        """Whether a coordinator knows the transactional id."""
+        """Whether the transactional id is known."""
         return self._ask(lambda _: True, False)
 
     @property
@@ -50,66 +47,66 @@ class TransactionHandle(Handle):
 
     @property
     def producer_id(self) -> int:
-        """The id of the producer that may write, -1 for a transactional id that is not known."""
+        """The id of the current producer, -1 for an unknown transactional id."""
         return self._ask(lambda transaction: transaction.producer.id, -1)
 
     @property
     def producer_epoch(self) -> int:
-        """The epoch of the producer that may write: those with a lower one are fenced."""
+        """The epoch of the current producer: lower epochs are fenced."""
         return self._ask(lambda transaction: transaction.producer.epoch, -1)
 
     @property
     def partitions(self) -> list[TopicPartition]:
         """The partitions of the transaction in the order in which they were added; none once it has ended.
 
-        While it ends, those whose markers are not written yet. A partition of `__consumer_offsets` is there for the
-        offsets of groups.
+        While it is completing, those without a marker yet. Partitions of `__consumer_offsets` stand for offsets of
+        groups.
         """
         return self._ask(lambda transaction: list(transaction.partitions), [])
 
     @property
     def timeout_ms(self) -> int:
-        """How long a transaction may be open, as its producer has set it; -1 for an id that is not known."""
+        """The transaction timeout set by its producer; -1 for an unknown id."""
         return self._ask(lambda transaction: transaction.timeout_ms, -1)
 
     @property
     def transaction_protocol(self) -> int:
-        """The transaction protocol of the last request: 2 is that of KIP-890, 1 the one before."""
+        """The transaction protocol of the last request: 2 is that of KIP-890, 1 the older one."""
         return self._ask(lambda transaction: 2 if transaction.is_tv2 else 1, 1)
 
     @property
     def start_ms(self) -> int:
-        """The time of day at which the present or last transaction began; -1 if none did since InitProducerId."""
+        """The start time of the current or last transaction; -1 if there was none since InitProducerId."""
         return self._ask(lambda transaction: transaction.start_ms, -1)
 
     @property
     def last_update_ms(self) -> int:
-        """The time of day at which what is stored of it changed last; -1 for an id that is not known."""
+        """The time of the last change of its stored state; -1 for an unknown id."""
         return self._ask(lambda transaction: transaction.last_update_ms, -1)
 
     @property
     def due_ms(self) -> int | None:
-        """The time of day from which an Ongoing transaction is overdue, and is aborted at the next look (TX-23)."""
+        """The time of day after which an Ongoing transaction is aborted by the next check (TX-23)."""
         return self._ask(lambda transaction: transaction.due_ms, None)
 
     def explain(self) -> TransactionExplanation:
-        """What becomes of it if nothing else happens: when it is aborted, what it waits for, when it is forgotten.
+        """What happens next without further requests: when it is aborted, what it waits for, when it expires.
 
-        The result can be printed, or its fields read. Raises KafkaError while it has no coordinator that could tell.
+        The result can be printed, or its fields read. Raises KafkaError while it has no coordinator.
         """
         return self._with_cluster(lambda cluster, now: explain(cluster, self.transactional_id, now))
 
     @property
     def transitions(self) -> list[TransactionTransition]:
-        """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
+        """Its state changes with their reasons, oldest first, as far as the journal reaches back."""
         return self._access._call(lambda: [event for _, event in self._recorded_transitions()])
 
-    def abort(self, reason: str = "a test aborted it") -> None:
-        """Abort the transaction now, as if it had been open for longer than its timeout.
+    def abort(self, reason: str = "aborted by a test") -> None:
+        """Abort the transaction now, as if its timeout had passed.
 
-        The producer's epoch is raised first, so that the producer is fenced (TX-23). `reason` is that of the
-        transition. Raises KafkaError: TRANSACTIONAL_ID_NOT_FOUND, INVALID_TXN_STATE if no transaction is open,
-        CONCURRENT_TRANSACTIONS while it ends, and what a coordinator that is loading or away answers.
+        The producer's epoch is raised first, which fences the producer (TX-23). `reason` appears in the transition.
+        Raises KafkaError: TRANSACTIONAL_ID_NOT_FOUND, INVALID_TXN_STATE if no transaction is open,
+        CONCURRENT_TRANSACTIONS while it is completing, and the error of a loading or missing coordinator.
         """
         self._with_cluster(lambda cluster, now: self._abort(cluster, now, reason))
 
@@ -117,11 +114,11 @@ class TransactionHandle(Handle):
         self, state: TransactionStateName | None = None, *, partitions: Count | None = None,
         epoch: Count | None = None, timeout_s: TimeoutS = WAIT_S,
     ) -> Any:  # fmt: skip
-        """Wait until the transaction is as described, in everything that is given.
+        """Wait until the transaction matches all given arguments.
 
-        In `state`, with so many `partitions`, with a producer of this `epoch` or a later one. Gives this handle
-        (AsyncFakeBroker: an awaitable of it). Raises InvalidArgument for a state that does not exist and for negative
-        numbers, and WaitTimeout, which says what it is instead, with its last transitions.
+        In `state`, with this number of `partitions`, with a producer of this `epoch` or a later one. Returns this
+        handle (AsyncFakeBroker: an awaitable of it). Raises InvalidArgument for an unknown state and for negative
+        numbers, and WaitTimeout, which describes the transaction and its last transitions.
         """
         wanted = _Wanted(state, partitions, epoch)
 
@@ -140,14 +137,14 @@ class TransactionHandle(Handle):
         shard = shard_of(cluster, self.transactional_id, now)
         transaction = None if shard is None else shard.transaction(self.transactional_id)
         if shard is None or transaction is None:
-            text = f"no coordinator knows the transactional id {self.transactional_id!r}"
+            text = f"the transactional id {self.transactional_id!r} is unknown to every coordinator"
             raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, text)
         if not shard.abort(self.transactional_id, reason, now):
             is_ongoing = transaction.state is TransactionState.ONGOING
             text = f"transaction {self.transactional_id!r} is {transaction.state.kafka_name}"
             if is_ongoing or transaction.state in ENDING:
                 raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, text)
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{text}: there is nothing to abort")
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{text}, so there is nothing to abort")
         self._access._engine.drain()
 
     def _transaction_now(self) -> "Transaction | None":
@@ -205,7 +202,7 @@ def _state_name(transaction: "Transaction | None") -> str:
 def _seen(transaction: "Transaction | None", transitions: list[TransactionTransition]) -> list[str]:
     """What the transaction is, line by line, the first without indent."""
     if transaction is None:
-        lines = ["Dead: no coordinator knows it"]
+        lines = ["Dead: unknown to every coordinator"]
     else:
         producer = f"producer {transaction.producer.id} with epoch {transaction.producer.epoch}"
         lines = [f"{transaction.state.kafka_name} with {_partitions_text(len(transaction.partitions))}, {producer}"]

@@ -16,7 +16,7 @@ _SECRET_KEY = "delegation.token.secret.key"
 
 
 class UsersHandle(Handle):
-    """The users that were declared, or given credentials by clients; not those in `sasl.jaas.config`."""
+    """The users that were declared, or got credentials from clients; not those in `sasl.jaas.config`."""
 
     def __repr__(self) -> str:
         return f"<users {', '.join(self.names) or '(none)'}>"
@@ -29,8 +29,8 @@ class UsersHandle(Handle):
     def add(self, name: Name, password: Secret) -> None:
         """Let a user log in by PLAIN and SCRAM from now on; a known user gets another password.
 
-        Connections that are logged in live on (SC-5). No password is kept or shown. Raises InvalidArgument for an empty
-        name or password.
+        Open connections stay (SC-5). No password is kept or shown. Raises InvalidArgument for an empty name or
+        password.
         """
         self._with_cluster(lambda cluster, _now: cluster.credentials.add_user(name, password, cluster.seed))
 
@@ -40,7 +40,7 @@ class UsersHandle(Handle):
         def remove(cluster: Cluster, _now: Instant) -> None:
             if not cluster.credentials.remove_user(name):
                 known = ", ".join(cluster.credentials.users()) or "no user"
-                raise UnknownThing("name", name, f"there is no user {name!r}, only {known}")
+                raise UnknownThing("name", name, f"there is no user {name!r}; the broker has {known}")
 
         self._with_cluster(remove)
 
@@ -57,7 +57,7 @@ class UsersHandle(Handle):
         return [self.token(token_id) for token_id in self._with_cluster(token_ids)]
 
     def token(self, token_id: str) -> "DelegationTokenHandle":
-        """One delegation token, which need not exist any more."""
+        """A delegation token by id; it may have expired."""
         from fakebroker.testing.handles.delegation_token import DelegationTokenHandle
 
         return DelegationTokenHandle(self._access, token_id)
@@ -65,10 +65,10 @@ class UsersHandle(Handle):
     def create_token(
         self, owner: str, *, renewers: Sequence[str] = (), max_lifetime_ms: int = -1
     ) -> "DelegationTokenHandle":
-        """Make a delegation token for a user, as if the user had asked for it.
+        """Create a delegation token for a user, as if the user had requested it.
 
-        `owner` and `renewers` are names of users; the broker need not know them. `max_lifetime_ms` -1 is what the
-        setting says. Raises KafkaError DELEGATION_TOKEN_AUTH_DISABLED without the setting delegation.token.secret.key.
+        `owner` and `renewers` are names of users, which need not exist. `max_lifetime_ms` -1 uses the setting. Raises
+        KafkaError DELEGATION_TOKEN_AUTH_DISABLED without the setting delegation.token.secret.key.
         """
         return self.token(
             self._with_cluster(lambda cluster, now: _create(cluster, now, owner, renewers, max_lifetime_ms))

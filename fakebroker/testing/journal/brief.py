@@ -173,8 +173,8 @@ def stretch(
 ) -> BriefJournal:
     """The brief lines of a stretch, from `since` on or in front of `before`; see `JournalHandle.brief`.
 
-    It ends with the entry by which there are `limit` lines, and after MAX_SCANNED entries however few were found:
-    nobody else is served meanwhile. Call it on the thread that owns the engine.
+    It ends with the entry by which there are `limit` lines, and after MAX_SCANNED entries however few were found: no
+    other client is served in the meantime. Call it on the thread that owns the engine.
     """
     first, end = journal.forgotten, journal.next_seq
     forwards = before is None
@@ -207,11 +207,11 @@ def check_stretch(since: int, before: int | None, limit: int) -> None:
     check_whole("since", since, 0)
     check_whole("limit", limit, 1)
     if limit > MAX_LINES:
-        raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MAX_LINES}")
+        raise InvalidArgument("limit", limit, f"limit is {limit}; it must be 1 to {MAX_LINES}")
     if before is not None:
         check_whole("before", before, 0)
         if since:
-            raise InvalidArgument("before", before, "a stretch begins at `since` or ends at `before`, not both")
+            raise InvalidArgument("before", before, "`since` and `before` are mutually exclusive")
 
 
 def brief_rows(rows: Iterable[Row]) -> list[Row]:

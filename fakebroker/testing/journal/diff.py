@@ -25,7 +25,7 @@ _ADDRESS = re.compile(r"(?<=[\w\]]):\d{2,5}\b")
 
 
 class JournalDiff(NamedTuple):
-    """How two journals differ; printed, it is a page for people: "-" is only here, "+" only there, "~" in both."""
+    """The differences of two journals; printed as text, "-" is only here, "+" only there, "~" in both."""
 
     is_same: bool
     lines: list[str]

@@ -52,7 +52,7 @@ class JournalFile(Observer):
             self._close(self._open())  # to see whether it can be done
             self._number = 0
         except OSError as error:
-            message = f"no journal can be written to {str(directory)!r}: {error.strerror or error}"
+            message = f"cannot write a journal to {str(directory)!r}: {error.strerror or error}"
             raise InvalidArgument("journal_dir", str(directory), message) from None
 
     def tell(self, entries: Sequence[Exchange | Recorded[Event]]) -> None:
@@ -104,4 +104,4 @@ class JournalFile(Observer):
 
     def _fail(self, why: str) -> None:
         self._has_failed = True
-        log.error("the journal ends here, %s", why)
+        log.error("the journal ends here: %s", why)

@@ -77,7 +77,7 @@ class ObservedJournal(Journal):
             try:
                 observer.tell(entries)
             except Exception:
-                log.exception("%s failed and gets no more of the journal", type(observer).__name__)
+                log.exception("%s failed and gets no more journal entries", type(observer).__name__)
                 self._observers.remove(observer)
                 observer.end()
 

@@ -124,7 +124,7 @@ def size_bytes(frame: bytes | Frame | None) -> int:
 
 
 def message_json(message: Message | None, version: int) -> Row | None:
-    """A decoded message as data with Kafka's field names; nobody else may hold it, because its secrets are replaced."""
+    """A decoded message as data with Kafka's field names; it must not be shared, because its secrets are replaced."""
     if message is None:
         return None
     redact(message)

@@ -13,7 +13,7 @@ from fakebroker.testing.journal.schema import JOURNAL
 
 
 class SavedJournal(NamedTuple):
-    """The lines of a journal as objects, in order; `torn` counts last lines of files that were not written whole."""
+    """The lines of a journal as objects, in order; `torn` counts incomplete last lines of files."""
 
     rows: list[Row]
     torn: int = 0
@@ -48,4 +48,4 @@ def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
         elif path.is_file():
             yield path
         else:
-            raise InvalidArgument("path", str(each), f"there is no journal {str(each)!r}")
+            raise InvalidArgument("path", str(each), f"no journal found at {str(each)!r}")

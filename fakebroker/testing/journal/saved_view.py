@@ -66,7 +66,7 @@ class SavedView:
         """As the EntryView of `JournalHandle.entry`. Raises UnknownThing for a number that no line has."""
         lines = self._entries.get(seq)
         if lines is None:
-            raise UnknownThing("seq", seq, f"there is no entry {seq} in this journal")
+            raise UnknownThing("seq", seq, f"this journal has no entry {seq}")
         first = lines[0]
         is_request = first["kind"] == "request"
         return {

@@ -35,7 +35,7 @@ class LogBefore:
             self.batches.pop(base_offset, None)
 
     def saw_records(self, data: bytes) -> None:
-        """Somebody read these batches: they were there before, or others than the session's clients produced them."""
+        """A client read these batches: they were there before, or others than the session's clients produced them."""
         for batch in split_batches(data):
             base_offset = int.from_bytes(batch[:8], "big")
             if base_offset not in self.appended:

@@ -21,7 +21,10 @@ class UnrecordedProducers:
         self._network = network
 
     def catch_up(self, place: TopicPartition, end: int, *, with_fillers: bool) -> None:
-        """Append what others wrote before `end`. What nobody read is filled with other records, if wanted at all."""
+        """Append what others wrote before `end`.
+
+        Offsets that were never read are filled with other records, if wanted at all.
+        """
         partition = self._network.engine.cluster.topics.partition(*place)
         before = self._state.logs.get(place)
         if partition is None or before is None or partition.log.log_end_offset >= end:

@@ -31,7 +31,7 @@ def what_is_wrong(state: BrokerState) -> str | None:
 def _problems(state: BrokerState) -> Iterator[str]:
     cluster = state.cluster
     if not SLOWEST_RATE <= state.clock.rate <= FASTEST_RATE or not 0 <= state.clock.wall_ms <= LATEST_WALL_MS:
-        yield "its clock cannot be so"
+        yield "its clock is invalid"
     node_ids = [node.id for node in cluster.nodes]
     first = state.options.node_ids
     are_ids = all(0 <= node_id < 2 * HIGHEST_FIRST_ID for node_id in node_ids)

@@ -63,12 +63,12 @@ def decode(content: bytes, source: str) -> BrokerState:
             f"has format {version}; this fakebroker reads formats up to {FORMAT_VERSION}: a newer one wrote the file"
         )
     if version < 1:
-        raise wrong(f"has format {version}, which never was")
+        raise wrong(f"has the unknown format {version}")
     head_bytes, data_bytes = _LENGTHS.unpack_from(content, len(MAGIC) + _VERSION.size)
     end = _HEAD_POSITION + head_bytes + data_bytes
     if len(content) != end + _CRC.size:
-        length = "is cut off" if len(content) < end + _CRC.size else "goes on after its end"
-        raise wrong(f"{length}: it has {len(content)} bytes and not {end + _CRC.size}")
+        length = "is cut off" if len(content) < end + _CRC.size else "has data after its end"
+        raise wrong(f"{length}: it has {len(content)} bytes instead of {end + _CRC.size}")
     view = memoryview(content)
     if crc32(view[:end]) != _CRC.unpack_from(content, end)[0]:
         raise wrong("is damaged: its checksum is wrong")

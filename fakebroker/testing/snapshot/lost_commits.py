@@ -33,7 +33,7 @@ def without_latest_commit(state: ClusterState, commit: Commit) -> ClusterState:
     index = partition_of(group_id, len(topic.partitions)) if topic is not None else 0
     partition = topic.partitions[index] if topic is not None else None
     if topic is None or partition is None or partition.log is None:
-        raise _unknown(commit, "the group has none at all")
+        raise _unknown(commit, "the group has no commits")
     changed = partition._replace(log=_without_latest(partition.log, commit))
     partitions: tuple[PartitionState, ...] = (*topic.partitions[:index], changed, *topic.partitions[index + 1 :])
     topics[CONSUMER_OFFSETS] = topic._replace(partitions=partitions)
@@ -54,10 +54,10 @@ def _without_latest(log: LogState, commit: Commit) -> LogState:
             if found is not None:
                 record, is_tombstone = found
                 if is_tombstone:
-                    raise _unknown(commit, "the latest was deleted, or has expired")
+                    raise _unknown(commit, "the latest was deleted or has expired")
                 changed = _with_batch(segment, index, _without(batch, record))
                 return log._replace(segments=(*log.segments[:place], changed, *log.segments[place + 1 :]))
-    raise _unknown(commit, "the group has none for it")
+    raise _unknown(commit, "the group has no commit for it")
 
 
 def _counts(batch: bytes, is_committed: dict[int, bool]) -> bool:
@@ -105,5 +105,5 @@ def _with_batch(state: SegmentState, index: int, batch: bytes | None) -> Segment
 
 def _unknown(commit: Commit, why: str) -> UnknownThing:
     group_id, topic, partition = commit
-    what = f"there is no commit of group {group_id!r} for {topic}-{partition} that could be lost: {why}"
+    what = f"group {group_id!r} has no commit for {topic}-{partition} to lose: {why}"
     return UnknownThing("lost_commits", commit, what)

@@ -73,8 +73,8 @@ def check_nodes(wanted: Sequence[int], present: Sequence[int]) -> None:
         raise InvalidArgument(
             "snapshot",
             list(wanted),
-            f"the snapshot is of a cluster of the nodes {_texts(wanted)}, this broker has {_texts(present)}; "
-            "its fork() makes a broker that fits",
+            f"the snapshot has the nodes {_texts(wanted)}, but this broker has {_texts(present)}; "
+            f"snapshot.fork() starts a broker with the right nodes",
         )
 
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 class Snapshot(ShortErrors):
-    """The durable state of a broker at one moment. It never changes, whatever becomes of the broker.
+    """The durable state of a broker at one moment, immutable and independent of the broker.
 
-    Two snapshots are equal if all of their state is, the time of day included.
+    Two snapshots are equal if all of their state is, including the time of day.
     """
 
     _has_powers = True
@@ -50,7 +50,7 @@ class Snapshot(ShortErrors):
 
     @property
     def topics(self) -> list[str]:
-        """The names of its topics, internal ones included, in the order in which they were made."""
+        """The names of its topics, internal ones included, in the order of their creation."""
         return [topic.name for topic in self.state.cluster.topics]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -70,22 +70,22 @@ class Snapshot(ShortErrors):
     def load(cls, path: str | os.PathLike[str]) -> "Snapshot":
         """Read a file that `save` has written.
 
-        Raises OSError, and InvalidArgument that says what is wrong with a file that is no snapshot, is cut off or
-        damaged, or was written by a newer fakebroker.
+        Raises OSError, and InvalidArgument for a file that is not a snapshot, is truncated or damaged, or was written
+        by a newer fakebroker.
         """
         check("path", path, PATH)
         with open(path, "rb") as file:
             return cls.from_bytes(file.read(), os.fspath(path))
 
     def to_bytes(self) -> bytes:
-        """What `save` writes."""
+        """The content of the file that `save` writes."""
         from fakebroker.testing.snapshot.file_format import encode
 
         return encode(self.state)
 
     @classmethod
     def from_bytes(cls, content: bytes, source: str = "the snapshot") -> "Snapshot":
-        """Read what `to_bytes` gave; `source` names it in errors. Raises InvalidArgument as `load` does."""
+        """Read the result of `to_bytes`; `source` names it in errors. Raises InvalidArgument as `load` does."""
         from fakebroker.testing.snapshot.checks import what_is_wrong
         from fakebroker.testing.snapshot.file_format import decode
 
@@ -106,11 +106,11 @@ class Snapshot(ShortErrors):
         listen: "str | Sequence[str] | Ports | None" = None,
         advertise: str | Sequence[str] | None = None,
     ) -> "FakeBroker":
-        """Another broker with the same history, on ports of its own; not started yet.
+        """A new broker with the same history, on its own ports; not started yet.
 
-        `config` are settings that differ, `as_release`, `seed` and `profile` what else does; the rest is as in the
-        broker of the snapshot. `lost_commits` are (group, topic, partition): the latest commit of each never happened,
-        the one before it counts again; one named twice loses two. `listen` and `advertise` are as for FakeBroker.
+        `config`, `as_release`, `seed` and `profile` override those of the snapshot. `lost_commits` are (group, topic,
+        partition): the latest commit of each is undone, and the previous one applies; a duplicate undoes two. `listen`
+        and `advertise` are as for FakeBroker.
 
         Raises InvalidArgument, UnknownThing for an unknown commit, SettingError, UnknownRelease.
         """
@@ -150,7 +150,7 @@ class Snapshot(ShortErrors):
         profile: Profile | None = None,
         lost_commits: Sequence[Commit] = (),
     ) -> "VirtualBroker":
-        """The same as a VirtualBroker, which serves at once: time passes when its test lets it."""
+        """The same as a VirtualBroker, which serves at once: time passes only when the test lets it."""
         from fakebroker import VirtualBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)

@@ -88,7 +88,7 @@ class Reader:
     def _numbers(self, json: Json, count: int, where: str) -> list[int]:
         numbers = self.decode(json, list[int], where)
         if len(numbers) != count:
-            raise WrongValue(f"{where}: {len(numbers)} numbers in the place of {count}")
+            raise WrongValue(f"{where}: {len(numbers)} numbers instead of {count}")
         return list(numbers)
 
 
@@ -122,7 +122,7 @@ def _read_bytes(_: Reader, json: Json, where: str) -> bytes:
     try:
         return bytes.fromhex(_expected(json, str, where))
     except ValueError:
-        raise WrongValue(f"{where}: {json!r:.60} are no hexadecimal digits") from None
+        raise WrongValue(f"{where}: {json!r:.60} is not hexadecimal") from None
 
 
 def _plain(kind: type) -> Callable[[Reader, Json, str], Any]:
@@ -165,7 +165,7 @@ def _sequence(kind: Any) -> _Form:
 
     def read_places(reader: Reader, json: Json, where: str) -> tuple[Any, ...]:
         if len(_expected(json, list, where)) != len(forms):
-            raise WrongValue(f"{where}: {len(json)} values in the place of {len(forms)}")
+            raise WrongValue(f"{where}: {len(json)} values instead of {len(forms)}")
         pairs = enumerate(zip(forms, json, strict=True))
         return tuple([form[1](reader, each, f"{where}[{n}]") for n, (form, each) in pairs])
 
@@ -185,7 +185,7 @@ def _named(kind: Any) -> _Form:
         if wrong := [name for name in required if name not in json]:
             raise WrongValue(f"{where} has no {wrong[0]!r}")
         if wrong := [name for name in json if name not in forms]:
-            raise WrongValue(f"{where} has {wrong[0]!r:.60}, which is unknown")
+            raise WrongValue(f"{where} has an unknown field {wrong[0]!r:.60}")
         return kind(**{name: forms[name][1](reader, each, f"{where}.{name}") for name, each in json.items()})
 
     return (

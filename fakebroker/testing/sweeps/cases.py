@@ -54,7 +54,7 @@ def parse_case(text: str, field: str = "only") -> Case:
     check_text(field, text)
     found = re.fullmatch(r"(?:(?P<client>.*)/)?(?P<api>[^/#]+)#(?P<nth>\d+):(?P<fault>[\w-]+)", text, re.S)
     if found is None:
-        raise InvalidArgument(field, text, f"{field} is {FORM}; not {text!r}")
+        raise InvalidArgument(field, text, f"{field} must be {FORM}, not {text!r}")
     nth, client = int(found["nth"]), found["client"]
     if not nth:
         raise InvalidArgument(field, text, f"{field}: requests are counted from 1, not {text!r}")

@@ -26,11 +26,11 @@ def members_of(broker: "BrokerControl", client_id: str) -> "Iterator[tuple[Class
 def start_rebalance(broker: "BrokerControl", client_id: str) -> None:
     """Start a rebalance of each group that the client is a member of, unless one is under way."""
     for group_id in dict.fromkeys(group.group_id for group, _ in members_of(broker, client_id)):
-        broker.group(group_id).rebalance("the sweep wants one here")
+        broker.group(group_id).rebalance("requested by the sweep")
 
 
 def expire_sessions(broker: "BrokerControl", client_id: str) -> None:
-    """Remove the client's members as their session timers would: it has not been heard of for that long.
+    """Remove the client's members as their session timers would: it sent nothing for that long.
 
     Time does not pass for the others: with the clock all members of the group would expire.
     """

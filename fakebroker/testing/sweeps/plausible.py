@@ -85,7 +85,7 @@ def fault(name: str, field: str = "faults") -> PlausibleFault:
     if error in ErrorCode.__members__ and error != ErrorCode.NONE.name:
         return PlausibleFault(name, f"{{request}} is answered with {error}, and not applied", {"error": error})
     names = [*FAULTS, *(each.name.lower().replace("_", "-") for each in ErrorCode if each)]
-    raise InvalidArgument(field, name, f"{field}: a sweep has no fault {name!r}; {nearest(name, names)}")
+    raise InvalidArgument(field, name, f"{field}: unknown fault {name!r}; {nearest(name, names)}")
 
 
 def api(name: str, field: str = "apis") -> str:

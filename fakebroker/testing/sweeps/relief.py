@@ -21,7 +21,7 @@ class RunTooLong(BaseException):
     """A run of a sweep was given up: it took much longer than the test without a fault."""
 
     def __str__(self) -> str:  # raised as a class, without arguments
-        return "the test was still here, long after it would have ended without the fault"
+        return "the test was still running long after it would have ended without the fault"
 
 
 def relieve(broker: "BrokerControl") -> None:

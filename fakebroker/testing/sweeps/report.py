@@ -14,8 +14,8 @@ HELD, BROKEN, HUNG, NOT_REACHED = "held", "broken", "hung", "not reached"
 class CaseResult(NamedTuple):
     """One run. `outcome` is "held", "broken", "hung" or "not reached".
 
-    `error` is the exception that the run raised, where there is one at hand, and `message` its text; `story` is what
-    the broker saw. `was_reached` says whether the request came at all: a run may break before.
+    `error` is the exception of the run, if available, and `message` its text; `story` is the broker's view.
+    `was_reached` says whether the request was sent: a run may break before.
     """
 
     case: Case
@@ -35,8 +35,8 @@ class CaseResult(NamedTuple):
 class SweepReport:
     """The result of a sweep. `print(report)` shows `text`; `check()` raises if any case broke the test.
 
-    `requests` is how many requests of the swept APIs the first run sent, `cases` how many faults are plausible at
-    them; `results` has an entry for each run. `cut_off` says why the sweep ended before its last run, "" if it did not.
+    `requests` is the number of requests of the swept APIs in the first run, `cases` the number of plausible faults at
+    them; `results` has an entry for each run. `cut_off` says why the sweep ended early, "" if it did not.
     """
 
     name: str
@@ -49,12 +49,12 @@ class SweepReport:
 
     @property
     def runs(self) -> int:
-        """How many cases were run."""
+        """The number of cases run."""
         return len(self.results)
 
     @property
     def held(self) -> int:
-        """In how many runs the fault happened and the test passed."""
+        """The number of runs in which the fault happened and the test passed."""
         return len(self._with(HELD))
 
     @property
@@ -64,12 +64,12 @@ class SweepReport:
 
     @property
     def hung(self) -> list[CaseResult]:
-        """The runs that were given up because they took too long."""
+        """The runs that exceeded the time limit."""
         return self._with(HUNG)
 
     @property
     def not_reached(self) -> list[CaseResult]:
-        """The runs that passed without the request that the fault was meant for."""
+        """The runs that passed without sending the request of the fault."""
         return self._with(NOT_REACHED)
 
     @property
@@ -78,7 +78,7 @@ class SweepReport:
         return not (self.broken or self.hung or self.cut_off)
 
     def check(self) -> None:
-        """Raise AssertionError with the text if a run broke or hung; the exception of the first one is its cause."""
+        """Raise AssertionError with the text if a run broke or hung, caused by the exception of the first one."""
         if not self.is_held:
             raise AssertionError(self.text) from next((r.error for r in (*self.broken, *self.hung)), None)
 
@@ -101,7 +101,9 @@ class SweepReport:
             yield f"  {self.runs} of {self.cases} cases, chosen by seed {self.seed}; a larger budget runs more"
         for outcome, results in (("broken", self.broken), ("hung", self.hung)):
             for result in results[:MAX_SHOWN]:
-                early = "" if result.was_reached else f" (it was {outcome} before that: perhaps it is not the fault's)"
+                early = (
+                    "" if result.was_reached else f" (already {outcome} before the fault, which may not be the cause)"
+                )
                 yield f"  {outcome} by: {result.case.sentence}{early}"
                 yield from (f"    {line}" for line in result.message.splitlines()[:1])
                 yield f"    repeat: {self.repeat(result.name)}"
@@ -112,7 +114,7 @@ class SweepReport:
 
     def _summary(self) -> str:
         if not self.cases:
-            return f"{self.name}: nothing was swept: no client sent a request at which one of the faults is plausible"
+            return f"{self.name}: no cases: no client sent a request for which one of the faults is plausible"
         counts = [_counted(self.requests, "request")] if self.requests else []
         counts += [_counted(self.runs, "run"), f"{self.held} held"]
         others = ((self.broken, BROKEN), (self.hung, HUNG), (self.not_reached, NOT_REACHED))

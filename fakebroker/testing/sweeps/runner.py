@@ -43,28 +43,30 @@ def sweep(
     only: str | None = None,
     **broker_options: Any,
 ) -> SweepReport:
-    """Run `run(broker)` once as it is, then once for each plausible fault at each request that its clients sent.
+    """Run `run(broker)` once without faults, then once for each plausible fault at each request of its clients.
 
-    Each run has a broker of its own, made with `broker_options` (those of FakeBroker) and running; `run` has clients,
-    and raises if what it asserts does not hold. It may be a coroutine function. Runs are side by side in `jobs`
-    threads, so it may not change anything that it does not own.
+    Each run gets its own running broker, created with `broker_options` (those of FakeBroker); `run` starts clients, and
+    raises if its assertions do not hold. It may be a coroutine function. Runs are concurrent in `jobs` threads, so they
+    must not share state.
 
     `apis` ("OffsetCommit|Heartbeat|*Group") and `faults` ("lost-answer|not-coordinator|disconnect|rebalance|pause", or
-    errors of Kafka by name) say what is swept; by default the APIs whose loss has consequences, and for each what is
-    plausible there. Of more than `budget` cases (None: no limit) a sample is run, which `seed` chooses.
-    A run that takes longer than `timeout_s` is given up as hung; by default ten times the first run, at least 30 s.
-    `only="OffsetCommit#3:lost-answer"` runs just that case: what the report says to repeat it.
+    errors of Kafka by name) choose the cases; by default the APIs whose loss has consequences, with the plausible
+    faults of each. Of more than `budget` cases (None: no limit) a sample is run, chosen by `seed`. A run that takes
+    longer than `timeout_s` counts as hung; by default ten times the first run, at least 30 s.
+    `only="OffsetCommit#3:lost-answer"` runs just that case, as in the report's repeat line.
 
-    Returns a SweepReport. What the first run raises, without any fault, is raised. Raises InvalidArgument for names
-    that do not exist and invalid numbers.
+    Returns a SweepReport. An error of the first run, without faults, is raised. Raises InvalidArgument for unknown
+    names and invalid numbers.
     """
     if not callable(run):
-        raise InvalidArgument("run", run, f"run={run!r} is not a function, which is given a broker")
+        raise InvalidArgument("run", run, f"run={run!r} is not a function that takes a broker")
     check_options("a sweep", broker_options, (*(sweep.__kwdefaults__ or ()), *options_of_brokers()))
     chosen = selection(apis, faults, seed, budget)
     check_whole("jobs", jobs, 1)
     if timeout_s is not None and not (isinstance(timeout_s, int | float) and timeout_s > 0):
-        raise InvalidArgument("timeout_s", timeout_s, f"timeout_s is a time in seconds above 0, not {timeout_s!r}")
+        raise InvalidArgument(
+            "timeout_s", timeout_s, f"timeout_s must be a number of seconds above 0, not {timeout_s!r}"
+        )
     sweeper = _Sweeper(run, broker_options, timeout_s)
     _load_all()
     if only is not None:
@@ -119,7 +121,7 @@ class _Sweeper:
                     waiting.get_nowait()
             ended = [future for future in futures if future.done() and future.exception() is None]
             report.results[:] = [future.result() for future in ended]
-            report.cut_off = f"{type(error).__name__} came"
+            report.cut_off = f"interrupted by {type(error).__name__}"
             error.add_note(report.text)
             raise
         finally:

@@ -72,7 +72,7 @@ def sample(cases: Sequence[Case], seed: int, budget: int | None) -> list[Case]:
 def check_whole(field: str, value: Any, least: int) -> None:
     """Raise InvalidArgument for what is no whole number, and for less than `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidArgument(field, value, f"{field} is a whole number from {least}, not {value!r}")
+        raise InvalidArgument(field, value, f"{field} must be a whole number from {least}, not {value!r}")
 
 
 def _api_names(pattern: str) -> tuple[str, ...]:

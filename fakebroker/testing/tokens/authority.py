@@ -28,11 +28,11 @@ class HasClock(Protocol):
 
 
 class TokenAuthority:
-    """Signs tokens, and publishes the keys with which they are checked.
+    """Signs tokens, and publishes the keys that verify them.
 
     Brokers get the keys from a file (`write_jwks`), or by HTTP from the authority itself, which listens on 127.0.0.1
-    from `start` to `stop`, or in a `with` block. There clients get tokens, too, by the grant "client credentials" of
-    OAuth: the client id is the name of the user.
+    from `start` to `stop`, or in a `with` block. Clients can also get tokens there, with the OAuth grant "client
+    credentials": the client id is the name of the user.
     """
 
     def __init__(
@@ -43,7 +43,9 @@ class TokenAuthority:
         algorithm: str = "ES256",
         clients: Mapping[str, str] | None = None,
     ) -> None:
-        """`algorithm` is "ES256" or "RS256". `clients` are secrets by client id that get tokens by HTTP; None: anybody.
+        """`algorithm` is "ES256" or "RS256".
+
+        `clients` are the secrets, by client id, that get tokens over HTTP; None allows any client.
 
         Raises FakebrokerError without the extra `oauth`, UnknownThing for another algorithm.
         """
@@ -70,20 +72,22 @@ class TokenAuthority:
         claims: Mapping[str, Any] | None = None,
         key_id: str | None = None,
     ) -> str:
-        """A signed token for a user. With a negative lifetime it has expired already.
+        """A signed token for a user. With a negative lifetime it is already expired.
 
-        `audience` and `issuer` may be others than the authority's own. `claims` are put in last; one that is None is
-        left out. `key_id` is that of an older key, or of one that was dropped. Raises UnknownThing for another.
+        `audience` and `issuer` may differ from the authority's own. `claims` are added last; a claim of None is left
+        out. `key_id` may be an older or a dropped key. Raises UnknownThing for an unknown key.
         """
         check_text("subject", subject)
         check_whole("lifetime_s", lifetime_s)
         key_id = key_id or self.key_id
         if key_id not in self._keys:
-            raise UnknownThing("key_id", key_id, f"there is no key {key_id!r}, only {', '.join(self._keys)}")
+            raise UnknownThing(
+                "key_id", key_id, f"there is no key {key_id!r}; the authority has {', '.join(self._keys)}"
+            )
         return self._signed(self._claims(subject, lifetime_s, audience, issuer, scope, claims), self._keys[key_id])
 
     def forged(self, subject: str) -> str:
-        """A token that names the authority's key, but was signed with another."""
+        """A token with the authority's key id, but signed with another key."""
         return self._signed(self._claims(subject, LIFETIME_S, None, None, "kafka", None), _new_key(self._algorithm))
 
     def unsecured(self, subject: str, lifetime_s: int = LIFETIME_S) -> str:
@@ -94,7 +98,7 @@ class TokenAuthority:
         return jwt.encode(claims, "", algorithm="none")
 
     def use_clock_of(self, broker: HasClock) -> None:
-        """Tokens are issued by a broker's time of day from now on, and expire by it."""
+        """Issue and expire tokens by a broker's time of day from now on."""
         self._now_ms = lambda: int(broker.clock.now_ms)
 
     # Keys
@@ -105,7 +109,7 @@ class TokenAuthority:
         return list(self._keys)[-1]
 
     def rotate(self) -> str:
-        """Sign with a new key from now on; the older ones are still published. Returns its id."""
+        """Sign with a new key from now on; older keys stay published. Returns its id."""
         self._count += 1
         key_id = f"key-{self._count}"
         self._keys[key_id] = _new_key(self._algorithm)
@@ -116,11 +120,13 @@ class TokenAuthority:
         return {"keys": [self._public(key_id) for key_id in self._keys]}
 
     def drop(self, key_id: str) -> None:
-        """Publish and use a key no longer. Raises UnknownThing, FakebrokerError for the only one."""
+        """Stop publishing and using a key. Raises UnknownThing, or FakebrokerError for the only key."""
         if key_id not in self._keys:
-            raise UnknownThing("key_id", key_id, f"there is no key {key_id!r}, only {', '.join(self._keys)}")
+            raise UnknownThing(
+                "key_id", key_id, f"there is no key {key_id!r}; the authority has {', '.join(self._keys)}"
+            )
         if len(self._keys) == 1:
-            raise FakebrokerError("an authority has at least one key; rotate first")
+            raise FakebrokerError("an authority needs at least one key; rotate first")
         del self._keys[key_id]
 
     def write_jwks(self, path: str | Path) -> str:
@@ -132,7 +138,7 @@ class TokenAuthority:
     # Where brokers and clients find it
 
     def settings(self, jwks_url: str | None = None) -> dict[str, str]:
-        """The settings of a broker that trusts the authority alone; its keys at `jwks_url`, or by HTTP.
+        """The settings of a broker that trusts only this authority, with its keys at `jwks_url`, or over HTTP.
 
         Raises FakebrokerError without a URL while it does not listen.
         """
@@ -148,12 +154,12 @@ class TokenAuthority:
 
     @property
     def jwks_url(self) -> str:
-        """Where it publishes its keys. Raises FakebrokerError while it does not listen."""
+        """The URL of its keys. Raises FakebrokerError while it is not running."""
         return f"{self._address}/jwks"
 
     @property
     def token_url(self) -> str:
-        """Where clients get tokens. Raises FakebrokerError while it does not listen."""
+        """The URL of its tokens. Raises FakebrokerError while it is not running."""
         return f"{self._address}/token"
 
     def start(self) -> Self:
@@ -165,7 +171,7 @@ class TokenAuthority:
         return self
 
     def stop(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         if self._server is not None:
             self._server.stop()
             self._server = None
@@ -179,7 +185,7 @@ class TokenAuthority:
     @property
     def _address(self) -> str:
         if self._server is None:
-            raise FakebrokerError("the authority does not listen; start it first, or use write_jwks")
+            raise FakebrokerError("the authority is not running; start it first, or use write_jwks")
         return self._server.address
 
     def _claims(
@@ -228,4 +234,4 @@ def _new_key(algorithm: str) -> Any:
         return ec.generate_private_key(ec.SECP256R1())
     if algorithm == "RS256":
         return rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    raise UnknownThing("algorithm", algorithm, f"there is no algorithm {algorithm!r} here, only ES256 and RS256")
+    raise UnknownThing("algorithm", algorithm, f"algorithm {algorithm!r} is not supported; use ES256 or RS256")

@@ -63,7 +63,7 @@ def test_settings_are_lists_of_values(settings: list[str], expected: list[dict[s
         (["num.partition=3"], "did you mean 'num.partitions'?"),
         (["num.partitions=3,many"], "--setting num.partitions=many: num.partitions: 'many' is not a number"),
         (["num.partitions="], "--setting num.partitions=: "),
-        (["num.partitions=1\n2"], r"--setting: '1\n2' is no list of values"),
+        (["num.partitions=1\n2"], r"--setting: '1\n2' is not a list of values"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: list[str], message: str) -> None:
@@ -111,5 +111,5 @@ def test_too_many_runs_are_refused(tmp_path: Path) -> None:
     """A slip of the finger does not start a month of work."""
     folder = write_scenarios(tmp_path, passes=PASSES)
 
-    with pytest.raises(CampaignError, match="1,000,000,000 runs are more than"):
+    with pytest.raises(CampaignError, match="1,000,000,000 runs exceed the limit of"):
         read_campaign([str(folder)], [], range(1_000_000_000))

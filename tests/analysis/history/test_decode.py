@@ -137,11 +137,11 @@ def test_a_marker_that_a_sink_wrote_as_data() -> None:
 
 
 BAD = {
-    "no key": (None, value(), "without a key"),
+    "no key": (None, value(), "the record has no key"),
     "a key of one byte": (b"\0", value(), "too short for its type"),
-    "a cut key": (KEY[:-1], value(), "OffsetCommitKey v0 .* ends too early|OffsetCommitKey v0.*bytes left"),
-    "a negative length": (b"\0\1\xff\xff" + bytes(8), value(), "null where none is allowed"),
-    "a cut value": (KEY, value()[:-1], "OffsetCommitValue v4 .*ends too early"),
+    "a cut key": (KEY[:-1], value(), "OffsetCommitKey v0 .* is truncated|OffsetCommitKey v0.*bytes left"),
+    "a negative length": (b"\0\1\xff\xff" + bytes(8), value(), "null is not allowed"),
+    "a cut value": (KEY, value()[:-1], "OffsetCommitValue v4 .*is truncated"),
     "an empty value": (KEY, b"", "too short for its version"),
     "an unknown version": (KEY, b"\0\5" + bytes(30), "OffsetCommitValue has no version 5, only 0-4"),
     "a negative version": (KEY, b"\xff\xff" + bytes(30), "no version -1"),
@@ -190,8 +190,8 @@ def test_bytes_after_the_last_field(key: bytes, data: bytes) -> None:
 
     assert row["what"] != "reject"
     assert [reject["reason"] for reject in rejects] == [
-        "1 bytes after the last field of the key",
-        "2 bytes after the last field of the value",
+        "1 bytes follow the last field of the key",
+        "2 bytes follow the last field of the value",
     ]
 
 

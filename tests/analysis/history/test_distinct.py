@@ -33,7 +33,7 @@ def test_different_records_at_one_offset_are_rejects() -> None:
     assert [each["log_offset"] for each in kept] == [18]
     assert [(each.file, each.position, each.log_offset) for each in rejects] == [("a.log", 100, 17), ("b.log", 100, 17)]
     assert {each.reason for each in rejects} == {
-        "another file has another record at this offset: the files are not of one log"
+        "another file has a different record at this offset: the files are not from one log"
     }
 
 

@@ -110,10 +110,10 @@ def test_a_packed_file(tmp_path: Path) -> None:
 GOOD = {"key": base64(KEY), "value": base64(VALUE), **PLACE}
 BAD: dict[str, tuple[Any, str]] = {
     "torn": ('{"key": "AAEA', "the line is not JSON"),
-    "not an object": ("[1]", "no JSON object"),
+    "not an object": ("[1]", "not a JSON object"),
     "no key": (PLACE, "no column for key"),
-    "no columns": ({}, "no column for key and offset and partition; there are none"),
-    "another topic": (GOOD | {"topic": "orders"}, "a record of topic 'orders'"),
+    "no columns": ({}, "there is no column for key and offset and partition; the columns are none"),
+    "another topic": (GOOD | {"topic": "orders"}, "the record belongs to topic 'orders'"),
     "a negative offset": (GOOD | {"offset": -1}, "the offset is '-1'"),
     "an offset of 65 bits": (GOOD | {"offset": 2**63}, "the offset is"),
     "a partition that is text": (GOOD | {"partition": "three"}, "the partition is 'three'"),
@@ -157,7 +157,7 @@ def test_a_file_without_the_columns(tmp_path: Path) -> None:
     (found,) = read(tmp_path / "x.json", {"group": "g", "committed": 5})
 
     assert isinstance(found, Reject)
-    assert found.reason == "no column for key and offset and partition; there are group, committed"
+    assert found.reason == "there is no column for key and offset and partition; the columns are group, committed"
 
 
 def test_a_key_of_another_form(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_text_that_is_no_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"key": None}, "no column for key; there are value, topic"),
+        ({"key": None}, "there is no column for key; the columns are value, topic"),
         ({"offset": None, "partition": None}, "no column for offset and partition"),
     ],
 )

@@ -80,17 +80,17 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
 
     for path, reason in {
-        tmp_path / "missing": "there is no such file or folder",
+        tmp_path / "missing": "no such file or folder",
         tmp_path / "empty": "the file is empty",
-        tmp_path / "notes": "neither a log segment, JSON lines nor Parquet",
+        tmp_path / "notes": "not a log segment, JSON lines or Parquet",
         tmp_path / "00000000000000000000.log": "must be in a folder __consumer_offsets-N",
-        tmp_path / "folder": "neither log segments of __consumer_offsets, JSON lines nor Parquet are there",
-        tmp_path / "*.parquet": "no file has such a name",
+        tmp_path / "folder": "no log segments of __consumer_offsets, JSON lines or Parquet found",
+        tmp_path / "*.parquet": "no file matches",
     }.items():
         with pytest.raises(HistoryError, match=reason) as error:
             files_of([path])
         assert str(path) in str(error.value)
-    with pytest.raises(HistoryError, match="no path is given"):
+    with pytest.raises(HistoryError, match="no path given"):
         files_of([])
 
 
@@ -120,7 +120,7 @@ def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
 
 def test_files_elsewhere_are_refused() -> None:
     """An address is no path of this machine: the error names the engine that reads it."""
-    with pytest.raises(HistoryError, match=r"s3a://bucket/x: other file systems are read by .* --engine spark"):
+    with pytest.raises(HistoryError, match=r"s3a://bucket/x: only .* --engine spark. reads other file systems"):
         files_of(["s3a://bucket/x"])
 
 

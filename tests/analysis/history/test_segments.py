@@ -119,7 +119,7 @@ def test_a_torn_end(tmp_path: Path, kept: int) -> None:
     assert offsets(found) == [0, 1]
     ((position, _, reason),) = rejects(found)
     assert position == len(first)
-    assert reason.startswith("the file ends in a batch: ")
+    assert reason.startswith("the file is truncated in a batch: ")
 
 
 def test_a_wrong_checksum(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_garbage(tmp_path: Path) -> None:
     assert offsets(found) == [0]
     ((position, _, reason),) = rejects(found)
     assert position == len(first)
-    assert reason == f"no batch begins here, and the last {500 + len(batch(1, 1))} bytes of the file are not read"
+    assert reason == f"no batch begins here; the last {500 + len(batch(1, 1))} bytes of the file are skipped"
 
 
 def test_a_negative_offset(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_negative_offset(tmp_path: Path) -> None:
     pack_into(">q", damaged, 0, -5)
     found = read(segment(tmp_path, bytes(damaged)))
 
-    assert rejects(found) == [(0, None, "a batch with offset -5")]
+    assert rejects(found) == [(0, None, "the batch has offset -5")]
 
 
 @given(st.data())

@@ -42,11 +42,11 @@ def _with(**changes: Any) -> bytes:
 
 # What stands in the line, and a part of the reason of its reject.
 BAD_LINES: list[tuple[bytes, str]] = [
-    (b'{"schema_version":1,"run":"r', "the line is no JSON: "),
+    (b'{"schema_version":1,"run":"r', "the line is not JSON: "),
     (b"[1,2]", "the line is [1,2], not a JSON object"),
     (b'"text"', 'the line is "text", not a JSON object'),
     (b"{}", "schema_version is missing"),
-    (_with(schema_version=2), "schema_version is 2; 1 can be read"),
+    (_with(schema_version=2), "schema_version is 2; only 1 is supported"),
     (_with(schema_version="1"), 'schema_version is "1"; 1 can be read'),
     (_without("run"), "run is missing"),
     (_without("reason"), "reason is missing"),
@@ -56,16 +56,16 @@ BAD_LINES: list[tuple[bytes, str]] = [
     (_with(seq="9"), 'seq is "9", not an integer'),
     (_with(seq=1.0), "seq is 1.0, not an integer"),
     (_with(seq=True), "seq is true, not an integer"),
-    (_with(seq=2**63), "seq is 9223372036854775808, no number of 64 bits"),
-    (_with(generation=2**31), "generation is 2147483648, no number of 32 bits"),
-    (_with(wall_ms=2**60), "wall_ms is 1152921504606846976, no time of the years 1 to 9999"),
+    (_with(seq=2**63), "seq is 9223372036854775808, not a 64-bit number"),
+    (_with(generation=2**31), "generation is 2147483648, not a 32-bit number"),
+    (_with(wall_ms=2**60), "wall_ms is 1152921504606846976, not a time in the years 1 to 9999"),
     (_with(topics="orders"), 'topics is "orders", not a list of strings'),
     (_with(topics=["orders", 1]), "topics has 1, not a list of strings"),
-    (b'{"a":NaN}', "the line is no JSON: NaN is no JSON"),
+    (b'{"a":NaN}', "the line is not JSON: NaN is not JSON"),
     (b'{"client":"\xff"}', "byte 12 of the line is not UTF-8"),
-    (b"\xef\xbb\xbf{}", "the line is no JSON: "),
+    (b"\xef\xbb\xbf{}", "the line is not JSON: "),
     (b"[" * 100_000, "nested too deeply"),
-    (b'{"seq":' + b"9" * 5_000 + b"}", "the line is no JSON: "),
+    (b'{"seq":' + b"9" * 5_000 + b"}", "the line is not JSON: "),
 ]
 
 

@@ -27,12 +27,12 @@ def _span(state: str, place: int, at: int, generation: int = 0, **more: Any) -> 
         ("member a-1 joined", "member joined", "a-1"),
         ("member a-1 joined (rebalance, member b left)", "member joined", "a-1"),
         ("members a, b left (shutting down)", "member left", "a, b"),
-        ("a-1, which had not joined, left", "pending member left", "a-1"),
-        ("member my app-1 has not been heard of for its session timeout", "session expired", "my app-1"),
-        ("member a did not come back to join", "new member did not join", "a"),
+        ("a-1, which had not joined yet, left", "pending member left", "a-1"),
+        ("member my app-1 exceeded its session timeout", "session expired", "my app-1"),
+        ("member a did not join after it got its member id", "new member did not join", "a"),
         ("members a, b, c and others sent no SyncGroup in time", "no SyncGroup in time", "a, b, c and others"),
         (
-            "member a did not join again in time, and the consumer group became a classic one",
+            "member a did not rejoin in time, and the consumer group became a classic one",
             "member did not rejoin",
             "a",
         ),
@@ -48,7 +48,7 @@ def _span(state: str, place: int, at: int, generation: int = 0, **more: Any) -> 
         ("member a was evicted by a test", "evicted by a test", "a"),
         ("storing the assignment failed with MESSAGE_TOO_LARGE", "assignment not stored", None),
         ("the loaded group has more members than group.max.size", "group too large", None),
-        ("a test asked for it", "requested by a test", None),
+        ("requested by a test", "requested by a test", None),
     ],
 )
 def test_reasons_have_causes(reason: str, cause: str, trigger: str | None) -> None:

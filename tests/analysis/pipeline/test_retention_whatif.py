@@ -53,7 +53,7 @@ def lost(commits: list[Row], states: list[Row] = [], ends: list[Row] = [], **opt
 
 
 def test_a_loss_says_when_and_by_which_rule() -> None:
-    """The row names the commit, when it was due, the cleanup that drops it and the rule."""
+    """The row names the commit, when it was due, when the cleanup deletes it and the rule."""
     (row,) = lost([commit_row(3, 1)])
 
     assert (row["log_offset"], row["due_at"], row["lost_at"]) == (3, START_MS + 1 + PASS_MS, START_MS + 2 * PASS_MS)

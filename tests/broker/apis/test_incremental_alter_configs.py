@@ -216,7 +216,7 @@ def test_standby_tasks_of_a_group_are_bounded() -> None:
     """No group is given more standby tasks than group.streams.max.standby.replicas, 2 unless it was set."""
     cluster = Cluster(Settings({}), release())
     group = resource(cluster.nodes[1], GROUPS, "g")
-    with pytest.raises(KafkaError, match=r"3 is beyond group\.streams\.max\.standby\.replicas, 2"):
+    with pytest.raises(KafkaError, match=r"3 exceeds the limit group\.streams\.max\.standby\.replicas, 2"):
         apply(group, [Change("streams.num.standby.replicas", SET, "3")], validate_only=False, replace=False)
     apply(group, [Change("streams.num.standby.replicas", SET, "2")], validate_only=False, replace=False)
     assert cluster.group_configs == {"g": {"streams.num.standby.replicas": "2"}}

@@ -255,7 +255,7 @@ def test_a_marker_overtakes_a_verified_batch(make_call: Make) -> None:
 
     for partition, _ in batches:
         assert transaction.error_of(partition) is None
-        with pytest.raises(AppendError, match="has ended meanwhile"):
+        with pytest.raises(AppendError, match="has ended in the meantime"):
             transaction.check(partition)
 
 

@@ -114,7 +114,7 @@ def test_what_others_have(lab: ShareGroupLab) -> None:
 
 @pytest.mark.rules("SGK-7")
 def test_kafka_stumbles(lab: ShareGroupLab, member: ShareMember) -> None:
-    """A range from before the start to beyond it, when nothing is in delivery, fails the whole request."""
+    """A range from before the start to beyond it, when no records are in delivery, fails the whole request."""
     member.acknowledge((0, 5, ACCEPT))
     assert member.acknowledge((5, 8, ACCEPT)) == ErrorCode.UNKNOWN_SERVER_ERROR
     member.epoch += 1

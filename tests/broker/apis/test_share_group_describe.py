@@ -62,7 +62,7 @@ def test_what_is_no_share_group(lab: GroupApis) -> None:
 
     assert [(group.error_code, group.error_message) for group in groups] == [
         (ErrorCode.INVALID_GROUP_ID, None),
-        (ErrorCode.GROUP_ID_NOT_FOUND, "group 'none' is not a share group: there is no such group"),
+        (ErrorCode.GROUP_ID_NOT_FOUND, "group 'none' is not a share group: it does not exist"),
         (ErrorCode.GROUP_ID_NOT_FOUND, "group 'classic' is not a share group: it is a classic group"),
     ]
 

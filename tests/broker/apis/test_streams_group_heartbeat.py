@@ -185,7 +185,7 @@ def test_internal_topics_that_cannot_be_created(make_call: MakeCall) -> None:
     for answer in answers:
         (status,) = answer.status
         assert status.status_code == 3
-        assert "c (replication factor 3 with 1 brokers)" in status.status_detail
+        assert "c (replication factor 3 is larger than the number of brokers, 1)" in status.status_detail
 
 
 @pytest.mark.rules("STT-1", "STT-8", "STB-1")

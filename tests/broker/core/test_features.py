@@ -55,7 +55,7 @@ def test_refused(features: Features, name: str, level: int, upgrade_type: int) -
     with pytest.raises(KafkaError) as refusal:
         features.check(name, level, upgrade_type)
     assert refusal.value.code == ErrorCode.INVALID_UPDATE_VERSION
-    assert f"{name} cannot get level {level}: " in str(refusal.value)
+    assert f"{name} cannot be set to level {level}: " in str(refusal.value)
 
 
 @pytest.mark.rules("UF-1", "UF-4")

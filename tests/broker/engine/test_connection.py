@@ -183,18 +183,18 @@ def test_a_frame_without_room_for_a_header_closes_the_connection(size: int) -> N
     """Key, version, correlation id and the length of the client id need ten bytes."""
     client = SimEngine().client()
     client.socket.send(framed(b"\0" * size))
-    assert f"a frame of {size} bytes cannot hold a request header" in client.close_reason
+    assert f"a frame of {size} bytes is too short for a request header" in client.close_reason
 
 
 @pytest.mark.parametrize(
     ("key", "version", "why"),
     [
-        (999, 0, "API key (999) is not served here"),
-        (-1, 0, "API key (-1) is not served here"),
-        (12, 5, "Heartbeat v5 is not served here, only v0 to v4"),
-        (12, -1, "Heartbeat v-1 is not served here"),
-        (1, 3, "Fetch v3 is not served here, only v4 to v18"),
-        (4, 0, "LeaderAndIsr (4) is not served here: it is spoken between brokers and controllers only"),
+        (999, 0, "API key 999 is not supported"),
+        (-1, 0, "API key -1 is not supported"),
+        (12, 5, "Heartbeat v5 is not supported; this broker supports v0 to v4"),
+        (12, -1, "Heartbeat v-1 is not supported"),
+        (1, 3, "Fetch v3 is not supported; this broker supports v4 to v18"),
+        (4, 0, "LeaderAndIsr (4) is not supported: only brokers and controllers use it"),
     ],
 )
 @pytest.mark.rules("AV-4")
@@ -209,15 +209,15 @@ def test_what_is_not_served_closes_the_connection(key: int, version: int, why: s
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"", "the input ends too early"),
-        (b"\x03g", "the input ends too early"),
+        (b"", "the input is truncated"),
+        (b"\x03g", "the input is truncated"),
         (b"\x02g\0\0\0\1\x02m\0\xff\xff\xff\xff\x7f", "a varint"),
         (b"\0\0\0\0\1\x02m\0\0", "GroupId"),
     ],
 )
 @pytest.mark.rules("AV-4")
 def test_a_body_that_does_not_parse_closes_the_connection(body: bytes, why: str) -> None:
-    """Too short, tags beyond the frame, null where none is allowed: the reason names API, version and field."""
+    """Too short, tags beyond the frame, null is not allowed: the reason names API, version and field."""
     client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 12, 4, 1, -1) + b"\0" + body) + heartbeats(1))
     assert client.close_reason.startswith("HeartbeatRequest v4")
@@ -237,7 +237,7 @@ def test_a_body_is_not_read_past_its_frame() -> None:
     client = SimEngine().client()
     whole = heartbeats(1)[4:]
     client.socket.send(framed(whole[:-3]) + heartbeats(1))
-    assert "ends too early" in client.close_reason
+    assert "is truncated" in client.close_reason
 
 
 @pytest.mark.rules("AV-11")
@@ -291,7 +291,7 @@ def test_the_reason_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
     client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 999, 0, 1, -1)))
     assert caplog.messages == [
-        "closing the connection from 127.0.0.1: API key (999) is not served here: Kafka 4.3 has no such API"
+        "closing the connection from 127.0.0.1: API key 999 is not supported: Kafka 4.3 has no such API"
     ]
 
 
@@ -302,8 +302,8 @@ def test_the_log_names_the_client_and_its_api(caplog: pytest.LogCaptureFixture) 
     (message,) = caplog.messages
     who, what, why = message.removeprefix("closing the connection from ").split(": ")
     assert who == 'client "svc-1" (127.0.0.1)'
-    assert what == "Envelope (58) is not served here"
-    assert why == "it is spoken between brokers and controllers only"
+    assert what == "Envelope (58) is not supported"
+    assert why == "only brokers and controllers use it"
 
 
 def test_names_in_the_log_stay_on_their_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -79,9 +79,9 @@ def test_the_story_of_a_failed_test_begins_with_what_is_missing() -> None:
     lab.engine.unserved.warn("svc-1", PEER, 29, "DescribeAcls: no")
     lab.client().socket.send(framed(pack(">hhih", 67, 0, 1, 5) + b"svc-1"))
     first, *lines = story(lab.engine).splitlines()
-    assert first == "asked for in vain:"
+    assert first == "unsupported requests:"
     assert lines[0].startswith('  client "svc-1" (127.0.0.1) asked for DescribeAcls: no')
-    assert lines[1].startswith('  client "svc-1" (127.0.0.1): AllocateProducerIds (67) is not served here: ')
+    assert lines[1].startswith('  client "svc-1" (127.0.0.1): AllocateProducerIds (67) is not supported: ')
 
 
 def test_a_consumer_of_the_new_protocol_is_logged_when_it_has_fallen_silent(caplog: pytest.LogCaptureFixture) -> None:
@@ -148,4 +148,4 @@ def test_an_api_that_came_later_names_the_release() -> None:
     lab = SimEngine(as_release="2.1")
     client = lab.client()
     client.socket.send(framed(pack(">hhih", 75, 0, 1, 5) + b"svc-1"))
-    assert client.close_reason == "DescribeTopicPartitions (75) is not served here: Kafka 2.1.1 does not have it"
+    assert client.close_reason == "DescribeTopicPartitions (75) is not supported: Kafka 2.1.1 does not have it"

@@ -171,8 +171,8 @@ def test_settings_of_one_listener() -> None:
     ("name", "value", "cluster", "reason"),
     [
         ("node.id", "4", True, "fixed when the broker starts"),
-        ("listeners", "PLAINTEXT://:1", True, "for one broker only"),
-        ("ssl.keystore.location", "/x", False, "one listener only"),
+        ("listeners", "PLAINTEXT://:1", True, "for a single broker"),
+        ("ssl.keystore.location", "/x", False, "only be set for a listener"),
         ("num.io.threads", "x", False, "not a number"),
     ],
 )

@@ -77,7 +77,7 @@ def test_journals_of_failures_are_kept(folder: Path) -> None:
     ("words", "message"),
     [
         (("s", "--seeds", "many"), "--seeds is a number or a range"),
-        (("s", "--seeds", "5..1"), "there is no seed from 5 to 1"),
+        (("s", "--seeds", "5..1"), "the range from 5 to 1 is empty"),
         (("s", "--seeds", "1", "--setting", "offset.retention=1"), "unknown setting 'offset.retention'"),
         (("nowhere", "--seeds", "1"), "there is no file or folder nowhere"),
         (("s/common", "--seeds", "1"), "s/common"),
@@ -115,7 +115,7 @@ def test_a_folder_with_other_things_is_left_alone(folder: Path) -> None:
     result = run("s/passes.yaml", "--seeds", "1")
 
     assert result.exit_code == 2
-    assert "is no folder of published tables" in result.output
+    assert "is not a folder of published tables" in result.output
     assert [each.name for each in (folder / "campaign").iterdir()] == ["mine.txt"]
 
 
@@ -124,4 +124,4 @@ def test_a_report_needs_a_campaign(folder: Path) -> None:
     result = campaign("report", str(folder))
 
     assert result.exit_code == 2
-    assert "is no folder of published tables" in result.output
+    assert "is not a folder of published tables" in result.output

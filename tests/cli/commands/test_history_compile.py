@@ -111,9 +111,9 @@ def test_a_scenario_that_does_not_pass_has_another_name(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--around", "yesterday"], "'yesterday' is no time"),
-        (["--around", "2026-01-10", "--window", "long"], "'long' is no duration"),
-        (["--around", "2025-01-08"], "nothing is known of group group-1 until the end of the window"),
+        (["--around", "yesterday"], "'yesterday' is not a time"),
+        (["--around", "2026-01-10", "--window", "long"], "'long' is not a duration"),
+        (["--around", "2025-01-08"], "there are no records of group group-1 before the end of the window"),
         (["--around", "2026-01-10", "--config", "offsets.retention"], "is not NAME=VALUE"),
         (["--around", "2026-01-10", "--config", "offsets.retension.minutes=1"], "offsets.retension.minutes"),
         (["--around", "2026-01-10", "--source", "another"], "in source another"),
@@ -184,5 +184,5 @@ def test_damaged_tables_are_reported_in_a_line(run: Any, history: History, tmp_p
 
     assert (broken.exit_code, gone.exit_code) == (2, 2)
     assert f"Error: {folder}/commits: " in broken.output
-    assert f"Error: {folder}/commits is not as it was published" in gone.output
+    assert f"Error: {folder}/commits was changed after it was published" in gone.output
     assert not Path("incident.yaml").exists()

@@ -72,7 +72,7 @@ def test_two_logs_taken_for_one_are_an_error(tmp_path: Path) -> None:
     result = decode(tmp_path / "one", tmp_path / "two", "--out", tmp_path / "out")
 
     assert result.exit_code == 1
-    assert "a group is in one partition of a log; logs of several clusters" in result.output
+    assert "a group is in one partition of a log; decode logs of several clusters" in result.output
     assert '"group_id": "billing", "log_partition": 3, "other_log_partition": 40' in result.output
     assert not (tmp_path / "out").exists()
 
@@ -96,7 +96,7 @@ def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch
     check = table("commits").all_checks[-1]
     result = decode("x", "--out", tmp_path)
     assert (result.exit_code, asked) == (1, [False, True, False])
-    assert "Error: commits: it is not so that the outcome is" in result.output
+    assert "Error: commits: a check failed: the outcome is" in result.output
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,8 @@ def test_commits_without_times_are_said_to_be_so(history: Path, tmp_path: Path) 
 
     code, output = run(tmp_path / "blank", "--out", tmp_path / "whatif")
     assert code == 0, output
-    assert f"{len(rows)} commits have no time of their records" in output
-    assert "no time" not in run(history, "--out", tmp_path / "other")[1]
+    assert f"{len(rows)} commits have no record time" in output
+    assert "no record time" not in run(history, "--out", tmp_path / "other")[1]
 
 
 def test_a_folder_without_tables(tmp_path: Path) -> None:
@@ -86,4 +86,4 @@ def test_a_folder_without_tables(tmp_path: Path) -> None:
     code, output = run(tmp_path, "--out", tmp_path / "whatif")
 
     assert code == 2
-    assert "no folder of published tables" in output
+    assert "not a folder of published tables" in output

@@ -69,9 +69,9 @@ def test_errors_are_one_line(saved: str, tmp_path: Path) -> None:
     other = Path(saved).read_text().replace('"run":"2', '"run":"1')
     (tmp_path / "more.jsonl").write_text(other)
     for arguments, message in (
-        (["show", "nothing.jsonl"], "there is no journal 'nothing.jsonl'"),
+        (["show", "nothing.jsonl"], "no journal found at 'nothing.jsonl'"),
         (["show", str(tmp_path / "bad.jsonl")], "bad.jsonl:1: not JSON: "),
-        (["trace", saved, str(tmp_path / "more.jsonl"), "--out", "x"], "these files are of 2 runs"),
+        (["trace", saved, str(tmp_path / "more.jsonl"), "--out", "x"], "these files belong to 2 runs"),
         (["trace", saved, "--out", str(tmp_path / "no" / "where")], "No such file or directory"),
     ):
         result = run(*arguments)

@@ -54,7 +54,7 @@ def test_what_cannot_be_is_reported_in_a_line(folder: Path) -> None:
     publish(folder / "pipeline", {"rejects": rows("rejects")})
     (folder / "file").write_text("")
     for words, message in (
-        (["nowhere"], "there is no such folder"),
+        (["nowhere"], "no such folder"),
         ([str(folder)], "it has no manifest.json"),
         (["--out", "file/report.html"], "cannot be written"),
     ):

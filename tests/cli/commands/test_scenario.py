@@ -25,8 +25,8 @@ def test_check_reads_without_playing(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(with_steps("{a: heartbeat}"))
     (tmp_path / "b.yaml").write_text(with_steps("{b: heartbeat}"))
 
-    assert run("check", tmp_path) == (0, "2 files, nothing wrong\n")
-    assert run("check", tmp_path / "a.yaml") == (0, "1 file, nothing wrong\n")
+    assert run("check", tmp_path) == (0, "2 files, all valid\n")
+    assert run("check", tmp_path / "a.yaml") == (0, "1 file, all valid\n")
 
 
 def test_check_says_what_is_wrong_in_every_file(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_check_says_what_is_wrong_in_every_file(tmp_path: Path) -> None:
     assert output.splitlines() == [
         f"{tmp_path}/b.yaml:5: b: an actor (b) has no verb 'hartbeat'; did you mean 'heartbeat'?",
         f"{tmp_path}/c.yaml:1: this is not UTF-8 text",
-        "Error: 2 of 3 files cannot be played",
+        "Error: 2 of 3 files are not valid scenarios",
     ]
 
 

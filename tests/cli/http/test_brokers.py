@@ -103,8 +103,7 @@ def test_all_brokers_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> N
         for path in ("/brokers", fork, "/nodes", "/brokers/b1/nodes"):
             problem = await control.problem("POST", path)
             assert problem["detail"] == (
-                "all brokers together have at most 5 nodes; there are 5, and 1 more are too many; "
-                "delete brokers that are not used"
+                "all brokers together may have 5 nodes; there are 5, and 1 more are too many; delete unused brokers"
             )
             assert problem["status"] == 409
         await control.do("DELETE", "/brokers/b1")

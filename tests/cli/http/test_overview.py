@@ -14,7 +14,7 @@ def test_holds_of_all_groups_are_reported_until_they_end() -> None:
         assert (joins["group_id"], joins["phase"], syncs["group_id"], syncs["phase"]) == (
             "billing", "join", "search", "sync"
         )  # fmt: skip
-        assert joins["text"] == "a test holds its joins until 3 members have sent JoinGroup"
+        assert joins["text"] == "held by a test: its joins wait until 3 members have sent JoinGroup"
         await control.do("POST", f"/groups/billing/holds/{joins['hold_id']}/release", {})
         assert [each["group_id"] for each in (await control.get("/overview"))["holds"]] == ["search"]
 

@@ -42,8 +42,8 @@ def test_a_stranger_that_speaks_tls_is_no_warning_of_a_test() -> None:
 
 def test_a_client_that_sends_nonsense_is_a_warning_of_a_test() -> None:
     """Only TLS is a stranger's; the test fails whose client sent anything else that is no request."""
-    assert warnings_in("WARNING closing the connection from x: these bytes look like HTTP\na INFO b\n") == [
-        "WARNING closing the connection from x: these bytes look like HTTP"
+    assert warnings_in("WARNING closing the connection from x: this looks like HTTP\na INFO b\n") == [
+        "WARNING closing the connection from x: this looks like HTTP"
     ]
 
 

@@ -215,7 +215,7 @@ def test_a_broker_that_cannot_tell_does_not_spoil_the_report(run: Runner) -> Non
     )
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*assert 1 == 2", "no story: AttributeError*"])
+    result.stdout.fnmatch_lines(["*assert 1 == 2", "no story available: AttributeError*"])
 
 
 def test_options_that_cannot_be(run: Runner) -> None:
@@ -233,7 +233,7 @@ def test_options_that_cannot_be(run: Runner) -> None:
         "seed='x'": "seed is 'x', which is not a whole number",
         "as_release='9.9'": 'as_release is *9.9*, which is not a release of Kafka: "4.3", "3.9", "2.1"',
         "profile='fast'": "profile is 'fast', which is not 'kafka' or 'test'",
-        "3": "the mark has the value 3 without a name",
+        "3": "the mark has the unnamed value 3 without a name",
     }
     tests = [f"@pytest.mark.fakebroker({option})\ndef test_{n}(fakebroker): pass" for n, option in enumerate(wrong)]
     result = run("import pytest\n" + "\n".join(tests))
@@ -287,7 +287,7 @@ def test_options_of_the_whole_run(run: Runner) -> None:
     [
         ("--fakebroker-seed=seven", "--fakebroker-seed is 'seven', which is not a whole number"),
         ("--fakebroker-profile=fast", "--fakebroker-profile is 'fast', which is not 'kafka' or 'test'"),
-        ("--fakebroker-journal=tox.ini/j", "--fakebroker-journal is 'tox.ini/j', where no folder can be made"),
+        ("--fakebroker-journal=tox.ini/j", "--fakebroker-journal is 'tox.ini/j', but the folder cannot be created"),
         (
             "--fakebroker-switch-interval-ms=0",
             "--fakebroker-switch-interval-ms is '0', which is not 0.001 to 1000 milliseconds",

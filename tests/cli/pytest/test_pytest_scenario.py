@@ -96,7 +96,9 @@ def test_a_timeline_that_does_not_end_fails_the_test(run: Runner, monkeypatch: p
     """)
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*is not over after 0.3 s; it is at *moves.yaml:9: wait: {fault: refused, hits: 1}*"])
+    result.stdout.fnmatch_lines(
+        ["*has not ended after 0.3 s; it is at *moves.yaml:9: wait: {fault: refused, hits: 1}*"]
+    )
 
 
 @pytest.mark.usefixtures("files")

@@ -151,9 +151,9 @@ def test_a_fault_that_cannot_be_ends_the_run(run: Runner, fault: str, message: s
     [
         ('apis="OffsetCommt"', "*there is no API 'OffsetCommt'; did you mean 'OffsetCommit'*"),
         ('faults="lost"', "*a sweep has no fault 'lost'; *"),
-        ("budget=0", "*budget is a whole number from 1, not 0"),
+        ("budget=0", "*budget must be a whole number from 1, not 0"),
         ("api=3", "*it has no api; it has apis, budget, faults, seed"),
-        ('"OffsetCommit"', "*it has no place for 'OffsetCommit' without a name; it has apis, budget, faults, seed"),
+        ('"OffsetCommit"', "*it has the unnamed value 'OffsetCommit'; it has apis, budget, faults, seed"),
     ],
 )
 def test_a_mark_that_cannot_be_fails_its_test(run: Runner, mark: str, message: str) -> None:
@@ -209,7 +209,7 @@ def test_the_budget_of_the_run_goes_before_that_of_the_mark(run: Runner) -> None
         ["test_commits: 1 request, 1 run*", "  1 of 3 cases, chosen by seed 0; a larger budget runs more"]
     )
     refused = run(BROKEN, "--fakebroker-sweep-budget", "0")
-    refused.stderr.fnmatch_lines(["ERROR: --fakebroker-sweep-budget is a number from 1, not 0"])
+    refused.stderr.fnmatch_lines(["ERROR: --fakebroker-sweep-budget must be a number from 1, not 0"])
 
 
 def test_it_stops_and_repeats_as_any_test(pytester: pytest.Pytester) -> None:
@@ -282,7 +282,7 @@ def test_commits(fakebroker, client):
         [
             "test_commits: 1 request, 2 runs, 1 held, 1 hung",
             "  hung by: OffsetCommit #1 of svc is answered with NOT_COORDINATOR, and not applied",
-            "*RunTooLong: the test was still here, long after it would have ended without the fault",
+            "*RunTooLong: the test was still running long after it would have ended without the fault",
         ]
     )
 
@@ -369,7 +369,7 @@ def test_a_sweep_that_takes_too_long_says_what_it_knows(run: Runner) -> None:
     result.stdout.fnmatch_lines(
         [
             "test_commits: 1 request, 2 runs, 0 held, 2 broken",
-            "  cut off: the time limit of pytest-timeout was over in 2/3 *; 1 of 3 cases were not run",
+            "  cut off: pytest-timeout ended the test in 2/3 *; 1 of 3 cases were not run",
         ]
     )
 

@@ -79,7 +79,7 @@ def test_bombs_stop_at_the_limit(codec: int) -> None:
     """A small batch that unpacks to a hundred megabytes is refused before that memory is taken."""
     bomb = compress(codec, bytes(50 << 20))
     tracemalloc.start()
-    with pytest.raises(InvalidRecord, match="more than the 1048576 bytes allowed"):
+    with pytest.raises(InvalidRecord, match="larger than 1048576 bytes when decompressed"):
         decompress(codec, bomb, 1 << 20)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -88,7 +88,7 @@ def test_bombs_stop_at_the_limit(codec: int) -> None:
 
 def test_a_lie_about_the_size_takes_no_memory() -> None:
     """A raw snappy block that claims a gigabyte in nine bytes is refused, whatever the limit."""
-    with pytest.raises(BadCompression, match="cannot hold"):
+    with pytest.raises(BadCompression, match="cannot decompress to"):
         decompress(SNAPPY, b"\x80\x80\x80\x80\x04abcd", 2 << 30)
 
 
@@ -96,7 +96,7 @@ def test_a_lie_about_the_size_takes_no_memory() -> None:
 @pytest.mark.parametrize("codec", [5, 6, 7])
 def test_codecs_that_do_not_exist(codec: int) -> None:
     """Ids 5 to 7 are answered -1, as Kafka does."""
-    with pytest.raises(BadCompression, match=f"codec {codec} does not exist") as caught:
+    with pytest.raises(BadCompression, match=f"codec {codec} is unknown") as caught:
         decompress(codec, b"")
     assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -105,7 +105,7 @@ def test_gzip_members_and_what_follows_them() -> None:
     """Members may follow one another; bytes that start no member are ignored, as Java does."""
     packed = compress(GZIP, b"one ") + compress(GZIP, b"two")
     assert decompress(GZIP, packed + b"tail") == b"one two"
-    with pytest.raises(InvalidRecord, match="more than the 5 bytes"):
+    with pytest.raises(InvalidRecord, match="larger than 5 bytes"):
         decompress(GZIP, packed, 5)
 
 

@@ -41,7 +41,7 @@ def test_sets_that_are_refused() -> None:
     with pytest.raises(InvalidRecord, match="formats 0 and 1") as refused:
         batch_from_message_set(RECORDED + build_message_set(RECORDS, 0))
     assert refused.value.code == ErrorCode.INVALID_RECORD
-    with pytest.raises(InvalidRecord, match="not alone"):
+    with pytest.raises(InvalidRecord, match="must be the only one"):
         batch_from_message_set(RECORDED + build_message_set(RECORDS, 1, codec=1))
 
 

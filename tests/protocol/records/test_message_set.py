@@ -146,9 +146,11 @@ def test_wrappers_that_do_not_add_up() -> None:
     """A wrapper in a wrapper, one of another format, an empty one and one without value are refused by name."""
     inner = build_message_set(RECORDS, 1, codec=1)
     cases = {
-        "a compressed message inside": Message(3, 1, 1, 5, None, compress(1, inner)),
-        "format 0 inside one of format 1": Message(3, 1, 1, 5, None, compress(1, build_message_set(RECORDS, 0))),
-        "holds no messages": Message(3, 1, 1, 5, None, compress(1, b"")),
+        "contains another compressed message": Message(3, 1, 1, 5, None, compress(1, inner)),
+        "format 0 is inside a message of format 1": Message(
+            3, 1, 1, 5, None, compress(1, build_message_set(RECORDS, 0))
+        ),
+        "is empty": Message(3, 1, 1, 5, None, compress(1, b"")),
         "has no value": Message(3, 1, 1, 5, None, None),
     }
     for what, message in cases.items():

@@ -64,7 +64,7 @@ def test_counts_must_fit() -> None:
     """More or fewer records than the header says, or a number that cannot be, are refused; none at all is empty."""
     batch = build_batch(plain_records([(b"k", b"v")] * 3, 5))
     for count, what in (
-        (2, "left over after 2"),
+        (2, "follow the last of 2"),
         (4, "record 3|4 records in"),
         (-1, "-1 records"),
         (2**31 - 1, "in 27 bytes"),

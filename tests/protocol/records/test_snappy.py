@@ -33,12 +33,12 @@ def test_reads_both_forms(xerial: bool) -> None:
 def test_the_limit_counts_all_chunks() -> None:
     """Chunks that are small each do not add up to more than is allowed."""
     packed = snappy.pack(b"z" * 70_000)
-    with pytest.raises(InvalidRecord, match="more than the 69999 bytes"):
+    with pytest.raises(InvalidRecord, match="larger than 69999 bytes"):
         unpacked(packed, 69_999)
 
 
 @pytest.mark.parametrize("tail", ["00", "000000", "00000009ab", "ffffffff00"])
 def test_a_chunk_that_is_not_there(tail: str) -> None:
     """A stream that ends inside a chunk is bad compression."""
-    with pytest.raises(BadCompression, match="inside the chunk at byte"):
+    with pytest.raises(BadCompression, match="in the chunk at byte"):
         unpacked(snappy.pack(b"abc") + bytes.fromhex(tail), 1 << 20)

@@ -174,9 +174,9 @@ def test_keys_of_other_versions_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        (None, None, "without a key"),
+        (None, None, "has no key"),
         (b"\0", None, "too short for a version: 1 bytes"),
-        (b"\xff\xff", None, "has version -1"),
+        (b"\xff\xff", None, "unknown version: -1"),
         (KEY[:-1], None, "TransactionLogKey"),
         (KEY, b"", "too short for a version: 0 bytes"),
         (KEY, b"\0\2" + bytes(40), "version 2"),

@@ -115,7 +115,7 @@ def test_a_field_needs_its_declaration() -> None:
         class Bad(Struct):
             name: Str = "x"
 
-    with pytest.raises(TypeError, match=r"Worse\.name: <class 'int'> is no wire type"):
+    with pytest.raises(TypeError, match=r"Worse\.name: <class 'int'> is not a wire type"):
 
         class Worse(Struct):
             name: int = field("0+")

@@ -73,7 +73,7 @@ def test_little_is_needed() -> None:
          ["f.yaml:2: profile: there is no 'tests'; did you mean 'test'?"]),
         ("about: x\nnodes: 0\ntimeline: []", ["f.yaml:2: nodes: should be a whole number from 1 to 1000, not 0"]),
         ("about: x\nnodes: 3\nracks: [a]\ntimeline: []", ["f.yaml:3: racks: there are 1 racks for 3 nodes"]),
-        ("about: x\njitter: 5s..1s\ntimeline: []", ["f.yaml:2: jitter: '5s..1s' goes from more to less"]),
+        ("about: x\njitter: 5s..1s\ntimeline: []", ["f.yaml:2: jitter: '5s..1s' runs from more to less"]),
         ("about: x\nconfig: [a]\ntimeline: []",
          ["f.yaml:2: config: should be a mapping, each value a text, number, true, false or null, not ['a']"]),
         ("about: x\nconfig: {offsets.retention.minuts: 5}\ntimeline: []",
@@ -85,16 +85,16 @@ def test_little_is_needed() -> None:
         ("about: x\nactors: a\ntimeline: []",
          ["f.yaml:2: actors: should be a list of names or a mapping, [a, b], not 'a'"]),
         ("about: x\nactors: [a, 3]\ntimeline: []", ["f.yaml:2: actors: should be a name, not 3"]),
-        ("about: x\nactors: [a, a]\ntimeline: []", ["f.yaml:2: actors: 'a' is there already"]),
+        ("about: x\nactors: [a, a]\ntimeline: []", ["f.yaml:2: actors: 'a' is there twice"]),
         ("about: x\nactors: [clock]\ntimeline: []",
-         ["f.yaml:2: clock: an actor cannot be called 'clock': that is a word of the language"]),
+         ["f.yaml:2: clock: an actor cannot be named 'clock': it is a word of the language"]),
         ("about: x\nactors: ['a b']\ntimeline: []",
-         ["f.yaml:2: a b: the name of an actor is letters, digits, _ and -"]),
+         ["f.yaml:2: a b: the name of an actor may have letters, digits, _ and -"]),
         ("about: x\nactors: {a: {nod: 1}}\ntimeline: []",
          ["f.yaml:2: a: there is no field 'nod'; did you mean 'node'?"]),
         ("about: x\nactors: {a: {node: 2}}\ntimeline: []", ["f.yaml:2: a: there is no node 2; there are 1"]),
         ("about: x\ntopics: {o o: {}}\ntimeline: []",
-         ["f.yaml:2: o o: 'o o' cannot be a topic's name: 1 to 249 of a-z A-Z 0-9 . _ - are, but not '.' or '..'"]),
+         ["f.yaml:2: o o: 'o o' is not a valid topic name: use 1 to 249 of a-z A-Z 0-9 . _ -, but not '.' or '..'"]),
         ("about: x\ntopics: {o: {partitions: 0}}\ntimeline: []",
          ["f.yaml:2: o: partitions: should be a whole number, 1 or more, not 0"]),
         ("about: x\nnodes: 2\ntopics: {o: {replication_factor: 3}}\ntimeline: []",
@@ -102,7 +102,7 @@ def test_little_is_needed() -> None:
         ("about: x\nactors: {a: {versions: {JoinGroup: 44}}}\ntimeline: []",
          ["f.yaml:2: a: versions: JoinGroup has no version 44; there are 0 to 9"]),
         ("about: x\nparameters: {a: 1s, b: '${a}'}\ntimeline: []",
-         ["f.yaml:2: b: nothing is filled in here: a parameter is no part of another"]),
+         ["f.yaml:2: b: parameters cannot contain other parameters"]),
         ("about: x\nactors: {a: {versions: {JoinGrop: 2}}}\ntimeline: []",
          ["f.yaml:2: a: versions: there is no API 'JoinGrop'; did you mean 'JoinGroup'?"]),
         ("about: x\ntopics: {o: {partition: 2}}\ntimeline: []",
@@ -110,7 +110,7 @@ def test_little_is_needed() -> None:
         ("about: x\nparameters: 3\ntimeline: []",
          ["f.yaml:2: parameters: should be a mapping of names to values, not 3"]),
         ("about: x\nparameters: {'a b': 3}\ntimeline: []",
-         ["f.yaml:2: a b: the name of a parameter is letters, digits and _"]),
+         ["f.yaml:2: a b: the name of a parameter may have letters, digits and _"]),
         ('about: x\nseed: "${s}"\ntimeline: []', ["f.yaml:2: there is no parameter 's'; there are none",
                                                   "f.yaml:2: seed: should be a whole number, 0 or more, not '${s}'"]),
     ],
@@ -275,7 +275,7 @@ def test_many_includes_are_refused_quickly(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["actors: {a: {node: 1}}", "topics: {orders: {}}"])
 def test_an_included_file_cannot_say_otherwise(tmp_path: Path, part: str) -> None:
     """An actor or a topic is one thing in all files."""
-    with pytest.raises(ScenarioError, match=r"main.yaml:5: include: the included file says something else of the"):
+    with pytest.raises(ScenarioError, match=r"main.yaml:5: include: the included file declares the"):
         read_scenario(write(tmp_path, main=with_steps("{include: part.yaml}"), part=f"timeline: []\n{part}"))
 
 
@@ -288,7 +288,7 @@ def test_an_included_file_has_no_broker_of_its_own(tmp_path: Path) -> None:
 def test_a_text_includes_nothing() -> None:
     """A scenario that comes over a network reads no files."""
     assert problems_of(with_steps("{include: part.yaml}")) == [
-        "f.yaml:5: include: this scenario is not from a file, and includes none"
+        "f.yaml:5: include: this scenario is not from a file, so it cannot include files"
     ]
 
 

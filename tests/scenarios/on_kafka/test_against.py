@@ -106,7 +106,7 @@ def test_strict_refuses_what_cannot_be_played_as_a_whole(fakebroker: FakeBroker)
     ("head", "why"),
     [
         ("nodes: 3", "it needs 3 brokers; this Kafka has 1"),
-        ('release: "2.0"', f"it is a story of Kafka 2.0.1; this one is {RELEASES[-1]}"),
+        ('release: "2.0"', f"it needs Kafka 2.0.1; this one is {RELEASES[-1]}"),
         ("profile: kafka", "must be started with group.initial.rebalance.delay.ms=3000 (it has 0)"),
         ("config: {group.max.size: 7}", "must be started with group.max.size=7 (it has 2147483647)"),
     ],
@@ -216,7 +216,7 @@ def test_what_differs_beside_others_is_played_once_more_by_itself(folder: Path, 
     fakebroker.fault(api="Fetch", error="UNKNOWN_SERVER_ERROR", times=1)
     once = command(folder, "--against", fakebroker.bootstrap)
     assert once.exit_code == 0, once.output
-    assert once.output.count(", played once more by itself\n") == 1
+    assert once.output.count(", played again by itself\n") == 1
 
     fakebroker.fault(api="Heartbeat", error="UNKNOWN_MEMBER_ID")
     always = command(folder, "--against", fakebroker.bootstrap)
@@ -282,7 +282,7 @@ def test_a_kafka_that_goes_away_is_reported_for_each_scenario_that_was_left(
         (["--against", "127.0.0.1:1"], 3, "no broker answers at 127.0.0.1:1: Connection refused"),
         (["--against", "127.0.0.1:9092", "--seeds", "3"], 2, "cannot be used with --seeds"),
         (["--against", "127.0.0.1:9092", "--seed", "0", "--junit", "x"], 2, "cannot be used with --seed, --junit"),
-        (["--against", "127.0.0.1:9092", "--longest-pass", "soon"], 2, "'soon' is no duration"),
+        (["--against", "127.0.0.1:9092", "--longest-pass", "soon"], 2, "'soon' is not a duration"),
         (["--longest-pass", "1s"], 2, "--longest-pass needs --against HOST:PORT"),
     ],
 )

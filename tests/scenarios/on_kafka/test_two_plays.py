@@ -58,8 +58,8 @@ def test_ids_and_times_of_the_two_runs_are_the_same_thing_by_meaning() -> None:
 @pytest.mark.parametrize(
     ("kafkas", "ours", "said"),
     [
-        (exchange(1, {}), [], "it is sent only on Kafka"),
-        ([], exchange(1, {}), "it is sent only on fakebroker"),
+        (exchange(1, {}), [], "it is only sent on Kafka"),
+        ([], exchange(1, {}), "it is only sent on fakebroker"),
         (exchange(1, {}, "JoinGroup"), exchange(1, {}), "on fakebroker a sends Heartbeat"),
         (exchange(1, None), exchange(1, {}), "only fakebroker answers"),
         (
@@ -104,7 +104,7 @@ def test_the_heartbeats_of_an_automatic_member_are_not_counted() -> None:
 
     assert differences(kafkas, [*exchange(1, {"ErrorCode": 0}), *exchange(2, {"ErrorCode": 27})], story) == []
     assert differences(kafkas, exchange(1, {"ErrorCode": 0}), story) == [
-        "line 3: a: heartbeat: Heartbeat v4 of a: it is sent only on Kafka"
+        "line 3: a: heartbeat: Heartbeat v4 of a: it is only sent on Kafka"
     ]
 
 

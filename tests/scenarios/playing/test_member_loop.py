@@ -128,7 +128,7 @@ def test_a_fenced_member_gives_up(s: Steps) -> None:
         s.do("a", "stop"),
     )
 
-    assert played.problems == ["made.yaml:6: a: stop: a does not consume: FENCED_INSTANCE_ID"]
+    assert played.problems == ["made.yaml:6: a: stop: a is not consuming: FENCED_INSTANCE_ID"]
 
 
 def test_records_are_read_and_offsets_committed(s: Steps) -> None:

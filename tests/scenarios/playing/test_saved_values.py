@@ -37,10 +37,10 @@ def test_a_name_that_nobody_saved() -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("b", "there is no 'b': the answer has a"),
-        ("a.2", "there is no '2': a has 2 elements"),
-        ("a.0.x", "there is no 'x': a.0 is 1"),
-        ("a.x", "there is no 'x': a has 2 elements"),
+        ("b", "'b' is missing: the answer has a"),
+        ("a.2", "'2' is missing: a has 2 elements"),
+        ("a.0.x", "'x' is missing: a.0 is 1"),
+        ("a.x", "'x' is missing: a has 2 elements"),
     ],
 )
 def test_a_path_that_leads_nowhere(path: str, said: str) -> None:

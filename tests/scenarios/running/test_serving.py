@@ -98,7 +98,7 @@ def test_a_signal_in_the_middle_ends_with_1_and_says_where(path: str) -> None:
 
     assert process.returncode == 1
     step = "wait: {fault: refused, hits: 1}, within: 20s"
-    assert message == f"fakebroker scenario waits: ended before its end, at {path}:8: {step}\n"
+    assert message == f"fakebroker scenario waits: stopped early, at {path}:8: {step}\n"
 
 
 def test_without_the_option_the_broker_goes_on(path: str) -> None:

@@ -27,4 +27,4 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(fetching, "MAX_BYTES", 10)
     (tmp_path / "large").write_bytes(b"x" * 11)
 
-    assert "more than 10 bytes" in str(read((tmp_path / "large").as_uri()))
+    assert "larger than 10 bytes" in str(read((tmp_path / "large").as_uri()))

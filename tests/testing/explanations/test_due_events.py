@@ -65,12 +65,12 @@ def test_phases_of_a_rebalance(broker: VirtualBroker) -> None:
     """The time to join again, and the time to send SyncGroup."""
     client = broker.client("a", V3)
     client.join("billing", ["orders"])
-    assert due(broker, "waits no more for SyncGroup").left_ms == 300_000
+    assert due(broker, "stops waiting for SyncGroup").left_ms == 300_000
     client.sync({client.member_id: {"orders": [0]}})
     second = broker.client("b", V3)
     second.start(second.steps.join("billing", ["orders"]))
     broker.group("billing").wait(joined=1)
-    assert due(broker, "the time to join again of group billing is over").left_ms == 300_000
+    assert due(broker, "the time to rejoin of group billing is over").left_ms == 300_000
 
 
 def test_groups_of_other_kinds(broker: VirtualBroker) -> None:
@@ -85,7 +85,7 @@ def test_groups_of_other_kinds(broker: VirtualBroker) -> None:
     shown = {each.what for each in broker.clock.due(100).due}
 
     assert "the session of member a-member-1 of group modern ends" in shown
-    assert "member a-member-1 of group modern is removed unless it gives up what it has to" in shown
+    assert "member a-member-1 of group modern is removed unless it gives up its revoked partitions" in shown
     assert any(each.startswith("the session of member s-") for each in shown)
 
 
@@ -99,8 +99,8 @@ def test_jobs_on_logs_and_transactions(broker: VirtualBroker) -> None:
     client.add_partitions_to_txn([("orders", 0)])
     shown = [each.what for each in broker.clock.due().due if each.by == "clock"]
 
-    assert "retention looks for old segments" in shown
-    assert "transactions that are open for too long are aborted" in shown
+    assert "retention checks for old segments" in shown
+    assert "transactions past their timeout are aborted" in shown
 
 
 def test_a_killed_node(broker: VirtualBroker) -> None:

@@ -155,10 +155,10 @@ def test_transactions_are_distinguished_and_open_ones_again(broker: FakeBroker) 
     done, still_open = lines.index("transactions:"), lines.index("open transactions:")
 
     assert lines[done + 1].endswith(
-        "tx-1: Empty -> Empty, producer 0 epoch 0, 0 partitions (InitProducerId gave epoch 0)"
+        "tx-1: Empty -> Empty, producer 0 epoch 0, 0 partitions (InitProducerId returned epoch 0)"
     )
     assert lines[still_open - 1].endswith(
-        "tx-1: PrepareAbort -> CompleteAbort, producer 0 epoch 1, 0 partitions (all markers are written)"
+        "tx-1: PrepareAbort -> CompleteAbort, producer 0 epoch 1, 0 partitions (all markers were written)"
     )
     assert lines[still_open + 1].startswith("  tx-2: Ongoing, orders-3, overdue from 20")
     assert lines[still_open + 2 :] == []

@@ -17,7 +17,7 @@ TOPIC = {"topic_id": bytes(16), "partitions": [0, 1]}
     [
         ("ConsumerGroupHeartbeat", {"member_epoch": 0, "topic_partitions": []}, "joins"),
         ("ConsumerGroupHeartbeat", {"member_epoch": -1}, "leaves"),
-        ("ConsumerGroupHeartbeat", {"member_epoch": -2}, "leaves for a while"),
+        ("ConsumerGroupHeartbeat", {"member_epoch": -2}, "leaves temporarily"),
         ("ConsumerGroupHeartbeat", {"member_epoch": 4}, "epoch 4"),
         ("ConsumerGroupHeartbeat", {"member_epoch": 4, "topic_partitions": [TOPIC]}, "epoch 4, owns 2"),
         ("ConsumerGroupHeartbeat", {"member_epoch": 4, "topic_partitions": []}, "epoch 4, owns 0"),
@@ -44,9 +44,9 @@ def test_a_heartbeat_is_described_by_its_epoch(name: str, fields: dict[str, Any]
         (
             "ConsumerGroupHeartbeat",
             {"member_epoch": 4, "assignment": {"topic_partitions": [TOPIC]}},
-            "ok, epoch 4, shall have 2",
+            "ok, epoch 4, assigned 2",
         ),
-        ("StreamsGroupHeartbeat", {"member_epoch": 4, "active_tasks": []}, "ok, epoch 4, shall have 0"),
+        ("StreamsGroupHeartbeat", {"member_epoch": 4, "active_tasks": []}, "ok, epoch 4, assigned 0"),
         ("ShareFetch", {"responses": []}, "nothing acquired"),
         ("Heartbeat", {}, ""),
     ],
@@ -68,8 +68,8 @@ def test_the_story_tells_a_members_life() -> None:
         lines = [line.partition("s ")[2] for line in broker.story().splitlines() if "ConsumerGroupHeartbeat" in line]
 
     assert [line.replace("FENCED_MEMBER_EPOCH", "FENCED") for line in lines] == [
-        "ConsumerGroupHeartbeat v1 of group billing, joins, orders -> ok, epoch 2, shall have 2",
+        "ConsumerGroupHeartbeat v1 of group billing, joins, orders -> ok, epoch 2, assigned 2",
         "ConsumerGroupHeartbeat v1 of group billing, epoch 2, owns 2, orders-0,1 -> ok, epoch 2",
-        "ConsumerGroupHeartbeat v1 of group billing, epoch 9 -> told to give up all it has and join again (FENCED)",
+        "ConsumerGroupHeartbeat v1 of group billing, epoch 9 -> told to give up its partitions and rejoin (FENCED)",
         "ConsumerGroupHeartbeat v1 of group billing, leaves -> ok",
     ]

@@ -54,11 +54,11 @@ def heartbeat(error: ErrorCode, waited_ms: int = 0) -> Exchange:
         (ErrorCode.UNKNOWN_MEMBER_ID, "UNKNOWN_MEMBER_ID"),
         (
             ErrorCode.REBALANCE_IN_PROGRESS,
-            "told to join again, a rebalance is under way (REBALANCE_IN_PROGRESS)",
+            "told to rejoin, a rebalance is in progress (REBALANCE_IN_PROGRESS)",
         ),
         (
             ErrorCode.NOT_COORDINATOR,
-            "told to look up the coordinator again, another node is it now (NOT_COORDINATOR)",
+            "told to look up the coordinator again, it has moved (NOT_COORDINATOR)",
         ),
     ],
 )
@@ -138,14 +138,14 @@ class Seen(NamedTuple):
         (Transition("g", "share", "Empty", "Dead", 1, "why"), "g: Empty -> Dead, epoch 1 (why)"),
         (
             GroupStored("g", "written", 3, "consumer", "range", "m", 1, ("t",), 1_767_225_600_000),
-            "g: written: consumer group of generation 3, 1 member, in its state since 2026-01-01 00:00",
+            "g: written: consumer group of generation 3, 1 member, in this state since 2026-01-01 00:00",
         ),
         (
             GroupStored("g", "loaded", 0, "", None, None, 0, None, -1),
             "g: found in the log: simple group of generation 0, 0 members",
         ),
-        (BrokerStarted("4.3", {"b": "2", "a": "1"}), "the broker has started as release 4.3, with a=1, b=2"),
-        (BrokerStarted("4.3", {}), "the broker has started as release 4.3, with default settings"),
+        (BrokerStarted("4.3", {"b": "2", "a": "1"}), "the broker started as release 4.3, with a=1, b=2"),
+        (BrokerStarted("4.3", {}), "the broker started as release 4.3, with default settings"),
         (CoordinatorMoved(3, 2, "failed", "bad log"), "__consumer_offsets-3: failed by node 2: bad log"),
         (NodeChanged(2, "stopped"), "node 2: stopped"),
         (InternalError("KeyError", "'x'"), "internal error of the broker: KeyError: 'x'"),

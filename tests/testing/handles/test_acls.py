@@ -122,7 +122,7 @@ def test_what_is_not_there_cannot_be_removed() -> None:
     """A filter without a match is an error, so is one that says nothing."""
     with VirtualBroker(acls=[]) as broker:
         broker.acls.allow("User:alice", "READ", topic="orders")
-        with pytest.raises(UnknownThing, match="there is no such ACL"):
+        with pytest.raises(UnknownThing, match="no ACL matches"):
             broker.acls.remove("User:bob")
         with pytest.raises(InvalidArgument, match="`clear` removes all"):
             broker.acls.remove()

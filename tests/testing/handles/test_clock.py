@@ -103,7 +103,11 @@ WRONG: list[tuple[Callable[[ClockHandle], Any], str, str]] = [
     ),
     (lambda clock: clock.step_back(), "days", "step_back() needs a duration: days=8, "),
     (lambda clock: clock.advance(timers=True), "days", "advance() needs a duration"),
-    (lambda clock: clock.advance("8 days"), "by", "advance('8 days'): '8 days' is no duration: 250ms, 10s, 1h 10m, 3d"),
+    (
+        lambda clock: clock.advance("8 days"),
+        "by",
+        "advance('8 days'): '8 days' is not a duration, such as 250ms, 10s, 1h 10m or 3d",
+    ),
     (lambda clock: clock.advance("8d", days=1), "by", "advance('8d'): give it or days=, not both"),
     (lambda clock: clock.advance([8]), "by", "by: should be a timedelta or a text"),  # type: ignore[arg-type]
     (lambda clock: clock.step_back(8), "by", "a number takes its unit: days=8"),  # type: ignore[arg-type]

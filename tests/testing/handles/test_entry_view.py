@@ -82,7 +82,7 @@ def test_an_entry_that_is_not_there() -> None:
     """One of the future, and one that is forgotten."""
     with VirtualBroker() as broker:
         heartbeat(broker)
-        with pytest.raises(UnknownThing, match="there is no entry 1000 in memory: those from 0 to"):
+        with pytest.raises(UnknownThing, match="there is no entry 1000 in memory: entries 0 to"):
             broker.journal.entry(1000)
         broker.journal.clear()
         with pytest.raises(UnknownThing, match="none is"):

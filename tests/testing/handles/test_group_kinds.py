@@ -209,7 +209,7 @@ def test_what_no_member_asks_for_is_not_held(broker: VirtualBroker) -> None:
     group.hold_joins().release()  # of a group that is not there yet
     two_members(broker)
     for hold in (group.hold_joins, group.hold_syncs):
-        with pytest.raises(InvalidArgument, match="is a consumer group: none of its members sends JoinGroup"):
+        with pytest.raises(InvalidArgument, match="is a consumer group: its members never send JoinGroup"):
             hold()
     old = broker.client("old", {"JoinGroup": 3})
     old.join("billing", ["orders"])
@@ -302,10 +302,10 @@ def test_a_streams_group_shows_its_tasks(broker: VirtualBroker) -> None:
     a.join_streams_group("app", TOPOLOGY, process_id="p")
     group = broker.group("app")
     assert (group.kind, group.state) == ("streams", "NotReady")
-    assert way_of(group).next == "there are no tasks as long as source topics are missing: orders (STT-4)"
+    assert way_of(group).next == "no tasks are assigned while source topics are missing: orders (STT-4)"
     broker.create_topic("orders", partitions=4)
     a.streams_group_heartbeat()
-    assert way_of(group).next == "the next heartbeat finds that the topics of the topology are there (STT-4)"
+    assert way_of(group).next == "the next heartbeat finds the topics of the topology complete (STT-4)"
     a.streams_group_heartbeat()
     assert (group.state, group.is_reconciled) == ("Assigning", False)
     assert way_of(group).next.endswith("an empty group waits for more members (STE-3)")
@@ -345,7 +345,7 @@ def test_the_story_tells_of_groups_that_are_on_their_way(broker: VirtualBroker) 
     """Who waits for whom; nothing of groups that are where they shall be."""
     a, b = two_members(broker)
     story = broker.story()
-    assert "groups that are not where they shall be:\n  billing: Reconciling, epoch 3" in story
+    assert "groups that are not at their target assignment:\n  billing: Reconciling, epoch 3" in story
     assert "billing: member a-member-1: Stable -> UnrevokedPartitions, epoch 2" in story
     a.reconcile()
     b.consumer_group_heartbeat()

@@ -88,7 +88,7 @@ def test_a_join_phase_says_who_is_awaited_and_until_when(broker: VirtualBroker) 
     by_client = {each.client_id: each for each in view(broker).members}
     assert (by_client["b"].waiting_request, by_client["a"].waiting_request) == ("JoinGroup", None)
     assert by_client["b"].removed_rule == "TM-3"
-    assert by_client["a"].doing == "has not joined again"
+    assert by_client["a"].doing == "has not rejoined"
     assert {"TM-5", "TM-3", "TM-2"} <= view(broker).rules.keys()
 
     while (left_ms := rebalance(broker).left_ms) and left_ms > 30_000:
@@ -130,7 +130,7 @@ def test_a_hold_is_what_ends_the_wait(broker: VirtualBroker) -> None:
     hold = broker.group("billing").hold_joins()
     joining(broker, "a", 1)
     seen = rebalance(broker)
-    assert (seen.left_ms, seen.hold) == (None, "a test holds its joins until it releases them")
+    assert (seen.left_ms, seen.hold) == (None, "held by a test: its joins wait for release()")
     assert [(each.hold_id, each.phase) for each in view(broker).holds] == [(hold.hold_id, "join")]
 
     hold.release()
@@ -165,7 +165,7 @@ def test_a_consumer_group_says_who_has_to_give_up_what(broker: VirtualBroker) ->
     assert (seen.rebalance.phase, seen.rebalance.rule) == ("reconciliation", "CGT-3")
     assert sorted(seen.rebalance.awaited) == [a.member_id, b.member_id]
     by_client = {each.client_id: each for each in seen.members}
-    assert "has to give up" in by_client["a"].doing
+    assert "must give up" in by_client["a"].doing
     assert f"which {a.member_id} has not given up" in by_client["b"].doing
     assert by_client["a"].removed_left_ms == seen.rebalance.left_ms
     assert (by_client["b"].session_left_ms, by_client["b"].removed_rule) == (SESSION_MS, "CGT-1")

@@ -75,7 +75,7 @@ def test_what_is_not_there_is_said(resting: FakeBroker) -> None:
     assert not resting.topic("nowhere").exists
     with pytest.raises(KafkaError, match="there is no topic 'nowhere'"):
         resting.topic("nowhere").records()
-    with pytest.raises(KafkaError, match="topic 'orders' has 1 partitions, not one numbered 7"):
+    with pytest.raises(KafkaError, match="topic 'orders' has 1 partitions, so partition 7 does not exist"):
         resting.create_topic("orders").produce("x", partition=7)
     with pytest.raises(ValueError, match="at least one value"):
         resting.topic("orders").produce()

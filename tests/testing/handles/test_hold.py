@@ -170,8 +170,8 @@ def test_a_wait_says_what_is_held(broker: FakeBroker, group: GroupHandle) -> Non
         group.wait(state="Stable", timeout_s=0.01)
     text = str(raised.value)
     assert "of client a: its JoinGroup waits" in text
-    assert "\n  a test holds its joins until 3 members have sent JoinGroup, c among them\n" in text
-    assert "\n  a test holds its syncs until it releases them\n" in text
+    assert "\n  held by a test: its joins wait until 3 members have sent JoinGroup, c among them\n" in text
+    assert "\n  held by a test: its syncs wait for release()\n" in text
     assert "held:\n  billing: a test holds its joins until 3 members" in broker.story()
     with pytest.raises(WaitTimeout, match=r"waited 0.01 s for 3 joins of group billing to wait; there is a, b"):
         group.holds[0].wait(members=3, timeout_s=0.01)
@@ -212,11 +212,11 @@ def test_a_name_that_nobody_has_is_answered_with_those_that_wait(broker: FakeBro
     """And the hold goes on."""
     hold = group.hold_joins()
     [(_, step)] = joining(broker, "a")
-    with pytest.raises(UnknownThing, match=r"leader='b': .* no such member; there is a \(a-"):
+    with pytest.raises(UnknownThing, match=r"leader='b': .* no such member; it has a \(a-"):
         hold.release(leader="b")
     assert hold.is_active
     assert not step.is_done
-    with pytest.raises(UnknownThing, match=r"member='b': group 'billing' has no such member; there is a \(a-"):
+    with pytest.raises(UnknownThing, match=r"member='b': group 'billing' has no such member; it has a \(a-"):
         group.evict("b")
 
 

@@ -161,7 +161,7 @@ def test_an_expectation_that_is_not_met_says_what_was_seen(broker: FakeBroker) -
     lines = str(raised.value).splitlines()
 
     assert lines[0] == "waited 0.01 s for JoinGroup, then LeaveGroup group='billing': 1 of 2 came"
-    assert lines[1].startswith("  came: #")
+    assert lines[1].startswith("  seen: #")
     assert lines[2] == "  missing: LeaveGroup group='billing'"
     assert lines[3] == "the last requests were:"
     assert lines[-1].endswith("Heartbeat v4 of group billing -> UNKNOWN_MEMBER_ID")

@@ -207,7 +207,7 @@ def test_a_node_is_added_and_removed(broker: FakeBroker) -> None:
         node.start()
     assert broker.add_node().node_id == 5
     with FakeBroker() as single:
-        with pytest.raises(InvalidArgument, match="node 1 cannot be removed, it is the only one"):
+        with pytest.raises(InvalidArgument, match="node 1 cannot be removed, it is the only node"):
             single.node(1).remove()
         with pytest.raises(InvalidArgument, match="rack: should be a text that is not empty, not 7"):
             single.add_node(rack=7)  # type: ignore[arg-type]
@@ -220,8 +220,8 @@ def test_bad_arguments_change_nothing(broker: FakeBroker) -> None:
     partition.set_in_sync([leader])
     wrong: Any = "2"
     calls: tuple[tuple[Callable[[], object], str], ...] = (
-        (lambda: partition.move_leader(outside), "has no replica; those are on"),
-        (lambda: partition.move_leader(follower), "is not in sync; in sync are"),
+        (lambda: partition.move_leader(outside), "has no replica; replicas are on"),
+        (lambda: partition.move_leader(follower), "is not in sync; the in-sync replicas are"),
         (lambda: partition.move_leader(9), "there is no node 9, only 1, 2, 3"),
         (lambda: partition.set_in_sync([follower]), "is always in sync"),
         (lambda: partition.set_in_sync([leader, outside]), "has no live replica of t-0"),
@@ -236,7 +236,7 @@ def test_bad_arguments_change_nothing(broker: FakeBroker) -> None:
         (lambda: broker.coordinator("g").move(to=wrong), "to: should be a whole number, not '2'"),
         (
             lambda: broker.coordinator("g").zombie(for_s=1, to=broker.coordinator("g").node_id),
-            rf"cannot be replaced by node {broker.coordinator('g').node_id}: other replicas in sync are",
+            rf"cannot move by node {broker.coordinator('g').node_id}: other in-sync replicas are",
         ),
     )
     for call, text in calls:

@@ -12,7 +12,7 @@ from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.testing.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.testing.virtual_broker import START_WALL_MS, VirtualBroker
 
-FENCED = "aborted and its producer fenced, unless it ends before"
+FENCED = "aborted, with its producer fenced, unless it ends before"
 ONGOING = "it is Ongoing with 1 partition, producer 0 with epoch 0"
 NO_PARTITIONS: list[tuple[str, int]] = []
 
@@ -39,7 +39,7 @@ def test_an_id_that_nobody_knows(broker: VirtualBroker) -> None:
 
     assert (transaction.exists, transaction.state, transaction.producer_id) == (False, "Dead", -1)
     assert (transaction.partitions, transaction.due_ms, transaction.timeout_ms) == ([], None, -1)
-    assert str(transaction.explain()) == "transaction tx-1: Dead\n  no coordinator knows it"
+    assert str(transaction.explain()) == "transaction tx-1: Dead\n  unknown to every coordinator"
     assert (broker.transactions, broker.topic("__transaction_state").exists) == ([], False)
 
 
@@ -111,7 +111,7 @@ def test_the_text_of_an_open_transaction(broker: VirtualBroker, producer: Script
     assert str(broker.transaction("tx-1").explain()).splitlines() == [
         "transaction tx-1: Ongoing since 2026-01-01 00:00, producer 0 with epoch 0, timeout 60000 ms",
         "  partitions: orders-0",
-        f"  due 2026-01-01 00:01:00, at the look of 2026-01-01 00:01:10: {FENCED} (TX-23)",
+        f"  due 2026-01-01 00:01:00, checked 2026-01-01 00:01:10: {FENCED} (TX-23)",
     ]
 
 
@@ -126,7 +126,7 @@ def test_markers_that_are_on_their_way() -> None:
         producer.client.commit_transaction()
         transaction = broker.transaction("tx-1")
         assert (transaction.state, transaction.partitions) == ("PrepareCommit", [("orders", 0)])
-        assert transaction.explain().next == "its commit markers are on their way"
+        assert transaction.explain().next == "its commit markers are being written"
         assert transaction.explain().rule == "TX-2"
 
 
@@ -145,7 +145,7 @@ def test_a_partition_whose_leader_was_killed_is_waited_for() -> None:
 
         transaction = broker.transaction("tx-1")
         broker.clock.advance(seconds=30, timers=True)
-        assert transaction.explain().next == ("its commit markers are on their way; orders-0 has no leader that runs")
+        assert transaction.explain().next == ("its commit markers are being written; orders-0 has no running leader")
         with pytest.raises(WaitTimeout, match="it is PrepareCommit with 1 partition, producer 0 with epoch 1"):
             transaction.wait("CompleteCommit", timeout_s=0.1)
         broker.node(others[0]).start()
@@ -209,10 +209,10 @@ def test_a_wait_that_failed_says_what_there_is(broker: VirtualBroker, producer: 
     assert str(raised.value).splitlines() == [
         f"waited 1 s for transaction tx-1 to be CompleteCommit with 0 partitions with epoch 1 or later; {ONGOING}",
         "  partition orders-0",
-        "  Empty -> Empty, epoch 0: InitProducerId gave epoch 0",
+        "  Empty -> Empty, epoch 0: InitProducerId returned epoch 0",
         "  Empty -> Ongoing, epoch 0: partitions were added",
     ]
-    with pytest.raises(WaitTimeout, match="to be Ongoing; it is Dead: no coordinator knows it"):
+    with pytest.raises(WaitTimeout, match="to be Ongoing; it is Dead: unknown to every coordinator"):
         broker.transaction("tx-2").wait("Ongoing", timeout_s=0)
 
 
@@ -317,9 +317,7 @@ def test_a_coordinator_that_does_not_know_that_it_was_replaced() -> None:
 
 def test_coordinators_are_moved_to_brokers_that_are_there(broker: VirtualBroker) -> None:
     """As those of groups."""
-    with pytest.raises(
-        InvalidArgument, match="transactional id tx-1 cannot be replaced: other replicas in sync are none"
-    ):
+    with pytest.raises(InvalidArgument, match="transactional id tx-1 cannot move: other in-sync replicas are none"):
         broker.transaction_coordinator("tx-1").zombie(for_s=1)
     with pytest.raises(InvalidArgument, match="for_s"):
         broker.transaction_coordinator("tx-1").load(for_s=-1)

@@ -135,7 +135,7 @@ def test_a_file_that_is_no_journal_is_an_error(tmp_path: Path, line: str, why: s
 def test_a_directory_that_cannot_be_written_is_an_error_at_once(tmp_path: Path) -> None:
     """The broker is not made; the error names argument and directory."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidArgument, match="no journal can be written to") as raised:
+    with pytest.raises(InvalidArgument, match="cannot write a journal to") as raised:
         FakeBroker(journal_dir=tmp_path / "file")
     assert raised.value.field == "journal_dir"
 

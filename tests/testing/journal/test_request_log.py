@@ -33,7 +33,7 @@ def test_the_log_begins_and_ends_with_the_broker(caplog: pytest.LogCaptureFixtur
         assert caplog.messages == []
         for _ in range(2):
             with broker:
-                assert caplog.messages[-1].startswith("the broker has started as release 4.3")
+                assert caplog.messages[-1].startswith("the broker started as release 4.3")
                 broker.create_topic(f"t{len(caplog.messages)}")
         broker.reset()
     starts_and_ends = [text.split(" as ")[0] for text in caplog.messages if "broker has" in text]

@@ -107,9 +107,9 @@ def test_a_right_line_has_no_problems() -> None:
         ({**LINE, "seq": "3"}, "seq is '3', not int"),
         ({**LINE, "seq": True}, "seq is True, not int"),
         ({**LINE, "what": None}, "what is None, not string"),
-        ({**LINE, "kind": "node_chnged"}, "there is no kind 'node_chnged'; did you mean 'node_changed'?"),
+        ({**LINE, "kind": "node_chnged"}, "unknown kind 'node_chnged'; did you mean 'node_changed'?"),
         ({key: value for key, value in LINE.items() if key != "what"}, "what is missing"),
-        ([], "a line is an object, not []"),
+        ([], "a line must be an object, not []"),
     ],
 )
 def test_a_wrong_line_is_seen(line: Any, problem: str) -> None:

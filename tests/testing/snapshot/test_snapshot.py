@@ -475,7 +475,7 @@ def test_a_snapshot_of_other_nodes_is_refused() -> None:
     broker.create_topic("t")
     wanted = FakeBroker(nodes=3).snapshot()
 
-    with pytest.raises(InvalidArgument, match=r"nodes 1, 2, 3, this broker has 1, 2") as raised:
+    with pytest.raises(InvalidArgument, match=r"nodes 1, 2, 3, but this broker has 1, 2") as raised:
         broker.restore(wanted)
 
     assert raised.value.field == "snapshot"

@@ -42,7 +42,7 @@ def test_a_pause_is_that_of_one_client(fakebroker: FakeBroker) -> None:
     assert a.heartbeat().error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert [member.client_id for member in fakebroker.group("billing").members] == ["b"]
     assert b.heartbeat().error_code == ErrorCode.REBALANCE_IN_PROGRESS
-    assert "has not been heard of for its session timeout" in fakebroker.group("billing").transitions[-1].reason
+    assert "exceeded its session timeout" in fakebroker.group("billing").transitions[-1].reason
 
 
 def test_a_rebalance_begins_before_the_request_is_applied(fakebroker: FakeBroker) -> None:
@@ -53,7 +53,7 @@ def test_a_rebalance_begins_before_the_request_is_applied(fakebroker: FakeBroker
     client.sync({client.member_id: {}})
 
     assert [client.heartbeat().error_code for _ in range(2)] == [ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS]
-    assert fakebroker.group("billing").transitions[-1].reason == "the sweep wants one here"
+    assert fakebroker.group("billing").transitions[-1].reason == "requested by the sweep"
 
 
 def test_what_has_no_group_is_left_alone(fakebroker: FakeBroker) -> None:

@@ -38,7 +38,7 @@ def test_a_break_has_its_sentence_message_and_repeat() -> None:
 def test_a_break_before_the_fault_is_said() -> None:
     """A test that fails by itself at times is not blamed on the fault."""
     assert (
-        "(it was broken before that: perhaps it is not the fault's)"
+        "(it was broken before the fault, which may not be the cause)"
         in report(result(1, BROKEN, was_reached=False)).text
     )
 

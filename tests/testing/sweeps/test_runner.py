@@ -59,7 +59,7 @@ def test_one_case_can_be_repeated() -> None:
 def test_a_sweep_of_nothing_says_so() -> None:
     """Without a request of the swept APIs nothing has been tried, which looks like a sweep that held."""
     report = fakebroker.sweep(commit_once, apis="LeaveGroup")
-    wanted = "commit_once: nothing was swept: no client sent a request at which one of the faults is plausible"
+    wanted = "commit_once: no cases: no client sent a request for which one of the faults is plausible"
     assert (report.cases, report.text) == (0, wanted)
 
 
@@ -239,8 +239,8 @@ def test_brokers_are_made_as_one_says() -> None:
     [
         ({"apis": "Commit"}, "there is no API 'Commit'"),
         ({"faults": "lost"}, "no fault 'lost'"),
-        ({"budget": 0}, "budget is a whole number from 1"),
-        ({"jobs": 0}, "jobs is a whole number from 1"),
+        ({"budget": 0}, "budget must be a whole number from 1"),
+        ({"jobs": 0}, "jobs must be a whole number from 1"),
         ({"timeout_s": 0}, "timeout_s is a time in seconds above 0"),
         ({"only": "OffsetCommit"}, "only is [CLIENT/]API#N:FAULT"),
     ],

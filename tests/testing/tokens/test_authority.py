@@ -66,7 +66,7 @@ def test_an_authority_that_has_gone_lets_nobody_in_and_the_broker_lives() -> Non
     authority.stop()
     with FakeBroker(config=settings) as broker:
         assert not logs_in(broker, authority.token("alice"))
-        assert "there are no keys from http://127.0.0.1" in broker.story()
+        assert "no keys could be fetched from http://127.0.0.1" in broker.story()
 
 
 def test_clients_get_tokens_by_their_secret() -> None:

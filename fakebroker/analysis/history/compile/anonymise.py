@@ -45,7 +45,7 @@ class HashedNames:
 
     def __init__(self, secret: bytes, digits: int = DIGITS) -> None:
         if len(secret) < FEWEST_BYTES:
-            raise FakebrokerError(f"the secret has {len(secret)} bytes; {FEWEST_BYTES} are the fewest that hide names")
+            raise FakebrokerError(f"the secret has {len(secret)} bytes; it needs at least {FEWEST_BYTES} to hide names")
         self._secret, self._digits = secret, digits
         self._given: dict[str, str] = {}  # made name -> the one it stands for
 
@@ -54,7 +54,7 @@ class HashedNames:
         made = f"{kind}-{self._digest(kind, name)[: self._digits]}"
         if self._given.setdefault(made, name) != name:
             raise FakebrokerError(
-                f"two names of the kind {kind} have the same hash {made}; take more than {self._digits} digits"
+                f"two names of the kind {kind} have the same hash {made}; use more than {self._digits} digits"
             )
         return made
 
@@ -88,7 +88,7 @@ def secret_of(file: Path | None, folder: Path) -> tuple[bytes, str]:
     path = folder / SECRET_FILE if file is None else file
     try:
         if file is None and not path.exists():
-            return _made(path), f"made {path} with a random secret: keep it, and out of version control"
+            return _made(path), f"created {path} with a random secret; keep it, but not in version control"
         return path.read_bytes().strip(), f"names are hashed with the secret in {path}"
     except OSError as error:
         raise FakebrokerError(f"{path}: the secret cannot be read or written: {error.strerror}") from None

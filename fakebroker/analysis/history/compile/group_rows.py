@@ -54,7 +54,7 @@ def rows_of_group(
     found = reader.rows(start_ms, end_ms)
     if not found["commits"] and not found["group_states"]:
         until = "" if source is None else f" in source {source}"
-        raise FakebrokerError(f"{folder}: nothing is known of group {group_id}{until} until the end of the window")
+        raise FakebrokerError(f"{folder}: there are no records of group {group_id}{until} before the end of the window")
     return found
 
 

@@ -34,13 +34,13 @@ def retention_of(window: Window, given: dict[str, str]) -> Retention:
         retention_ms, why = int(given[RETENTION]) * _MINUTE_MS, "as given"
     elif window.retentions_ms:
         known = sorted(window.retentions_ms)
-        retention_ms, why = known[len(known) // 2], "what expired in the history shows it"
+        retention_ms, why = known[len(known) // 2], "shown by what expired in the history"
     else:
-        retention_ms, why = DEFAULT_RETENTION_MS, "the history does not tell it: Kafka's default"
+        retention_ms, why = DEFAULT_RETENTION_MS, "unknown from the history: Kafka's default"
     alive_ms = _oldest_ms(window)
     if RETENTION not in given and not window.retentions_ms and retention_ms + DEFAULT_INTERVAL_MS < alive_ms:
         retention_ms = (alive_ms // _MINUTE_MS + 1) * _MINUTE_MS
-        why = "the history does not tell it, but keeps offsets that were nearly as old"
+        why = "unknown from the history, which keeps offsets that were nearly as old"
     interval_ms = int(given[INTERVAL]) if INTERVAL in given else _interval_ms(window)
     return Retention(retention_ms, interval_ms, why)
 
@@ -48,7 +48,7 @@ def retention_of(window: Window, given: dict[str, str]) -> Retention:
 def longer(retention: Retention, window: Window, begins_ms: int) -> Retention:
     """A retention with which nothing falls due before the end of the window."""
     retention_ms = ((window.end_ms - begins_ms) // _MINUTE_MS + 1440) * _MINUTE_MS
-    why = "not known: long enough for everything that the history keeps"
+    why = "unknown: long enough for everything that the history keeps"
     return retention._replace(retention_ms=max(retention_ms, retention.retention_ms), why=why)
 
 

@@ -113,7 +113,7 @@ class Rounds:
         for identity, member in wanted.items():
             if member.member_id != self.members[identity].member_id:
                 actor, assigned = self.actor(identity), self._line.assignment(member.assignment)
-                self._line.remark("A static member is restarted and takes its old place.")
+                self._line.remark("A static member restarts and takes over its assignment.")
                 self._line.add({**self._join(member), "expect": {**_OK, "generation_id": self.generation}})
                 self._line.add({actor: "sync", "expect": {**_OK, "assignment": assigned}})
         self.members = wanted
@@ -133,7 +133,7 @@ class Rounds:
 
     def visit(self, settled: Settled, topics: Sequence[str]) -> None:
         """Somebody joins of whom the history does not tell; the group is Empty in a later generation, `settled`."""
-        self._line.remark("Somebody was there, and left before the history could tell who.")
+        self._line.remark("An unknown member was there, and left before the history names it.")
         visitor = VISITOR._replace(topics=tuple(topics))
         self._rebalance(settled._replace(generation=None), {visitor.identity: visitor})
 
@@ -167,7 +167,7 @@ class Rounds:
         if settled.generation is not None:
             line.remark(f"Generation {settled.generation} of the history.")
         if again:
-            line.remark("Who changed its subscription is another actor from here on.")
+            line.remark("A member that changed its subscription is a new actor from here on.")
         line.add({"group": f"hold_joins {line.group}", "as": _HOLD})
         if before and not gone and not new:
             line.add({"group": f"rebalance {line.group}", "reason": "the history has a rebalance here"})

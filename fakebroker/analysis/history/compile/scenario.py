@@ -82,7 +82,7 @@ def _scenario_text(window: Window, names: Names, options: Options, retention: Re
     if found.is_too_long:
         less = "without every commit, or " if options.keeps_commits else ""
         raise FakebrokerError(
-            f"the scenario has {len(found.steps)} steps and more bytes than are read: try {less}with a shorter window"
+            f"the scenario has {len(found.steps)} steps and exceeds the size limit: try {less}with a shorter window"
         )
     return found
 
@@ -108,15 +108,15 @@ def _sessions(window: Window) -> dict[str, int]:
 def _remarks(window: Window, names: Names, retention: Retention, story: Story) -> list[str]:
     remarks = [
         f"Retention: {retention.why}. Times, offsets, numbers of partitions and members are those of the history.",
-        "Left out: leader epochs, heartbeats, the records of the topics, rebalances that did not come to an end.",
-        "A rebalance happens in one moment here, when it ended; in which order members joined is unknown.",
-        "The state before the window is made by commits at their times, and by members that join when it begins.",
+        "Left out: leader epochs, heartbeats, the records of topics, unfinished rebalances.",
+        "A rebalance happens at one moment here, its end; the order in which members joined is unknown.",
+        "The state before the window is restored by commits at their times, and by members that join at its start.",
     ]
     if window.is_from_log:
-        remarks.append("A log does not tell a member that left from one whose session ended: they leave here.")
-        remarks.append("It does not name who committed: here it is who owns the partition.")
+        remarks.append("A log does not distinguish members that left from those that timed out: here all leave.")
+        remarks.append("It does not name the committing member: here it is the owner of the partition.")
     if window.transactional:
-        remarks.append("Offsets of transactions are committed without one, when the transaction took effect.")
+        remarks.append("Offsets of transactions are committed without one, at the time of the transaction's commit.")
     if isinstance(names, HashedNames):
         remarks.append("Names of groups, topics, members and clients and the texts beside offsets are hashed.")
     return [*remarks, *story.remarks]

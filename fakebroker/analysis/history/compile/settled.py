@@ -11,7 +11,7 @@ from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 
 SETTLED_STATES = ("Stable", "Empty", "Dead")
 _REBALANCE = "PreparingRebalance"
-_ENDED_SESSIONS = ("has not been heard of", "did not come back", "was evicted", "never joined")
+_ENDED_SESSIONS = ("exceeded its session timeout", "did not join after", "was evicted", "never joined")
 
 
 def settled_of(tables: Mapping[str, Sequence[Row]]) -> list[Settled]:

@@ -12,8 +12,8 @@ from fakebroker.analysis.history.compile.timeline import Timeline, time_text
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.testing.releases import served_by
 
-_GROUP_GONE = "The group is deleted here; whether by somebody or by a cleanup, the log does not tell."
-_OFFSET_GONE = "The log does not tell who deleted this; it is too young to have expired."
+_GROUP_GONE = "The group is deleted here; the log does not tell whether by a client or by a cleanup."
+_OFFSET_GONE = "Too young to have expired; the log does not tell who deleted it."
 
 
 class Story:
@@ -37,7 +37,7 @@ class Story:
         self._before()
         self.line.at(self._window.start_ms)
         if self._window.settled is not None and self._window.settled.state == "Stable":
-            self.line.remark("The members that the group had when the window begins.")
+            self.line.remark("The members of the group at the start of the window.")
             self.rounds.settle(self._window.settled)
         self._expect_visitor(self._window.settled)
         self.line.remark("The window begins.")
@@ -57,7 +57,7 @@ class Story:
         if settled is None or is_simple or (not commits and settled.state == "Stable"):
             self._commit_as(commits, None)
             return
-        self.line.remark("What the group had committed before the window, by a member that stands for all of then.")
+        self.line.remark("Commits of the group before the window, by one member in place of all.")
         self.rounds.settle(_earlier(settled, commits))
         if settled.state == "Stable":
             self._commit_as(commits, EARLIER)
@@ -109,7 +109,7 @@ class Story:
             self._delete(deleted)
         if there:
             if expired:
-                self.line.remark("Offsets are old enough, and the cleanup takes them.")
+                self.line.remark("The offsets are due, and the cleanup deletes them.")
             if not self._dies_at(gone[0]) or not deleted:
                 self.line.expect_offsets([each.place for each in there])
         if expired and not self.line.offsets and not self.rounds.members:
@@ -151,7 +151,7 @@ class Story:
 
     def _delete_topic(self, topic: str) -> None:
         name, kept = self.line.topic(topic), [each for each in self.line.offsets.values() if each.topic == topic]
-        self.line.remark("Nothing else can take offsets of this topic: it is deleted, and made again.")
+        self.line.remark("Only a deletion of the topic explains the loss of its offsets: it is deleted and recreated.")
         self.line.add({self.line.admin(): f"delete_topic {name}"})
         self.line.add({self.line.admin(): f"create_topic {name}", "partitions": self._window.partitions[topic]})
         if kept:
@@ -178,7 +178,7 @@ class Story:
         """An Empty group without offsets lasts until the next cleanup; one that lasts longer has somebody in it."""
         if settled is None or settled.state != "Empty" or self.line.offsets or not self.rounds.exists:
             return
-        self.line.delay_cleanup("The history keeps the group, which has no offsets: the next cleanup is not soon.")
+        self.line.delay_cleanup("The history keeps the group without offsets, so the next cleanup comes later.")
         states = (each for each in self._window.events if isinstance(each, Settled))
         following = next((each for each in states if each.position > settled.position), None)
         if following is not None and following.state == "Empty" and following.generation != settled.generation:

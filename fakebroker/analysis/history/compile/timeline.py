@@ -61,7 +61,7 @@ class Timeline:
         """Go to this time. Back by up to a second is the same moment."""
         while (pass_ms := self._next_pass(wall_ms)) is not None:
             self._go(pass_ms - self._interval_ms)
-            self.remark("The history's cleanups come a whole number of intervals after this moment.")
+            self.remark("The cleanups of the history are a whole number of intervals after this moment.")
             self._load()
         self._go(wall_ms)
 
@@ -102,7 +102,7 @@ class Timeline:
         """Commit as a member, or as nobody (None), what a batch has."""
         self.at(batch.at_ms)
         if batch.folded:
-            self.remark(f"{batch.folded} more commits before this one are left out: newer ones came after them.")
+            self.remark(f"{batch.folded} earlier commits are left out: newer ones replaced them.")
         first = batch.commits[0]
         if first.expires_ms is not None:
             self.add(self._with_retention(batch, actor))

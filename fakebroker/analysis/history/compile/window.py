@@ -38,7 +38,7 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
     events = sorted(_events_of(tables, group_id), key=lambda event: event.position)
     before, inside = _cut(events, start_ms, end_ms)
     if not before and not inside:
-        raise FakebrokerError(f"nothing is known of group {group_id} until the end of the window")
+        raise FakebrokerError(f"there are no records of group {group_id} before the end of the window")
     offsets: dict[TopicPartition, Commit] = {}
     for event in before:
         _apply(event, offsets)
@@ -65,7 +65,7 @@ def _check_playable(settled: Settled, group_id: str, source: str) -> None:
     if settled.group_type != "classic":
         where = f"position {settled.position[0]} of {source}"
         raise UnplayableGroup(
-            f"{group_id} is a {settled.group_type} group at {where}: scenarios play classic groups only"
+            f"{group_id} is a {settled.group_type} group at {where}: scenarios support classic groups only"
         )
 
 

@@ -30,7 +30,7 @@ def _batch(schema: Any, partition: TopicPartition, columns: Columns, gaps: Any, 
     times_ms = columns.timestamps_ms[rows]
     if (np.abs(times_ms) > _MAX_TIMESTAMP_MS).any():
         offset = int(columns.offsets[rows][np.argmax(np.abs(times_ms))])
-        text = f"{partition}, offset {offset}: the timestamp {np.abs(times_ms).max()} ms has no room in a TIMESTAMP"
+        text = f"{partition}, offset {offset}: the timestamp {np.abs(times_ms).max()} ms does not fit a TIMESTAMP"
         raise FakebrokerError(f"{text}; producers must set milliseconds")
     arrays = {
         "key": gaps.take(_indexes(rows * 4, columns.null_keys[rows])),

@@ -143,7 +143,7 @@ def _subscription(options: Options) -> Subscription:
     if name == "subscribe":
         topics = tuple(dict.fromkeys(each.strip() for each in value.split(",") if each.strip()))
         if not topics:
-            raise wrong(name, value, f"the option {name} is {value!r}, which names no topic")
+            raise wrong(name, value, f"the option {name} is {value!r}, which has no topic")
         return Subscription(topics=topics)
     return Subscription(assigned=_assigned(value))
 
@@ -154,7 +154,7 @@ def _assigned(value: str) -> tuple[TopicPartition, ...]:
         raise _not_json("assign", value, '{"orders": [0, 1]}')
     partitions = tuple(TopicPartition(topic, index) for topic, indexes in found.items() for index in indexes)
     if not partitions:
-        raise wrong("assign", value, f"the option assign is {value!r}, which names no partition")
+        raise wrong("assign", value, f"the option assign is {value!r}, which has no partition")
     return partitions
 
 
@@ -186,7 +186,9 @@ def _position(options: Options, which: str) -> Position | None:
 def _check_positions(starting: Position | None, ending: Position | None, is_stream: bool) -> None:
     if is_stream:
         if ending is not None:
-            raise wrong(ending.option, None, f"the option {ending.option} is not for streams: they do not end")
+            raise wrong(
+                ending.option, None, f"the option {ending.option} cannot be used with streams, which do not end"
+            )
         return
     for position, never, text in (
         (starting, LATEST, "the starting offset of a batch cannot be latest"),

@@ -46,7 +46,7 @@ class Partitioner:
         partitions = self._partitions.get(topic) or self._ask(topic)
         if index is not None:
             if not 0 <= index < len(partitions):
-                raise NoSuchPartition(f"topic {topic!r} has no partition {index}, it has {len(partitions)}")
+                raise NoSuchPartition(f"topic {topic!r} has no partition {index}: it has {len(partitions)} partitions")
             return partitions[index]
         if key is None:
             return partitions[self._turn % len(partitions)]

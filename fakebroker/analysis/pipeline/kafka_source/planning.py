@@ -17,8 +17,8 @@ OffsetsJson = dict[str, dict[str, int]]
 """Offsets as checkpoints have them, in the form that Spark's Kafka source has, too: topic -> partition -> offset."""
 
 _LOSS: Final = (
-    "records may have been lost that are no longer in the log: they expired, or the topic was deleted before all of it"
-    " was read. To go on with what there is, set the option failOnDataLoss to false. Reason: "
+    "records may have been lost: they expired, or the topic was deleted before all of it was read. To "
+    "continue with the remaining records, set the option failOnDataLoss to false. Reason: "
 )
 
 
@@ -106,7 +106,7 @@ def resolved(
     without = [partition for partition, offset in found.items() if offset < 0]
     if without and is_start and not options.uses_latest_without_match:
         named = ", ".join(f"{each} (time {times_ms[each]})" for each in without)
-        text = f"no record of {named} is as new as the option {position.option} says"
+        text = f"no record of {named} is as new as the option {position.option} requires"
         raise wrong(
             position.option,
             None,

@@ -87,14 +87,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         begins = earliest(self._cluster, self._options, new)
         for partition, begin in begins.items():
             if begin > 0:
-                lost(self._options, f"the new partition {partition} begins at offset {begin} and not at 0")
+                lost(self._options, f"the new partition {partition} begins at offset {begin} instead of 0")
         if gone := sorted(each for each in starts if each not in ends):
             lost(self._options, f"{', '.join(map(str, gone))} was deleted")
         ranges = []
         for partition, stop in ends.items():
             begin = starts.get(partition, begins.get(partition, 0))
             if stop < begin:
-                lost(self._options, f"{partition} ended at offset {begin} before and ends at {stop} now")
+                lost(self._options, f"{partition} ended at offset {begin} before and now ends at {stop}")
             if stop > begin:
                 ranges.append(Range(partition, begin, stop))
         return [RangePartition(each) for each in split(ranges, self._options)]

@@ -8,7 +8,7 @@ from fakebroker.analysis.pipeline.tables.events import TABLE
 
 Row = dict[str, Any]
 
-CONTRADICTION = "another line with this run, seq and part says otherwise"
+CONTRADICTION = "another line with this run, seq and part has different content"
 
 _CONTENT = tuple(name for name in TABLE.column_names if name not in ("file", "line"))
 

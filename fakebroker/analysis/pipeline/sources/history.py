@@ -106,9 +106,9 @@ def read_options(given: Mapping[str, str]) -> HistoryOptions:
     """The options of the data source. Raises OptionError."""
     options = Options(given, _OPTIONS, kafka=())
     path, bootstrap = options.text("path"), options.text("bootstrap")
-    paths = options.read("paths", _texts, 'a list of texts in JSON, as ["a", "b"]', [path] if path else [])
+    paths = options.read("paths", _texts, 'a JSON list of strings, such as ["a", "b"]', [path] if path else [])
     if bool(paths) == bool(bootstrap):
-        text = "a history is read from paths or from a bootstrap server: give one of both"
+        text = "a history is read from paths or from a bootstrap server: give exactly one of them"
         raise wrong("bootstrap" if bootstrap else "path", bootstrap, text)
     return HistoryOptions(
         paths,

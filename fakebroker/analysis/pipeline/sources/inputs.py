@@ -93,7 +93,7 @@ class Files:
             if path in start and position <= start[path]:
                 continue
             if path not in files:
-                raise HistoryError(f"{path}: the file is gone, but was not read to its end yet")
+                raise HistoryError(f"{path}: the file was deleted before it was read completely")
             if position == _UNREADABLE:
                 found.append(whole_file(files[path]))
             else:

@@ -44,7 +44,7 @@ def journal_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
         elif path.is_file():
             found[path] = None
         else:
-            raise InvalidArgument("path", str(each), f"there is no journal {str(each)!r}")
+            raise InvalidArgument("path", str(each), f"no journal found at {str(each)!r}")
     return sorted(found)
 
 
@@ -75,4 +75,4 @@ def lines_of(file: str, stream: IO[bytes]) -> Iterator[Row]:
             if content.strip():
                 yield parse_line(Line(file, number, content, is_ended=len(content) < len(data)))
     except BAD_GZIP as error:
-        yield reject_row(file, number + 1, f"the gzip data breaks here: {error}")
+        yield reject_row(file, number + 1, f"the gzip data is damaged here: {error}")

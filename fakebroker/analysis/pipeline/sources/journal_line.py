@@ -24,9 +24,9 @@ _COLUMNS: Final = all_columns()
 _INT32: Final = ("node", "api_key", "version", "partition", "generation", "leader_epoch")
 _TIMES: Final = ("wall_ms", "received_wall_ms")
 _SPANS: Final[dict[str, tuple[int, int, str]]] = {
-    **{c.name: (-(2**63), 2**63 - 1, "no number of 64 bits") for c in _COLUMNS.values() if c.type == "int"},
-    **dict.fromkeys(_INT32, (-(2**31), 2**31 - 1, "no number of 32 bits")),
-    **dict.fromkeys(_TIMES, (FIRST_TIME_MS, LAST_TIME_MS, "no time of the years 1 to 9999")),
+    **{c.name: (-(2**63), 2**63 - 1, "not a 64-bit number") for c in _COLUMNS.values() if c.type == "int"},
+    **dict.fromkeys(_INT32, (-(2**31), 2**31 - 1, "not a 32-bit number")),
+    **dict.fromkeys(_TIMES, (FIRST_TIME_MS, LAST_TIME_MS, "not a time in the years 1 to 9999")),
 }
 _TYPE_NAMES: Final = {
     "int": "an integer",
@@ -103,14 +103,14 @@ def _loads(text: str, line: Line) -> Any:
     try:
         return _decode(text)
     except ValueError as error:
-        what = "the line is no JSON" if line.is_ended else "the last line is torn"
+        what = "the line is not JSON" if line.is_ended else "the last line is incomplete"
         raise _Wrong(f"{what}: {error}") from None
     except RecursionError:
-        raise _Wrong("the line is no JSON that can be read: it is nested too deeply") from None
+        raise _Wrong("the line is nested too deeply") from None
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _decode: Final = json.JSONDecoder(parse_constant=_no_constant).decode
@@ -143,7 +143,7 @@ def _check_version(found: Row) -> None:
     if version is None and "schema_version" not in found:
         raise _Wrong("schema_version is missing")
     if type(version) is not int or version != SCHEMA_VERSION:
-        raise _Wrong(f"schema_version is {_shown(version)}; {SCHEMA_VERSION} can be read")
+        raise _Wrong(f"schema_version is {_shown(version)}; only {SCHEMA_VERSION} is supported")
 
 
 def _stored(column: Column, value: Any) -> Any:

@@ -66,7 +66,7 @@ def remote_files(session: "SparkSession", urls: Iterable[str]) -> list[RemoteFil
         with _java_errors_reported(session, url):
             files = list(_Store(session, url).files())
         if not files:
-            raise HistoryError(f"{url}: neither log segments of {TOPIC}, JSON lines nor Parquet are there")
+            raise HistoryError(f"{url}: no log segments of {TOPIC}, JSON lines or Parquet found")
         found.update((file.url, file) for file in files)
     return list(found.values())
 
@@ -84,7 +84,7 @@ class _Store:
         is_pattern = has_magic(self._url) and not self._system.exists(self._path)
         found = self._system.globStatus(self._path) if is_pattern else [self._status()]
         if not found:
-            raise HistoryError(f"{self._url}: no file has such a name")
+            raise HistoryError(f"{self._url}: no file matches")
         for status in found:
             if status.isDirectory():
                 inside = self._files_in(status.getPath())
@@ -94,7 +94,7 @@ class _Store:
 
     def _status(self) -> Any:
         if not self._system.exists(self._path):
-            raise HistoryError(f"{self._url}: there is no such file or folder")
+            raise HistoryError(f"{self._url}: no such file or folder")
         return self._system.getFileStatus(self._path)
 
     def _files_in(self, folder: Any) -> Iterator[RemoteFile]:
@@ -147,6 +147,6 @@ def _missing(scheme: str, hadoop_version: str) -> str:
     none = f"Spark has no file system for {scheme}://"
     package = _PACKAGES.get("s3a" if scheme in _FORMER_S3 else scheme)
     if package is None:
-        return f"{none}; --conf spark.jars.packages=GROUP:NAME:VERSION adds a package that has one"
+        return f"{none}; add a package with --conf spark.jars.packages=GROUP:NAME:VERSION"
     setting = f"--conf spark.jars.packages=org.apache.hadoop:{package}:{hadoop_version}"
     return f"{none}: write s3a://, with {setting}" if scheme in _FORMER_S3 else f"{none} here: add {setting}"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 PLACE: Final = ("source", "log_partition", "log_offset")
-_DIFFERENT: Final = "another file has another record at this offset: the files are not of one log"
+_DIFFERENT: Final = "another file has a different record at this offset: the files are not from one log"
 
 
 def distinct_records(decoded: "DataFrame", options: DecodedOptions) -> "DataFrame":

@@ -9,15 +9,15 @@ TABLE = Table(
     columns=(
         Column("group_id", "string", "the group"),
         Column("group_type", "string", "classic, consumer, share or streams"),
-        Column("generation", "int", "the generation, or the member's epoch in a newer group; null if unknown", True),
+        Column("generation", "int", "the generation, or the member epoch in a newer group; null if unknown", True),
         Column("member_id", "string", "the member id"),
         Column(
             "topic",
             "string",
-            "the topic: its name, or its id where the record has only that; of a streams group the subtopology",
+            "the topic name, or its id if the record has only that; the subtopology for a streams group",
         ),
         Column("partition", "int", "the partition of the topic"),
-        Column("at", "timestamp", "when the assignment was stored, or the member was answered", True),
+        Column("at", "timestamp", "when the assignment was stored, or the member got its answer", True),
         *ORIGIN,
     ),
     key=("source", "log_partition", "log_offset", "seq", "part", "member_id", "topic", "partition"),

@@ -5,17 +5,17 @@ from fakebroker.analysis.pipeline.contract import Check, Column, Table
 TABLE = Table(
     name="campaign_runs",
     layer="gold",
-    about="Every run of a campaign: a scenario with a seed and settings, and what came of it",
+    about="Every run of a campaign: a scenario with a seed and settings, and its outcome",
     columns=(
-        Column("scenario", "string", "the scenario's file, relative to where the campaign was started"),
+        Column("scenario", "string", "the scenario's file, relative to the working directory of the campaign"),
         Column("seed", "long", "the seed of the run"),
-        Column("settings", "string", "the broker settings of the run beside the scenario's own, as JSON"),
+        Column("settings", "string", "the broker settings of the run in addition to the scenario's own, as JSON"),
         Column("outcome", "string", "passed, failed, or `broken` when the run could not be played"),
-        Column("failure", "string", "what was expected and what was seen, or what went wrong; null if it passed", True),
+        Column("failure", "string", "the failed expectation or the error; null if it passed", True),
         Column(
             "signature",
             "string",
-            "the failure without what differs from run to run; equal for runs that fail alike; null if it passed",
+            "the failure without the parts that differ between runs, equal for runs that fail alike; null if it passed",
             True,
         ),
         Column(
@@ -24,8 +24,8 @@ TABLE = Table(
             "the line of the first step that failed, in the file that the failure names; null if it passed or could not be played",
             True,
         ),
-        Column("steps", "int", "how many steps were taken"),
-        Column("virtual_ms", "long", "how much virtual time passed"),
+        Column("steps", "int", "number of steps taken"),
+        Column("virtual_ms", "long", "virtual time that passed"),
         Column(
             "transcript_hash",
             "string",
@@ -38,7 +38,7 @@ TABLE = Table(
     checks=(
         Check(
             "outcomes are known",
-            "a run that did not pass says what went wrong and how it is repeated, one that passed does not",
+            "a run has a failure, a signature and a repeat command exactly if it did not pass",
             "SELECT * FROM campaign_runs WHERE (outcome = 'passed') <> (failure IS NULL)"
             " OR (outcome = 'passed') <> (signature IS NULL) OR (outcome = 'passed') <> (repeat IS NULL)"
             " OR outcome NOT IN ('passed', 'failed', 'broken')",

@@ -13,7 +13,7 @@ TABLE = Table(
         Column(
             "committed_offset",
             "long",
-            "the offset that was committed; null: a tombstone, the offset is gone. Kafka stores a negative one, too, which clients take for none",
+            "the committed offset; null for a tombstone, which deletes it. Kafka also stores negative offsets, which clients treat as none",
             True,
         ),
         Column(
@@ -32,12 +32,12 @@ TABLE = Table(
         Column(
             "expires_at",
             "timestamp",
-            "when it expires by itself, for a commit with a retention of its own (value version 1); else null",
+            "its expire timestamp, for a commit with its own retention (value version 1); else null",
             True,
         ),
         Column("topic_id", "string", "the id of the topic as Kafka writes it; null without one", True),
         Column("transactional", "boolean", "whether it was committed in a transaction"),
-        Column("outcome", "string", "`committed`; of a transaction also `aborted`, or `open` while no marker has come"),
+        Column("outcome", "string", "`committed`; for a transaction also `aborted`, or `open` before its marker"),
         Column("producer_id", "long", "the producer of the transaction; null without one", True),
         Column("at", "timestamp", "the timestamp of the record, or of the journal's line", True),
         Column(

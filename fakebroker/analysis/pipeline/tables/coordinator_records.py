@@ -5,13 +5,13 @@ from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Column, Ta
 TABLE = Table(
     name="coordinator_records",
     layer="bronze",
-    about="Every record of `__consumer_offsets` that is no committed offset: classic, consumer, share and streams groups, markers of transactions, unknown types",
+    about="Every record of `__consumer_offsets` other than committed offsets: classic, consumer, share and streams groups, markers of transactions, unknown types",
     columns=(
         Column("at", "timestamp", "the timestamp of the record", True),
         Column(
             "record_type",
             "int",
-            "the number that the key begins with (its version in older releases); null for a marker",
+            "the number at the start of the key (its version in older releases); null for a marker",
             True,
         ),
         Column(
@@ -24,13 +24,13 @@ TABLE = Table(
         Column(
             "key",
             "string",
-            "the fields of the key as JSON, with Kafka's names; of an unknown type its bytes as hex",
+            "the fields of the key as JSON, with Kafka's names; for an unknown type, its bytes as hex",
             True,
         ),
         Column(
             "value",
             "string",
-            'the fields of the value as JSON, with Kafka\'s names, bytes as `{"hex": ...}`; of an unknown type its bytes as hex; null for a tombstone',
+            'the fields of the value as JSON, with Kafka\'s names, bytes as `{"hex": ...}`; for an unknown type, its bytes as hex; null for a tombstone',
             True,
         ),
         Column("producer_id", "long", "the producer of a transaction; null without one", True),

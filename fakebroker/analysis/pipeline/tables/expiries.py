@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import Check, Column, Table
 TABLE = Table(
     name="expiries",
     layer="silver",
-    about="Committed offsets that a cleanup of the broker dropped, from `offset_expired` lines of journals",
+    about="Committed offsets deleted by a cleanup of the broker, from `offset_expired` lines of journals",
     columns=(
         Column("source", "string", "the run of the journal"),
         Column("seq", "long", "the entry of the journal"),
@@ -16,7 +16,7 @@ TABLE = Table(
         Column("committed_offset", "long", "the offset that was committed"),
         Column("committed_at", "timestamp", "its commit timestamp; null outside of the years 1 to 9999", True),
         Column("due_at", "timestamp", "the moment from which it was due; null outside of the years 1 to 9999", True),
-        Column("expired_at", "timestamp", "the cleanup that dropped it"),
+        Column("expired_at", "timestamp", "when the cleanup deleted it"),
         Column("rule", "string", "the rule that decided, such as EX-3"),
     ),
     key=("source", "seq", "part"),

@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import Check, Column, Table
 TABLE = Table(
     name="expiry_audit",
     layer="gold",
-    about="Every offset that expired, or should have: what the journal recorded beside what the rules say, computed anew from its other lines",
+    about="Every offset that expired, or should have: the journal's record of it, compared with the rules, recomputed from the journal's other lines",
     columns=(
         Column("source", "string", "the run of the journal"),
         Column("group_id", "string", "the group"),
@@ -23,11 +23,11 @@ TABLE = Table(
         Column(
             "recomputed_due_at",
             "timestamp",
-            "the moment from which it was due by the rules; null if it never was, or that is unknown",
+            "the moment from which it was due by the rules; null if it was never due, or if unknown",
             True,
         ),
         Column("recomputed_rule", "string", "the rule that decides", True),
-        Column("agrees", "boolean", "whether both say the same; null if nothing could be recomputed", True),
+        Column("agrees", "boolean", "whether both agree; null if nothing could be recomputed", True),
         Column(
             "unknown_because",
             "string",
@@ -38,11 +38,13 @@ TABLE = Table(
     key=("source", "commit_seq", "commit_part", "expiry_seq", "expiry_part"),
     checks=(
         Check(
-            "recorded = recomputed", "what expired is what the rules say", "SELECT * FROM expiry_audit WHERE NOT agrees"
+            "recorded = recomputed",
+            "offsets expire according to the rules",
+            "SELECT * FROM expiry_audit WHERE NOT agrees",
         ),
         Check(
-            "known or said why not",
-            "a row agrees or not, or says why that is unknown",
+            "known, or a reason given",
+            "a row agrees, disagrees, or gives the reason why that is unknown",
             "SELECT * FROM expiry_audit WHERE (agrees IS NULL) <> (unknown_because IS NOT NULL)",
         ),
     ),

@@ -5,11 +5,11 @@ from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Col
 TABLE = Table(
     name="group_states",
     layer="silver",
-    about="The states that a group was in, a row for each span, from records of the log, or `transition` and `group_stored` lines of a journal. Of a classic group a log tells Stable, Empty and Dead only: a rebalance leaves no record before it ends. A group whose coordinator moves, or reads its log again, is not Dead",
+    about="The states of a group, a row for each span, from records of the log, or `transition` and `group_stored` lines of a journal. For a classic group a log shows only Stable, Empty and Dead: a rebalance leaves no record before it ends. A group whose coordinator moves or reloads its log is not Dead",
     columns=(
         Column("group_id", "string", "the group"),
         Column("group_type", "string", "classic, consumer, share or streams"),
-        Column("state", "string", "the state in Kafka's words"),
+        Column("state", "string", "the state, by Kafka's name"),
         Column("generation", "int", "the generation, or the epoch of a newer group; null if unknown", True),
         Column("protocol_type", "string", "the protocol type, empty without one; null if unknown", True),
         Column("protocol", "string", "the protocol; null without one", True),
@@ -19,7 +19,7 @@ TABLE = Table(
         Column(
             "state_at",
             "timestamp",
-            "the moment that the group itself names as the beginning of its state (the value's current state timestamp): the retention of an Empty group counts from it; null if unknown",
+            "the group's own start time of its state (the current state timestamp), from which the retention of an Empty group counts; null if unknown",
             True,
         ),
         Column("began_at", "timestamp", "when the span began; null if its record has no time", True),
@@ -32,7 +32,7 @@ TABLE = Table(
         groups_have_one_partition("group_states"),
         Check(
             "spans do not overlap",
-            "a span ends with the beginning of the next one",
+            "a span ends when the next one begins",
             "SELECT * FROM (SELECT source, group_id, ended_at, LEAD(began_at) OVER (PARTITION BY source, group_id"
             " ORDER BY log_partition, log_offset, seq, part) AS next_at FROM group_states) AS spans"
             " WHERE ended_at <> next_at OR (ended_at IS NULL AND next_at IS NOT NULL)",

@@ -9,13 +9,13 @@ from fakebroker.analysis.pipeline.tables import events
 TABLE = Table(
     name="journal_lines",
     layer="bronze",
-    about="Every line of the journals that are read, also those that come again, in no order; not published",
+    about="Every line of the journals read, duplicates included, in no order; not published",
     columns=(
         *(column._replace(is_nullable=True) for column in events.TABLE.columns if column.name not in ("file", "line")),
         Column("file", "string", "the file"),
         Column("line", "long", "the line, counted from 1; 0 for a file that cannot be read at all"),
-        Column("reject_reason", "string", "what was wrong; null for an event", True),
-        Column("reject_sample", "string", "the beginning of what stood there; null for an event", True),
+        Column("reject_reason", "string", "the error; null for an event", True),
+        Column("reject_sample", "string", "the start of the content; null for an event", True),
     ),
     key=("file", "line"),
 )

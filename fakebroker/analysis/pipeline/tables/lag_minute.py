@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import Column, Table
 TABLE = Table(
     name="lag_minute",
     layer="gold",
-    about="For each minute in which a partition got records or a group committed for it: how far the group was behind at the end of the minute",
+    about="The lag of a group at the end of each minute in which a partition got records or a commit",
     columns=(
         Column("source", "string", "the run of the journal, or the name of the log"),
         Column("group_id", "string", "the group"),
@@ -15,7 +15,7 @@ TABLE = Table(
         Column(
             "committed_offset",
             "long",
-            "the group's committed offset at the end of the minute; null once it is gone, or if it is negative: clients take that for none",
+            "the group's committed offset at the end of the minute; null once it is deleted, or if it is negative, which clients treat as none",
             True,
         ),
         Column("log_end_offset", "long", "the end of the log at the end of the minute; null if unknown", True),

@@ -5,12 +5,12 @@ from fakebroker.analysis.pipeline.contract import Check, Column, Table
 TABLE = Table(
     name="log_ends",
     layer="silver",
-    about="The end of a partition's log whenever it is known to have moved: after records were appended (journals), or when a live broker was asked",
+    about="The log end of a partition each time it is known: after records were appended (journals), or when a live broker was read",
     columns=(
         Column("source", "string", "the run of the journal, or the name of the log"),
         Column("topic", "string", "the topic"),
         Column("partition", "int", "the partition of the topic"),
-        Column("log_start_offset", "long", "the first offset that is still there; null if unknown", True),
+        Column("log_start_offset", "long", "the log start offset; null if unknown", True),
         Column("log_end_offset", "long", "the offset that the next record gets"),
         Column("at", "timestamp", "when"),
         Column("seq", "long", "the entry of the journal; null for a row from a live broker", True),

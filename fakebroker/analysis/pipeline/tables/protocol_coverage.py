@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import Column, Table
 TABLE = Table(
     name="protocol_coverage",
     layer="gold",
-    about="Which APIs, versions and errors clients really used, and which served ones they did not",
+    about="The APIs, versions and errors that clients used, and supported versions that they did not",
     columns=(
         Column("api", "string", "the name of the API in Kafka"),
         Column("api_key", "int", "the API's number"),
@@ -13,15 +13,17 @@ TABLE = Table(
         Column(
             "error",
             "string",
-            "the error in the answer, several are a row each; NONE for an answer without, or for an unused version; NO_ANSWER for a request that ended without an answer",
+            "the error in the answer, with a row for each of several; NONE for success or an unused version; NO_ANSWER for a request that ended without an answer",
         ),
-        Column("is_seen", "boolean", "false: a broker of these journals serves this version, and no client used it"),
-        Column("requests", "long", "how many requests"),
+        Column(
+            "is_seen", "boolean", "false if a broker of these journals supports this version, but no client used it"
+        ),
+        Column("requests", "long", "number of requests"),
         Column("clients", "strings", "the client ids, sorted, twenty at most"),
         Column(
             "waited_ms_p50",
             "double",
-            "median of the waiting time, between the middle two if they are even; null without requests",
+            "median of the waiting time; the mean of the middle two for an even number; null without requests",
             True,
         ),
         Column("waited_ms_p99", "double", "99th percentile of the waiting time; null without requests", True),

@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Col
 TABLE = Table(
     name="rebalances",
     layer="gold",
-    about="Every rebalance of a group: why it began, how long it took, what came of it. One that begins again before it ended is one",
+    about="Every rebalance of a group: its cause, duration and outcome. A rebalance that restarts before its end counts as one",
     columns=(
         Column("group_id", "string", "the group"),
         Column(
@@ -24,7 +24,7 @@ TABLE = Table(
             "the kind of cause: member joined, member left, session expired, subscription changed, ... ; `unknown` from a log",
         ),
         Column("trigger", "string", "the members that the reason names; null if it names none", True),
-        Column("reason", "string", "why, in the journal's words; null from a log", True),
+        Column("reason", "string", "the reason in the journal; null from a log", True),
         Column("generation_before", "int", "the generation before; null if unknown", True),
         Column("generation", "int", "the generation that it made; null if it made none", True),
         Column("result", "string", "Stable, Empty, Dead, or `unfinished`"),

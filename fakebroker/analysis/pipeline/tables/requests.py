@@ -5,7 +5,7 @@ from fakebroker.analysis.pipeline.contract import Column, Table
 TABLE = Table(
     name="requests",
     layer="silver",
-    about="Every request that clients made, from `request` lines of journals",
+    about="Every request of clients, from `request` lines of journals",
     columns=(
         Column("source", "string", "the run of the journal"),
         Column("seq", "long", "the entry of the journal"),
@@ -21,7 +21,7 @@ TABLE = Table(
         Column("version", "int", "the version of the request"),
         Column("groups", "strings", "the groups that it names"),
         Column("topics", "strings", "the topics that it names"),
-        Column("errors", "strings", "the errors in the answer, each once; empty when all went well"),
+        Column("errors", "strings", "the errors in the answer, each once; empty on success"),
         Column("is_answered", "boolean", "false for one that ended without an answer"),
         Column("request_bytes", "long", "its size without the length prefix"),
         Column("response_bytes", "long", "the size of the answer, 0 without one"),

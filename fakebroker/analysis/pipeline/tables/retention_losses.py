@@ -32,7 +32,7 @@ class WhatifOptions(NamedTuple):
 TABLE = Table(
     name="retention_losses",
     layer="gold",
-    about="Every committed offset that a group would have lost under a retention, when, and what the loss would have meant when the group came back",
+    about="Every committed offset that a group would have lost under a retention, with the time and the effect of the loss when the group came back",
     columns=(
         Column("source", "string", "the run of the journal, or the name of the log"),
         Column("group_id", "string", "the group"),
@@ -51,12 +51,12 @@ TABLE = Table(
         Column("seq", "long", "the entry of the journal with the lost commit; null for a row from a log", True),
         Column("part", "int", "the line's number within that entry; null for a row from a log", True),
         Column("due_at", "timestamp", "the moment from which it is due"),
-        Column("lost_at", "timestamp", "the cleanup that drops it"),
+        Column("lost_at", "timestamp", "when the cleanup deletes it"),
         Column("rule", "string", "the rule that decides, such as EX-3"),
         Column(
             "came_back_at",
             "timestamp",
-            "when the group next became Stable with a member that reads the topic, or committed for the partition; null: it never came back",
+            "when the group next became Stable with a member subscribed to the topic, or committed for the partition; null if it never came back",
             True,
         ),
         Column(
@@ -75,10 +75,12 @@ TABLE = Table(
     key=("source", "group_id", "topic", "partition", "retention_ms", "log_partition", "log_offset", "seq", "part"),
     checks=(
         Check(
-            "not too early", "no cleanup drops what is not due", "SELECT * FROM retention_losses WHERE lost_at < due_at"
+            "not too early",
+            "no cleanup deletes an offset before it is due",
+            "SELECT * FROM retention_losses WHERE lost_at < due_at",
         ),
         Check(
-            "nobody comes back before",
+            "groups come back after a loss",
             "a group comes back after the loss, not before it",
             "SELECT * FROM retention_losses WHERE came_back_at < lost_at",
         ),

@@ -5,18 +5,18 @@ from fakebroker.analysis.pipeline.contract import Check, Column, Table
 TABLE = Table(
     name="retention_whatif",
     layer="gold",
-    about="For each group and each retention that is tried: what the group would have lost",
+    about="For each group and each retention tried: the offsets that the group would have lost",
     columns=(
         Column("source", "string", "the run of the journal, or the name of the log"),
         Column("group_id", "string", "the group"),
         Column("retention_ms", "long", "the retention (`offsets.retention.minutes`) that is tried"),
         Column("partitions", "long", "how many partitions the group ever committed for"),
-        Column("lost_offsets", "long", "how many times a committed offset would have been lost"),
-        Column("lost_partitions", "long", "in how many partitions"),
+        Column("lost_offsets", "long", "number of losses of committed offsets"),
+        Column("lost_partitions", "long", "number of partitions with a loss"),
         Column("first_lost_at", "timestamp", "the first time; null if nothing is lost", True),
         Column("last_lost_at", "timestamp", "the last time; null if nothing is lost", True),
         Column("came_back", "boolean", "whether the group came back after a loss, and would have been reset"),
-        Column("reset_offsets", "long", "how many losses it would have met when it came back"),
+        Column("reset_offsets", "long", "number of losses that would have affected it when it came back"),
         Column(
             "read_again_records",
             "long",
@@ -34,7 +34,7 @@ TABLE = Table(
     checks=(
         Check(
             "losses and partitions",
-            "no more partitions have a loss than were committed for, and none has one without a loss",
+            "partitions with a loss are at most those committed for, and at most the number of losses",
             "SELECT * FROM retention_whatif WHERE lost_partitions > partitions OR lost_partitions > lost_offsets"
             " OR reset_offsets > lost_offsets",
         ),

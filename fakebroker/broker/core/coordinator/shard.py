@@ -282,7 +282,7 @@ class Shard(CoordinatorShard):
     def _records_of(self, group: Group, offsets: Sequence[StoredOffset]) -> OffsetCommits:
         records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
         if len(offsets) > _SURELY_FIT and records.is_larger_than(self.log.config.max_message_bytes):
-            raise KafkaError(self.behaviours.large_commit_error, "the offsets do not fit into a batch")
+            raise KafkaError(self.behaviours.large_commit_error, "the offsets do not fit into one batch")
         return records
 
     def replay_pending(self, group: Group, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int) -> None:
@@ -359,7 +359,7 @@ class Shard(CoordinatorShard):
                 group.offsets.replay_tombstones(deleted)
                 self._tell_deleted(group, deleted, reason)
                 if is_removed:
-                    self.forget(group, now, "Empty, and its last offset was deleted")
+                    self.forget(group, now, "it was Empty, and its last offset was deleted")
                 elif deleted:
                     self.look_at(group, now)
 
@@ -491,7 +491,7 @@ class Shard(CoordinatorShard):
         else:
             after = replay_record(group, record, self, now)
         if group is not None and after is not group:
-            group.die(now, "it became a group of another kind")
+            group.die(now, "it became a group of another type")
         if after is None:
             self.groups.pop(group_id, None)
         else:

@@ -26,11 +26,11 @@ SHOWN = 10  # partitions or tasks of a list, the others are counted
 
 
 class MemberExplanation(NamedTuple):
-    """One member: what it has, what it has to give up, what it waits for and who has that.
+    """A member: what it owns, what it must give up, what it waits for, and the present owners.
 
     Partitions are spelled "orders-0", tasks of a streams group "0_1" as Kafka does. `removed_ms` is when a timer
-    removes it, `rule` that of the timer; None: no timer does. `is_classic`: it is a member of a consumer group that
-    speaks the classic protocol.
+    removes it, None without one; `rule` is the rule of the timer. `is_classic` marks a member of a consumer group that
+    uses the classic protocol.
     """
 
     member_id: str
@@ -47,14 +47,14 @@ class MemberExplanation(NamedTuple):
     def __str__(self) -> str:
         who = f"client {self.client_id}" + (", classic protocol" if self.is_classic else "")
         text = f"member {self.member_id} ({who}): {self.state}, epoch {self.member_epoch}"
-        text += f", has {_listed(self.has)}"
+        text += f", owns {_listed(self.has)}"
         if self.gives_up:
-            text += f"; has to give up {_listed(self.gives_up)}"
+            text += f"; must give up {_listed(self.gives_up)}"
         if self.waits_for:
             holders = ", ".join(dict.fromkeys(self.waits_for.values()))
             text += f"; waits for {_listed(self.waits_for)}, which {holders} has not given up"
         if self.removed_ms is not None:
-            unless = "it gives them up" if self.gives_up else "it is heard of"
+            unless = "it gives them up" if self.gives_up else "it sends a heartbeat"
             text += f"; removed {date_text(self.removed_ms)} unless {unless} before ({self.rule})"
         return text
 
@@ -65,7 +65,7 @@ class _Explained(NamedTuple):
 
 
 class Reconciliation(NamedTuple):
-    """How far a group with epochs is: its members, and what it does next; "" if nothing is due.
+    """The reconciliation of a group with epochs: its members, and its next step, "" if there is none.
 
     `assignment_epoch` is the group epoch for which the target assignment was computed. Only share groups have
     `share_partitions`.
@@ -78,7 +78,7 @@ class Reconciliation(NamedTuple):
     share_partitions: tuple[SharePartitionView, ...] = ()
 
     def lines(self) -> list[str]:
-        """What it says, line by line."""
+        """Its text, line by line."""
         epochs = f"epoch {self.group_epoch}, assignment of epoch {self.assignment_epoch}"
         return [str(each) for each in (epochs, self.next, *self.members, *self.share_partitions) if each]
 
@@ -164,7 +164,7 @@ def _next_of_share(group: "ShareGroup", now: Instant) -> str:
     if initializing:
         return f"the state of {_listed(initializing)} is being initialized; a later heartbeat assigns them (SGH-10)"
     if not group.is_empty and group.lacks_assignment:
-        return "the next heartbeat assigns the partitions that were initialized (SGH-12)"
+        return "the next heartbeat assigns the initialized partitions (SGH-12)"
     return _next_target(group, "share.assignment.interval.ms", "SGH-13", now)
 
 
@@ -212,14 +212,14 @@ def _why_not_ready(group: "StreamsGroup") -> str:
     from fakebroker.broker.core.groups.streams.internal_topics import configure
 
     if group.topology is None:
-        return "there are no tasks without a topology (STT-4)"
+        return "tasks are assigned once the group has a topology (STT-4)"
     try:
         problem = configure(group.topology, group.existing_count).problem
     except KafkaError as error:
-        return f"the topology can never be ready: {error}"
+        return f"the topology can never become ready: {error}"
     if problem is None:
-        return "the next heartbeat finds that the topics of the topology are there (STT-4)"
-    return f"there are no tasks as long as {problem.detail} (STT-4)"
+        return "the next heartbeat finds the topics of the topology complete (STT-4)"
+    return f"no tasks are assigned while {problem.detail} (STT-4)"
 
 
 def _holders_of_tasks(group: "StreamsGroup") -> dict[tuple[str, int], str]:

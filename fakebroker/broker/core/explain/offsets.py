@@ -41,9 +41,7 @@ class OffsetExplanation(NamedTuple):
 
 
 class GroupExplanation(NamedTuple):
-    """All committed offsets of one group under one expiry policy, and the pending ones. `str()` of it is a table for
-    people.
-    """
+    """All committed and pending offsets of a group under an expiry policy. `str()` returns a readable table."""
 
     group_id: str
     state: str
@@ -180,10 +178,10 @@ def _explain_missing_group(
 ) -> GroupExplanation:
     """The explanation of a group that is not there: what expired, if anything did."""
     if not expirations:
-        return GroupExplanation(group_id, "Dead", -1, "", "there is no such group", policy_name, retention_ms, ())
+        return GroupExplanation(group_id, "Dead", -1, "", "the group does not exist", policy_name, retention_ms, ())
     end = expirations[-1]
     offsets = tuple(sorted(_expired(expirations, None), key=_by_partition))
-    why = f"gone at the cleanup of {date_text(end.pass_ms)}; before, {end.aging.why}"
+    why = f"deleted by the cleanup at {date_text(end.pass_ms)}; before that, {end.aging.why}"
     return GroupExplanation(group_id, "Dead", end.pass_ms, "", why, policy_name, end.aging.retention_ms, offsets)
 
 
@@ -212,15 +210,15 @@ def _due(offset: OffsetExplanation) -> str:
 def _decision(offset: OffsetExplanation) -> str:
     if offset.expired:
         return f"expired {date_text(offset.pass_ms or 0)}"
-    return "kept" if offset.pass_ms is None else f"goes {date_text(offset.pass_ms)}"
+    return "kept" if offset.pass_ms is None else f"expires {date_text(offset.pass_ms)}"
 
 
 _MEANINGS = {
-    "EX-2": "its own expire timestamp decides",
+    "EX-2": "the commit has its own expire timestamp",
     "EX-4": "an open transaction holds it",
-    "EX-5": "a later commit does not restart the clock",
-    "EX-6": "its expire timestamp does not count while the group reads it",
-    "EX-14": "as the text of KIP-211 has it",
+    "EX-5": "a later commit does not restart the retention",
+    "EX-6": "the expire timestamp is ignored while the group is subscribed",
+    "EX-14": "KIP-211 as written",
     "EX-17": "before KIP-211",
     "EX-18": "KIP-211 as first released",
 }

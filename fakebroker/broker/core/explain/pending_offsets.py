@@ -19,7 +19,7 @@ HOLDING = (TransactionState.ONGOING, *ENDING)
 
 
 class PendingExplanation(NamedTuple):
-    """One pending offset: the transaction that holds it, and when that ends at the latest."""
+    """A pending offset: the transaction that holds it, and the latest end of the transaction."""
 
     topic: str
     partition: int
@@ -31,12 +31,12 @@ class PendingExplanation(NamedTuple):
     pass_ms: int | None  # the look at which its coordinator aborts it then
 
     def __str__(self) -> str:
-        what = "an offset that a later commit replaced" if self.offset is None else f"offset {self.offset}"
+        what = "an offset replaced by a later commit" if self.offset is None else f"offset {self.offset}"
         return f"{self.topic}-{self.partition}: {what} is pending: {self._end()}"
 
     def _end(self) -> str:
         if self.transactional_id is None:
-            return f"no coordinator knows an open transaction of producer {self.producer_id}: only a marker ends it"
+            return f"no coordinator has an open transaction of producer {self.producer_id}: only a marker ends it"
         held = f"transaction {self.transactional_id} (producer {self.producer_id}) is {self.state}"
         if self.pass_ms is not None:
             return f"{held}; aborted {date_text(self.pass_ms)} unless it ends before (TX-23)"

@@ -27,7 +27,7 @@ class DeliveredRecords(NamedTuple):
     """Neighbouring records with one state: "Available" (again), "Acquired", "Acknowledged" or "Archived".
 
     `member_id` has acquired them, until its lock ends by the broker's clock (`lock_ends_ms`, ms since the epoch); None
-    if no member has.
+    if they are not acquired.
     """
 
     first_offset: int
@@ -52,9 +52,8 @@ class DeliveredRecords(NamedTuple):
 class SharePartitionView(NamedTuple):
     """One partition of a share group.
 
-    `start_offset` is the first record that the group is not finished with, -1 before the first fetch chose one.
-    Records from `next_offset` on have no state yet; `records` are those between. `is_loaded` says whether the leader of
-    the topic's partition has it in memory.
+    `start_offset` is the first unfinished record, -1 before the first fetch. Records from `next_offset` on have no
+    state yet; `records` are those between. `is_loaded` says whether the partition's leader has it in memory.
     """
 
     topic: str
@@ -66,9 +65,9 @@ class SharePartitionView(NamedTuple):
 
     def __str__(self) -> str:
         if self.start_offset == NO_OFFSET:
-            text = "nothing was fetched; share.auto.offset.reset decides where it begins (SGP-1)"
+            text = "nothing fetched yet; share.auto.offset.reset decides the start offset (SGP-1)"
         else:
-            text = f"begins at {self.start_offset}; from {self.next_offset} on all is new"
+            text = f"starts at {self.start_offset}; records from {self.next_offset} on are new"
         more = f"; {len(self.records) - SHOWN} more" if len(self.records) > SHOWN else ""
         records = "".join(f"; {each}" for each in self.records[:SHOWN])
         return f"{self.topic}-{self.partition}: {text}{records}{more}"

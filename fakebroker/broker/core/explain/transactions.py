@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TransactionExplanation(NamedTuple):
-    """A transactional id, and what happens to it next. `str()` of it is text for people."""
+    """A transactional id, and what happens to it next. `str()` returns readable text."""
 
     transactional_id: str
     state: str
@@ -46,7 +46,7 @@ class TransactionExplanation(NamedTuple):
     def _next_text(self) -> str:
         if self.due_ms is None or self.pass_ms is None:
             return self.next
-        return f"due {date_text(self.due_ms)}, at the look of {date_text(self.pass_ms)}: {self.next}"
+        return f"due {date_text(self.due_ms)}, checked {date_text(self.pass_ms)}: {self.next}"
 
 
 def explain(cluster: "Cluster", transactional_id: str, now: "Instant") -> TransactionExplanation:
@@ -60,7 +60,7 @@ def explain(cluster: "Cluster", transactional_id: str, now: "Instant") -> Transa
     if shard is None or transaction is None:
         dead = TransactionState.DEAD.kafka_name
         return TransactionExplanation(
-            transactional_id, dead, -1, -1, -1, -1, (), "no coordinator knows it", "", None, None
+            transactional_id, dead, -1, -1, -1, -1, (), "unknown to every coordinator", "", None, None
         )
     next_step, rule, due_ms, pass_ms = _next(shard, transaction, now)
     return TransactionExplanation(
@@ -106,14 +106,14 @@ def _next(
     """What happens if nobody does anything, its rule, when it is due, and the look at which it is done."""
     if transaction.due_ms is not None:
         pass_ms = shard.timeouts.abort_ms(transaction, now)
-        return "aborted and its producer fenced, unless it ends before", "TX-23", transaction.due_ms, pass_ms
+        return "aborted, with its producer fenced, unless it ends before", "TX-23", transaction.due_ms, pass_ms
     due_ms = shard.expiry.due_ms(transaction)
     if due_ms is not None:
         pass_ms = shard.expiry.grid.next_ms(due_ms, now.wall_ms)
-        return "forgotten, unless it is used before", "TX-24", due_ms, pass_ms
+        return "removed, unless it is used before", "TX-24", due_ms, pass_ms
     result = "commit" if transaction.state is TransactionState.PREPARE_COMMIT else "abort"
-    waits = [f"{each} has no leader that runs" for each in transaction.partitions if not _has_leader(shard, each)]
-    return "; ".join([f"its {result} markers are on their way", *waits]), "TX-2", None, None
+    waits = [f"{each} has no running leader" for each in transaction.partitions if not _has_leader(shard, each)]
+    return "; ".join([f"its {result} markers are being written", *waits]), "TX-2", None, None
 
 
 def _has_leader(shard: "TransactionShard", named: TopicPartition) -> bool:

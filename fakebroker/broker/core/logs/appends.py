@@ -111,15 +111,17 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
     """
     size_bytes = next_batch(data)
     if size_bytes is None:
-        raise AppendError(ErrorCode.INVALID_RECORD, f"{len(data)} bytes hold no complete record batch")
+        raise AppendError(ErrorCode.INVALID_RECORD, f"{len(data)} bytes are too short for a record batch")
     if data[MAGIC_POSITION] != 2:
-        raise AppendError(ErrorCode.INVALID_RECORD, f"a batch of magic {data[MAGIC_POSITION]} where only 2 is allowed")
+        raise AppendError(
+            ErrorCode.INVALID_RECORD, f"the batch has magic {data[MAGIC_POSITION]}; only magic 2 is allowed"
+        )
     if not zstd_allowed:
         codec = data[ATTRIBUTES_POSITION + 1] & CODEC_BITS
         if codec > ZSTD:
-            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no compression type {codec}")
+            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown compression type {codec}")
         if codec == ZSTD:
-            raise AppendError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
+            raise AppendError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7 or later")
     if size_bytes == len(data):
         return data
     try:
@@ -127,7 +129,7 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
     except AppendError as error:
         raise AppendError(error.code, error.message) from None
     if second is not None:
-        raise AppendError(ErrorCode.INVALID_RECORD, "more than one record batch")
+        raise AppendError(ErrorCode.INVALID_RECORD, "the partition has more than one record batch")
     return data[:size_bytes]
 
 
@@ -140,7 +142,9 @@ def check_batch(
     raises InvalidRecord becomes an AppendError, all else goes to the caller. Raises AppendError.
     """
     if len(data) < HEADER_BYTES:
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: a batch of {len(data)} bytes has no whole header")
+        raise AppendError(
+            ErrorCode.CORRUPT_MESSAGE, f"{partition}: a batch of {len(data)} bytes is too short for a header"
+        )
     try:
         header = parse_header(data)
         check_header(data, header, config, partition)
@@ -158,20 +162,25 @@ def check_header(data: bytes, header: BatchHeader, config: LogConfig, partition:
     """
     base_offset, _, _, _, crc, attributes, last_offset_delta, _, _, producer_id, _, base_sequence, count = header
     if base_offset:
-        raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {base_offset} in a new batch")
+        raise AppendError(
+            ErrorCode.INVALID_RECORD, f"{partition}: the base offset of a new batch is {base_offset}, not 0"
+        )
     if len(data) > config.max_message_bytes:
         raise _too_large(data, config, partition)
     found = crc32c(data[CRC_START:]) if len(data) < LONG_BATCH_BYTES else crc32c_of_long(data)
     if found != crc:
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: checksum {crc:#010x}, the bytes give {found:#010x}")
+        raise AppendError(
+            ErrorCode.CORRUPT_MESSAGE,
+            f"{partition}: the batch has checksum {crc:#010x}, but its bytes have {found:#010x}",
+        )
     if attributes & CODEC_BITS > ZSTD:
-        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: there is no compression type {header.codec}")
+        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: unknown compression type {header.codec}")
     if count <= 0 or last_offset_delta + 1 != count:
         raise InvalidRecord(f"{count} records with a last offset delta of {last_offset_delta}")
     if attributes & CONTROL_BIT:
-        raise InvalidRecord("a control batch from a client")
+        raise InvalidRecord("clients must not write control batches")
     if producer_id >= 0 and base_sequence < 0:
-        raise InvalidRecord(f"producer {producer_id} with base sequence {base_sequence}")
+        raise InvalidRecord(f"producer {producer_id} sends base sequence {base_sequence}")
 
 
 def _too_large(data: bytes, config: LogConfig, partition: str) -> AppendError:
@@ -193,28 +202,28 @@ def _check_records(
         keys_only = config.compact and seen.has_null_key
         raise AppendError(
             ErrorCode.INVALID_RECORD if keys_only else ErrorCode.INVALID_TIMESTAMP,
-            f"{partition}: records are refused; which of the {header.records_count} was not looked for",
+            f"{partition}: some of the {header.records_count} records are invalid; the broker did not determine which",
         )
     errors: list[tuple[int, str]] = []
     code = ErrorCode.INVALID_RECORD
     for index, record in enumerate(read_records(data)):
         if config.compact and record.key is None:
-            errors.append((index, f"{partition}: compacted topics need a key in every record"))
+            errors.append((index, f"{partition}: every record of a compacted topic needs a key"))
             continue
         fault = _time_fault(record.timestamp_ms, header, config, low_ms, high_ms)
         if fault is not None:
             code = ErrorCode.INVALID_TIMESTAMP
             errors.append((index, fault))
     if errors:
-        what = "their timestamps" if code == ErrorCode.INVALID_TIMESTAMP else "missing keys"
-        raise AppendError(code, f"{len(errors)} records are refused for {what}", errors)
+        what = "invalid timestamps" if code == ErrorCode.INVALID_TIMESTAMP else "missing keys"
+        raise AppendError(code, f"{len(errors)} records were rejected for {what}", errors)
 
 
 def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
     if not config.log_append_time and timestamp_ms != NO_TIMESTAMP:
         if low_ms <= timestamp_ms <= high_ms:
             return None
-        return f"timestamp {timestamp_ms} is outside of what is allowed now, {low_ms} to {high_ms}"
+        return f"timestamp {timestamp_ms} is outside the allowed range, {low_ms} to {high_ms}"
     if header.is_log_append_time:
         return "a client must not set the timestamp type LogAppendTime"
     return None
@@ -242,13 +251,13 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
         if header.records_count > MAX_LISTED_RECORDS or seen.size_bytes > MAX_REWRITTEN_BYTES:
             raise AppendError(
-                ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many for another compression"
+                ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many to be recompressed"
             )
         data = _with_codec(data, header, codec, config, now_ms)
         if len(data) > config.max_message_bytes:
             raise _too_large(data, config, "after compression")
     elif codec and seen.misplaced is not None:
-        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"record {seen.misplaced} is not at its place")
+        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"record {seen.misplaced} is not at its position")
     elif time_bit != has_append_time or max_timestamp_ms != header.max_timestamp_ms:
         attributes = attributes & _KEPT_ATTRIBUTES & ~LOG_APPEND_TIME_BIT | time_bit
         data = with_times(data, attributes=attributes, max_timestamp_ms=max_timestamp_ms)

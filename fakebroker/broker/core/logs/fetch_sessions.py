@@ -182,10 +182,11 @@ class FetchSessions:
         """
         session = self._sessions.get(session_id)
         if session is None:
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"no fetch session {session_id}")
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"unknown fetch session {session_id}")
         if session.epoch != epoch:
             raise KafkaError(
-                ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id}: epoch {epoch}, not {session.epoch}"
+                ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+                f"fetch session {session_id} got epoch {epoch}, but expects {session.epoch}",
             )
         if session.uses_ids != uses_ids:
             raise KafkaError(

@@ -246,7 +246,7 @@ class PartitionLog:
         if not 0 <= offset <= self.high_watermark:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{self.name}: offset {offset}, the high watermark is {self.high_watermark}",
+                f"{self.name}: offset {offset} is above the high watermark {self.high_watermark}",
             )
         if offset > self.log_start_offset:
             self._start_at(offset)

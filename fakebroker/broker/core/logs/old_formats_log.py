@@ -64,7 +64,7 @@ class OldFormatsLog(PartitionLog):
         if self.config.magic < NEWEST_MAGIC:
             raise AppendError(
                 ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-                f"{self.name}: message format {self.config.magic} has no place for idempotent records",
+                f"{self.name}: message format {self.config.magic} does not support idempotent producers",
             )
         return super()._check_producer(header)
 

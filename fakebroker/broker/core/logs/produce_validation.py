@@ -83,7 +83,9 @@ def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: 
         if found and is_transactional(records):
             if has_transactional_id:
                 return None
-            return AppendErrorContent(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "no transactional id")
+            return AppendErrorContent(
+                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "the transactional id is missing"
+            )
     return None
 
 
@@ -102,7 +104,7 @@ def extract_batch(records: bytes | None, *, old_formats: bool, zstd_allowed: boo
             return None
         return single_batch(records) if records[MAGIC_POSITION] == 2 else records
     if records is None:
-        raise AppendError(ErrorCode.INVALID_RECORD, "null in place of a record batch")
+        raise AppendError(ErrorCode.INVALID_RECORD, "the records are null")
     return single_batch(records, zstd_allowed=zstd_allowed)
 
 
@@ -141,10 +143,10 @@ def append_at_once(partition: "Partition", node_id: int, batch: bytes, acks: int
 
 def _check_access(partition: "Partition", node_id: int, acks: int) -> None:
     if acks not in (-1, 0, 1):
-        raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}")
+        raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"unknown acks {acks}")
     topic = partition.topic
     if topic.is_internal:
-        raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is written by coordinators only")
+        raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal: only coordinators write to it")
     code = partition.error_for_access(node_id)
     if code:
         raise AppendError(code, f"broker {node_id} does not lead {partition.log.name}")
@@ -153,7 +155,7 @@ def _check_access(partition: "Partition", node_id: int, acks: int) -> None:
 def _check_in_sync(partition: "Partition", in_sync: int) -> None:
     needed = partition.min_isr
     if in_sync < needed:
-        raise AppendError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{in_sync} replicas in sync, {needed} are needed")
+        raise AppendError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{in_sync} replicas are in sync, but {needed} are needed")
 
 
 def _append_in_vain(

@@ -117,7 +117,8 @@ class Producers:
         if batch.producer_epoch < state.epoch:
             raise KafkaError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
-                f"producer {batch.producer_id} is at epoch {state.epoch}, the batch has {batch.producer_epoch}",
+                f"producer {batch.producer_id} is at epoch {state.epoch}, but the batch has epoch "
+                f"{batch.producer_epoch}",
             )
         if self._verifications:
             self._check_verified_sequence(batch, has_batches=bool(state.batches))
@@ -126,7 +127,7 @@ class Producers:
         if batch.base_sequence != expected:
             raise KafkaError(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                f"producer {batch.producer_id}: sequence {batch.base_sequence} where {expected} was due",
+                f"producer {batch.producer_id}: sequence {batch.base_sequence} is out of order; expected {expected}",
             )
         if state.current_transaction_offset is not None and not batch.is_transactional:
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} has an open transaction here")
@@ -153,12 +154,14 @@ class Producers:
             return
         if is_tv2 and epoch == state.epoch and state.current_transaction_offset is not None:
             raise KafkaError(
-                ErrorCode.INVALID_PRODUCER_EPOCH, f"the marker has the epoch {epoch} of the data, not a higher one"
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"the marker's epoch {epoch} is that of the records; it must be higher",
             )
         if coordinator_epoch < state.coordinator_epoch:
             raise KafkaError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-                f"coordinator epoch {coordinator_epoch} after {state.coordinator_epoch} for producer {producer_id}",
+                f"coordinator epoch {coordinator_epoch} for producer {producer_id} is older than "
+                f"{state.coordinator_epoch}",
             )
 
     def is_in_transaction(self, producer_id: int, epoch: int) -> bool:
@@ -205,7 +208,8 @@ class Producers:
             due = 0 if starts_late else verification.lowest_sequence
             raise KafkaError(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                f"producer {batch.producer_id}: sequence {batch.base_sequence} where {due} was due in its transaction",
+                f"producer {batch.producer_id}: sequence {batch.base_sequence} is out of order; its "
+                f"transaction expected {due}",
             )
 
     # -- what was appended ---------------------------------------------------------------------------------------

@@ -98,8 +98,8 @@ class RequestScans:
 
 def _request_too_large() -> InvalidRecord:
     return InvalidRecord(
-        "the batches of one request unpack to more than "
-        f"{UNPACKED_PER_REQUEST_BYTES} bytes or {RECORDS_PER_REQUEST} records",
+        f"the batches of one request decompress to more than {UNPACKED_PER_REQUEST_BYTES} bytes or "
+        f"{RECORDS_PER_REQUEST} records",
         ErrorCode.MESSAGE_TOO_LARGE,
     )
 

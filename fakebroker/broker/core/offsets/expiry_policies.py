@@ -48,22 +48,26 @@ def _without_members(group: AgingGroup, retention_ms: int) -> Aging | None:
     if not group.protocol_type:
         return _simple(retention_ms)
     if group.state_ms < 0:
-        return Aging("EX-3", "Empty since an unknown time: each offset counts from its commit", retention_ms)
-    return Aging("EX-3", "Empty: all its offsets count from then", retention_ms, base_ms=group.state_ms)
+        return Aging(
+            "EX-3", "Empty since an unknown time: the retention of each offset starts at its commit", retention_ms
+        )
+    return Aging("EX-3", "Empty: the retention of all offsets starts there", retention_ms, base_ms=group.state_ms)
 
 
 @cache
 def _simple(retention_ms: int) -> Aging:
-    return Aging("EX-3", "a simple group: each offset counts from its commit", retention_ms)
+    return Aging("EX-3", "a simple group: the retention of each offset starts at its commit", retention_ms)
 
 
 def _policy_2_0(group: AgingGroup, retention_ms: int) -> Aging:  # noqa: ARG001 - the group does not matter, that is the point
-    return Aging("EX-17", "each offset dies on its own timer, live members or not", retention_ms)
+    return Aging("EX-17", "each offset expires by itself, with or without live members", retention_ms)
 
 
 def _policy_2_1(group: AgingGroup, retention_ms: int) -> Aging:
     empty = _without_members(group, retention_ms)
-    return empty or Aging("EX-18", f"{group.state}: a group with members loses nothing", retention_ms, kept=True)
+    return empty or Aging(
+        "EX-18", f"{group.state}: nothing expires while the group has members", retention_ms, kept=True
+    )
 
 
 def _policy_4_3(group: AgingGroup, retention_ms: int) -> Aging:
@@ -76,9 +80,9 @@ def _policy_4_3(group: AgingGroup, retention_ms: int) -> Aging:
     elif group.state != State.STABLE:
         why = f"{group.state}: nothing expires during a rebalance"
     elif topics is None:
-        why = "Stable, but what its members read is unknown: nothing expires"
+        why = "Stable, but its subscriptions are unknown: nothing expires"
     else:
-        why = "Stable: topics that a member reads are kept, others count from their commits"
+        why = "Stable: offsets of subscribed topics are kept, the retention of others starts at their commits"
         return Aging("EX-3", why, retention_ms, kept_topics=topics)
     return Aging("EX-3", why, retention_ms, kept=True)
 
@@ -89,9 +93,9 @@ def _kip_211_as_written(group: AgingGroup, retention_ms: int) -> Aging:
         return empty._replace(rule="EX-14", whole_group=empty.base_ms is not None)
     topics = group.subscribed_topics
     if topics is None:
-        why = f"{group.state}, and what its members read is unknown: nothing expires"
+        why = f"{group.state}, and its subscriptions are unknown: nothing expires"
         return Aging("EX-14", why, retention_ms, kept=True)
-    why = f"{group.state}: topics that a member reads are kept, others count from their commits"
+    why = f"{group.state}: offsets of subscribed topics are kept, the retention of others starts at their commits"
     return Aging("EX-14", why, retention_ms, kept_topics=topics)
 
 
@@ -103,7 +107,9 @@ def aging_of(group: AgingGroup, policy: "Policy", retention_ms: int) -> Aging:
     """
     if group.kind is GroupKind.CLASSIC:
         return policy(group, retention_ms)
-    why = f"a {group.kind} group: topics that a member reads are kept, others count from their commits"
+    why = (
+        f"a {group.kind} group: offsets of subscribed topics are kept, the retention of others starts at their commits"
+    )
     return Aging("CGO-10", why, retention_ms, kept_topics=group.subscribed_topics or frozenset())
 
 

@@ -23,16 +23,16 @@ def unsecured_login(token: str, now_ms: int) -> Login:
     """
     parts = token.split(".")
     if len(parts) != 3 or parts[2]:
-        raise InvalidToken("it is not an unsecured token, and no keys are set: sasl.oauthbearer.jwks.endpoint.url")
+        raise InvalidToken("it is signed, but the broker has no keys: set sasl.oauthbearer.jwks.endpoint.url")
     header, claims = (json_object(part) for part in parts[:2])
     if header.get("alg") != "none":
-        raise InvalidToken("its algorithm is not none")
+        raise InvalidToken("its algorithm must be none")
     name = claims.get("sub")
     if not isinstance(name, str) or not name.strip():
-        raise InvalidToken("it names nobody")
+        raise InvalidToken("it has no principal")
     ends_ms, issued_ms = time_ms(claims, "exp"), time_ms(claims, "iat")
     if ends_ms is None:
-        raise InvalidToken("it does not say when it expires")
+        raise InvalidToken("it has no expiry time (exp)")
     check_not_expired(ends_ms, now_ms)
     if issued_ms is not None and (issued_ms > now_ms or issued_ms >= ends_ms):
         raise InvalidToken("it is issued in the future")
@@ -63,7 +63,7 @@ def json_object(part: str) -> dict[str, Any]:
     except (Base64Error, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise InvalidToken("a part of it is no JSON object")
+        raise InvalidToken("one of its parts is not a JSON object")
     return value
 
 
@@ -73,5 +73,5 @@ def time_ms(claims: dict[str, Any], name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1 << 53:
-        raise InvalidToken(f"{name} is no time")
+        raise InvalidToken(f"{name} is not a time")
     return int(value * 1000)

@@ -41,7 +41,7 @@ def subject_of(certificate: bytes) -> str:
         _serial, _algorithm, _issuer, _validity, subject, *_ = fields
         names = [_relative_name(each) for each in elements(subject.content)]
     except IndexError as error:
-        raise ValueError(f"no certificate: {error}") from None
+        raise ValueError(f"not a certificate: {error}") from None
     return ",".join(reversed(names))
 
 
@@ -56,7 +56,7 @@ def elements(data: bytes) -> Iterator[Element]:
             size = int.from_bytes(data[position : position + count])
             position += count
         if position + size > len(data):
-            raise ValueError("an element is longer than what it is in")
+            raise ValueError("an element is longer than the one that contains it")
         content = data[position : position + size]
         position += size
         yield Element(tag, content, data[start:position])

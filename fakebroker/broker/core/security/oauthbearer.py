@@ -60,6 +60,6 @@ def _parts(message: bytes) -> tuple[str, str]:
     pairs = dict(pair.split("=", 1) for pair in first["pairs"].split("\x01") if pair)
     bearer = _BEARER.fullmatch(pairs.get("auth", ""))
     if bearer is None or bearer["scheme"].lower() != "bearer":
-        raise AuthenticationFailed("Invalid OAUTHBEARER client first message: there is no bearer token")
+        raise AuthenticationFailed("Invalid OAUTHBEARER client first message: the bearer token is missing")
     authorization_id = (first["authorization_id"] or "").replace("=2C", ",").replace("=3D", "=")
     return authorization_id, bearer["token"]

@@ -121,7 +121,7 @@ class ScramMechanism:
         stored_key = hashlib.new(self._hash_name, client_key).digest()
         is_right = hmac.compare_digest(stored_key, credential.stored_key) and len(proof) == len(signature)
         if final["nonce"] != self._nonce:
-            raise _invalid_credentials("the nonce is not that of this login")
+            raise _invalid_credentials("the nonce does not belong to this login")
         if not is_right:
             raise _invalid_credentials(f"the password of {self.claimed!r} is wrong")
         self.login = Login(user.principal, user.ends_ms)
@@ -129,8 +129,8 @@ class ScramMechanism:
 
     def _why_nobody(self, name: str, is_token: bool) -> str:
         if is_token:
-            return f"there is no delegation token {name!r}, or not any more"
-        return f"there is no user {name!r} with a credential for {self._mechanism}"
+            return f"the delegation token {name!r} does not exist or has expired"
+        return f"user {name!r} has no credential for {self._mechanism}"
 
     def _invalid(self) -> AuthenticationFailed:
         why = f"due to invalid credentials with SASL mechanism {self._mechanism}"

@@ -20,7 +20,7 @@ class UnknownKey(InvalidToken):
     """A token is signed with a key that is not in the set; a newer set may have it."""
 
     def __init__(self, key_id: str, known: Sequence[str]) -> None:
-        super().__init__(f"it is signed with the key {key_id!r}, and the key set has {', '.join(known) or 'none'}")
+        super().__init__(f"it is signed with the key {key_id!r}, but the key set has {', '.join(known) or 'none'}")
         self.key_id = key_id
 
 
@@ -59,7 +59,7 @@ class KeySet:
             except (PyJWTError, AttributeError, ValueError, TypeError):
                 continue
         if not keys:
-            raise ValueError("the key set has no key that can be used")
+            raise ValueError("the key set has no usable key")
         return cls(keys)
 
     def claims_of(self, token: str) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ class KeySet:
 
         parts = token.split(".")
         if len(parts) != 3:
-            raise InvalidToken("it has not the three parts of a signed token")
+            raise InvalidToken("it does not have the three parts of a signed token")
         header = json_object(parts[0])
         algorithm = header.get("alg")
         if algorithm not in ALGORITHMS:
@@ -102,7 +102,7 @@ def signed_login(token: str, keys: KeySet, rules: TokenRules, now_ms: int) -> Lo
     _check_scope(claims, rules.scope_claim)
     subject = claims.get(rules.subject_claim)
     if not isinstance(subject, str) or not subject.strip():
-        raise InvalidToken(f"its claim {rules.subject_claim!r} names nobody")
+        raise InvalidToken(f"its claim {rules.subject_claim!r} has no principal")
     return Login(Principal(subject.strip()), ends_ms)
 
 
@@ -111,12 +111,12 @@ def _check_times(claims: Mapping[str, Any], skew_ms: int, now_ms: int) -> int:
     times = {name: time_ms(dict(claims), name) for name in ("exp", "iat", "nbf")}
     ends_ms, issued_ms, begins_ms = times["exp"], times["iat"], times["nbf"]
     if ends_ms is None or issued_ms is None:
-        raise InvalidToken("it does not say when it was issued (iat) and when it expires (exp)")
+        raise InvalidToken("it has no issue time (iat) or no expiry time (exp)")
     check_not_expired(ends_ms, now_ms, skew_ms)
     if ends_ms < issued_ms or (begins_ms is not None and ends_ms < begins_ms):
-        raise InvalidToken("it expires before it is issued or begins")
+        raise InvalidToken("it expires before it is issued or becomes valid")
     if begins_ms is not None and begins_ms > now_ms + skew_ms:
-        raise InvalidToken(f"it begins (nbf) in {(begins_ms - now_ms) / 1000:g} s by the broker's clock")
+        raise InvalidToken(f"it becomes valid (nbf) in {(begins_ms - now_ms) / 1000:g} s by the broker's clock")
     return ends_ms
 
 
@@ -125,9 +125,9 @@ def _check_origin(claims: Mapping[str, Any], rules: TokenRules) -> None:
     audience = claims.get("aud")
     audiences = audience if isinstance(audience, list) else [] if audience is None else [audience]
     if rules.audience and not set(rules.audience) & {each for each in audiences if isinstance(each, str)}:
-        raise InvalidToken(f"its audience is {audience!r}, expected is {' or '.join(rules.audience)}")
+        raise InvalidToken(f"its audience is {audience!r}; expected {' or '.join(rules.audience)}")
     if rules.issuer and claims.get("iss") != rules.issuer:
-        raise InvalidToken(f"its issuer is {claims.get('iss')!r}, expected is {rules.issuer!r}")
+        raise InvalidToken(f"its issuer is {claims.get('iss')!r}; expected {rules.issuer!r}")
 
 
 def _check_scope(claims: Mapping[str, Any], name: str) -> None:

@@ -80,7 +80,7 @@ def _known(window: RecordWindow, batch: AcknowledgedBatch) -> list[InFlightBatch
     if floor is None and batch.first_offset < window.start_offset:
         floor = window.floor(window.start_offset)
         if floor is None:  # Kafka 4.3.1 meets a null pointer here
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "nothing is in delivery")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "no records are in delivery")
     if floor is None:
         raise KafkaError(ErrorCode.INVALID_RECORD_STATE, NOT_IN_WINDOW)
     known = window.between(floor.first_offset, batch.last_offset)

@@ -78,6 +78,6 @@ def duration_ms(text: str) -> int:
     """
     found = _ISO_DURATION.fullmatch(text)
     if found is None or not any(found.groups()[1:]):
-        raise ValueError(f"{text!r} is no duration")
+        raise ValueError(f"{text!r} is not a duration")
     seconds = sum(float(amount) * unit for amount, unit in zip(found.groups()[1:], _UNITS_S, strict=True) if amount)
     return round(seconds * 1000) * (-1 if found[1] == "-" else 1)

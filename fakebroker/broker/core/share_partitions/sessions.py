@@ -100,7 +100,7 @@ class ShareSessions:
         if epoch == CLOSING_EPOCH:
             return session
         if epoch != session.epoch:
-            text = f"the share session of {member_id} is at epoch {session.epoch}, not {epoch}"
+            text = f"the share session of {member_id} expects epoch {session.epoch}, but got {epoch}"
             raise KafkaError(ErrorCode.INVALID_SHARE_SESSION_EPOCH, text)
         session.epoch = 1 if epoch == _LAST_EPOCH else epoch + 1
         return session

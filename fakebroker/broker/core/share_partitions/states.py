@@ -28,7 +28,7 @@ class RecordEvent(Enum):
     ACCEPTED = "accepted"
     RELEASED = "released, its lock timed out, its session closed"
     REJECTED = "rejected"
-    GAP = "said to be no record"
+    GAP = "was sent as a gap"
     RENEWED = "its lock is renewed"
     ABORTED = "its transaction was aborted"
     LOG_START_PASSED = "no longer in the log"

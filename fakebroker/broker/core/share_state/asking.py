@@ -161,9 +161,9 @@ def _shard(node: "ShareStateNode", key: SharePartition, now: Instant) -> "ShareS
     cluster = node.cluster
     leader = cluster.coordinator_partition(SHARE_GROUP_STATE, str(key)).seen_by(node.id).leader
     if leader not in cluster.nodes:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody coordinates {key}")
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{key} has no coordinator")
     if not node.reaches(cluster.nodes[leader]):
-        raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"node {leader} is not reached")
+        raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"node {leader} is not reachable")
     return cluster.nodes[leader].share_coordinator.shard(str(key), now)
 
 

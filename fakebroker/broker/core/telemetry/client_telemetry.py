@@ -142,7 +142,7 @@ class ClientTelemetry:
             self._drop_oldest()
 
     def clear(self) -> None:
-        """Forget what was pushed."""
+        """Delete all pushes."""
         self._pushes.clear()
         self._pushed_bytes = 0
 

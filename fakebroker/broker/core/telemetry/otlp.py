@@ -123,7 +123,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
         else:
             raise WireError(f"protobuf: wire type {kind}")
         if size > len(message) - position:
-            raise WireError(f"protobuf: a field of {size} bytes where {len(message) - position} are left")
+            raise WireError(f"protobuf: a field of {size} bytes, but only {len(message) - position} are left")
         yield number, message[position : position + size]
         position += size
 
@@ -138,13 +138,13 @@ def _varint(message: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
         shift += 7
-    raise WireError("protobuf: a number without an end")
+    raise WireError("protobuf: a number is truncated")
 
 
 def _part(value: Any) -> bytes:
     """A message in a field. Raises WireError for a number."""
     if not isinstance(value, bytes):
-        raise WireError("protobuf: a number where a message should be")
+        raise WireError("protobuf: a number instead of a message")
     return value
 
 
@@ -160,4 +160,4 @@ def _text(value: Any) -> str:
     try:
         return _part(value).decode()
     except UnicodeDecodeError:
-        raise WireError("protobuf: a text that is not UTF-8") from None
+        raise WireError("protobuf: a string is not UTF-8") from None

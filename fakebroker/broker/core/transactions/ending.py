@@ -37,7 +37,7 @@ def abort_nothing(shard: "TransactionHost", transaction: Transaction, request: E
 
     The producer may have sent data that arrives later, with the epoch that is fenced by this.
     """
-    reason = "EndTxn abort, nothing was begun"
+    reason = "EndTxn abort of an empty transaction"
     _prepare(shard, transaction, request, _State.PREPARE_ABORT, now.wall_ms, reason, now)
 
 
@@ -155,4 +155,4 @@ def complete(shard: "TransactionHost", transaction: Transaction, now: Instant) -
         else:
             shard.completions.ended(transaction)
 
-    shard.write(transaction, value, transaction.last_epoch, "all markers are written", written, now)
+    shard.write(transaction, value, transaction.last_epoch, "all markers were written", written, now)

@@ -50,7 +50,7 @@ def initialize(shard: "TransactionHost", transaction: Transaction, request: Init
     def written(code: ErrorCode, _now: Instant) -> None:
         request.answer(code, NO_PRODUCER if code else producer)
 
-    shard.write(transaction, value, last_epoch, f"InitProducerId gave epoch {producer.epoch}", written, now)
+    shard.write(transaction, value, last_epoch, f"InitProducerId returned epoch {producer.epoch}", written, now)
 
 
 def _next(shard: "TransactionHost", transaction: Transaction, expected: Producer | None) -> tuple[Producer, int]:
@@ -70,7 +70,10 @@ def _next(shard: "TransactionHost", transaction: Transaction, expected: Producer
         return following, producer.epoch
     if expected.epoch == transaction.last_epoch:
         return producer, transaction.last_epoch
-    raise KafkaError(ErrorCode.PRODUCER_FENCED, f"epoch {expected.epoch}, {producer.epoch} is in force")
+    raise KafkaError(
+        ErrorCode.PRODUCER_FENCED,
+        f"the request expects epoch {expected.epoch}, but the current epoch is {producer.epoch}",
+    )
 
 
 def fence(shard: "TransactionHost", transaction: Transaction, request: InitRequest, now: Instant) -> None:
@@ -79,7 +82,7 @@ def fence(shard: "TransactionHost", transaction: Transaction, request: InitReque
     def written(code: ErrorCode) -> None:
         request.answer(code or ErrorCode.CONCURRENT_TRANSACTIONS, NO_PRODUCER)
 
-    abort_and_fence(shard, transaction, "a new producer asked for its id", written, now)
+    abort_and_fence(shard, transaction, "a new producer sent InitProducerId", written, now)
 
 
 def concurrent(_shard: "TransactionHost", _transaction: Transaction, request: InitRequest, _now: Instant) -> None:

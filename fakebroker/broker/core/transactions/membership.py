@@ -104,15 +104,15 @@ def _coordinator(node: "MembershipNode", transactional_id: str) -> "MembershipNo
     it is not reached.
     """
     if not transactional_id:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "an empty transactional id")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
     cluster = node.cluster
     if TRANSACTION_STATE not in cluster.topics:  # a question makes no internal topic
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "there are no transactional ids")
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no transactional ids are given")
     leader = cluster.coordinator_partition(TRANSACTION_STATE, transactional_id).seen_by(node.id).leader
     if leader not in cluster.nodes:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody coordinates {transactional_id!r}")
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{transactional_id!r} has no coordinator")
     if not node.reaches(cluster.nodes[leader]):
-        raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"node {leader} is not reached")
+        raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"node {leader} is not reachable")
     return cluster.nodes[leader]
 
 

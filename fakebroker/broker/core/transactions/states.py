@@ -48,7 +48,7 @@ class Trigger(Enum):
     COMMITTED = "EndTxn commit"
     ABORTED = "EndTxn abort, fenced or timed out"
     ABORTED_WITHOUT_PARTITIONS = "EndTxn v5 abort"
-    COMPLETED = "all markers are written"
+    COMPLETED = "all markers were written"
     REMOVED = "expired"
 
 

@@ -41,7 +41,7 @@ class Timeouts:
         for transaction in list(self._shard):
             due_ms = transaction.due_ms
             if due_ms is not None and due_ms <= now.wall_ms and transaction.pending is None:
-                reason = f"open for longer than its timeout of {transaction.timeout_ms} ms"
+                reason = f"open longer than its timeout of {transaction.timeout_ms} ms"
                 self._shard.handle(transaction, TransactionInput.OVERDUE, reason, now)
         for transaction in self._shard:
             self.changed(transaction, now)
@@ -91,6 +91,6 @@ class Expiry:
             for each in transactions:
                 each.pending = None
                 if not code:
-                    self._shard.forget(each, "unchanged for transactional.id.expiration.ms")
+                    self._shard.forget(each, "idle for transactional.id.expiration.ms")
 
         self._shard.append(ForgottenIds([each.transactional_id for each in transactions]), written, now)

@@ -166,7 +166,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         """The answer, of what the handler answered; None: nothing. Raises CloseConnection if that says of errors."""
         if response is None:
             if self._errors:  # as Kafka tells a producer that wants no answers of an error (PD-5)
-                raise CloseConnection("a request that wants no answer is not authorized")
+                raise CloseConnection("a request without an answer is not authorized")
             return None
         if not self._errors and not self._finishers:
             return response

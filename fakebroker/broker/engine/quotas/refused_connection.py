@@ -14,7 +14,7 @@ class RefusedConnection(Connection):
 
     def close_after(self, throttle_ms: int) -> None:
         """Close in `throttle_ms`; with a reset if the client has sent something, as nobody has read it."""
-        reason = f"its address connects more often than {CONNECTION_CREATION_RATE} allows"
+        reason = f"its address exceeds {CONNECTION_CREATION_RATE}"
         self._end = end = Deadline(lambda _now: self.end(reason, is_to_reset=self._has_unread), owner=self)
         self.engine.cluster.timers.mono.arm(end, self.engine.now.mono_ms + throttle_ms)
 

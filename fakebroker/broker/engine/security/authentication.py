@@ -41,7 +41,7 @@ SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refu
 class LoginState(Enum):
     """How far a connection has logged in."""
 
-    BEFORE = "nothing has come"
+    BEFORE = "no request has arrived"
     ASKED = "the client asked for ApiVersions"
     LOGGING_IN = "a mechanism was chosen; its messages come as SaslAuthenticate"
     RAW = "a mechanism was chosen by SaslHandshake v0; its messages come bare"
@@ -105,7 +105,7 @@ class Authentication:
             if api_key == ApiKey.SASL_HANDSHAKE:
                 return self._shake_hands
             if api_key != ApiKey.API_VERSIONS or self.state is ASKED:
-                raise CloseConnection("the client has to log in first, by SaslHandshake")
+                raise CloseConnection("the client must log in first, with SaslHandshake")
             return None
         if api_key == ApiKey.SASL_AUTHENTICATE and self.state is LOGGING_IN:
             return self._authenticate
@@ -121,7 +121,7 @@ class Authentication:
             return self._shake_hands
         if now_ms >= ends_ms:
             self._note("session expired", "the client has not logged in again")
-            raise CloseConnection("the session has expired, and the client has not logged in again")
+            raise CloseConnection("the session expired, and the client has not re-authenticated")
         return None
 
     def _refuse_other(self, exchange: "Exchange", call: Call, _request: "Message") -> None:
@@ -137,7 +137,7 @@ class Authentication:
         if name not in enabled:
             refusal = SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
             self.state = REFUSED
-            why = f"the mechanism {name[:MAX_CHARACTERS]!r} is not enabled, only {', '.join(enabled)}"
+            why = f"the mechanism {name[:MAX_CHARACTERS]!r} is not enabled; enabled are {', '.join(enabled)}"
             self._note("refused", why)
             call.reply(refusal)
             call.close(why)

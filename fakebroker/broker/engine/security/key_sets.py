@@ -63,8 +63,8 @@ class KeySets:
         if keys is None or keys.fetched_ms is None:
             from fakebroker.broker.core.security.bearer_tokens import InvalidToken
 
-            failure = "they were not asked for before the login began" if keys is None else keys.failure
-            raise InvalidToken(f"there are no keys from {url}: {failure}")
+            failure = "they were not fetched before the login" if keys is None else keys.failure
+            raise InvalidToken(f"no keys could be fetched from {url}: {failure}")
         try:
             return signed_login(token, keys.keys, rules, wall_ms)
         except UnknownKey as unknown:

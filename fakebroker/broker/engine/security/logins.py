@@ -90,7 +90,7 @@ class Logins:
         if is_right or is_right_there:
             return ""
         is_known = name in in_settings or name in credentials.passwords
-        return f"the password of {name!r} is wrong" if is_known else f"there is no user {name!r} with a password"
+        return f"the password of {name!r} is wrong" if is_known else f"user {name!r} does not exist or has no password"
 
     def _scram_user(self, mechanism: str, name: str, is_token: bool) -> "ScramUser | None":
         from fakebroker.broker.core.security.principals import Principal

@@ -75,8 +75,8 @@ function content(name) {
 
 function noBroker() {
   return empty(
-    `There is no broker ${router.BROKER}`,
-    html`<p class="muted">It was removed, or nothing used it for so long that it was.</p>
+    `Broker ${router.BROKER} does not exist`,
+    html`<p class="muted">It was removed, by a client or because it was idle.</p>
       <a href=${router.pageOf("")}>Go to the served broker</a>`,
   );
 }
@@ -142,7 +142,7 @@ function login() {
     live.begin();
   };
   return html` <form class="login" @submit=${submit}>
-    <h2>This broker wants its control token</h2>
+    <h2>This broker requires its control token</h2>
     ${api.token() ? html`<p class="bad" role="alert">The broker refused that token. Check it and try again.</p>` : ""}
     <p class="muted">
       It was printed when the broker started, or given with <code class="nowrap">--control-token</code>. It is kept for this tab only.

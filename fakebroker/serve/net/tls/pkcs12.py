@@ -39,4 +39,4 @@ def _read(store: Store, content: bytes) -> "PKCS12KeyAndCertificates":
     try:
         return load_pkcs12(content, store.password.encode())
     except ValueError:
-        raise store.wrong(f"{store.location} is no PKCS12 file, or {store.name}.password is wrong") from None
+        raise store.wrong(f"{store.location} is not a PKCS12 file, or {store.name}.password is wrong") from None

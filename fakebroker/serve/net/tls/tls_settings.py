@@ -80,8 +80,9 @@ def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
     )
     if not keystore.location and not (keystore.text and keystore.key_text):
         raise SettingError(
-            f"the listener {listener.name} needs a certificate: ssl.keystore.location, or ssl.keystore.key and"
-            " ssl.keystore.certificate.chain (`fakebroker tls DIRECTORY` makes some for tests, as fakebroker.tls does)"
+            f"the listener {listener.name} needs a certificate: set ssl.keystore.location, or "
+            f"ssl.keystore.key and ssl.keystore.certificate.chain (`fakebroker tls DIRECTORY` makes "
+            f"some for tests, as fakebroker.tls does)"
         )
     truststore = Store(
         "ssl.truststore",

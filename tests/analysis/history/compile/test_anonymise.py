@@ -54,7 +54,7 @@ def test_where_the_secret_is_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """The file that is named, else the environment, else the file of the project, made for its owner alone."""
     monkeypatch.delenv("FAKEBROKER_SECRET", raising=False)
     made, origin = secret_of(None, tmp_path)
-    assert "made" in origin
+    assert "created" in origin
     assert len(made) == 64
     assert stat.S_IMODE((tmp_path / ".fakebroker-secret").stat().st_mode) == 0o600
     assert secret_of(None, tmp_path)[0] == made
@@ -66,7 +66,7 @@ def test_where_the_secret_is_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_bad_secrets(tmp_path: Path) -> None:
     """A secret that hides nothing and a file that cannot be read are refused."""
-    with pytest.raises(FakebrokerError, match="the secret has 5 bytes; 8 are the fewest"):
+    with pytest.raises(FakebrokerError, match="the secret has 5 bytes; it needs at least 8"):
         HashedNames(b"short")
     with pytest.raises(FakebrokerError, match="the secret cannot be read"):
         secret_of(tmp_path, tmp_path)

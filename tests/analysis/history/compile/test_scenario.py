@@ -85,7 +85,7 @@ def test_all_commits_are_kept_when_wanted() -> None:
     few = compiled(window, PlainNames())
     assert every.problems == few.problems == []
     assert few.steps < every.steps
-    assert "more commits before this one are left out" in few.text
+    assert "earlier commits are left out" in few.text
 
 
 @pytest.mark.parametrize("group_type", ["consumer", "share", "streams"])
@@ -93,7 +93,9 @@ def test_groups_that_cannot_be_played(group_type: str) -> None:
     """A group of the newer protocols is refused with its kind and place."""
     rows = of_group(from_log(make_history(1, steps=60)), "group-0")
     rows["group_states"][-1] = {**rows["group_states"][-1], "group_type": group_type}
-    with pytest.raises(UnplayableGroup, match=f"group-0 is a {group_type} group at position .* scenarios play classic"):
+    with pytest.raises(
+        UnplayableGroup, match=f"group-0 is a {group_type} group at position .* scenarios support classic"
+    ):
         window_of(rows, "group-0", 0, 1 << 42)
 
 
@@ -130,4 +132,4 @@ def test_what_a_log_does_not_tell_is_said_of_logs_only(
         window_of(rows, "group-0", times[-1] + 1, times[-1] + 2),
     ]
     for window in windows:
-        assert ("It does not name who committed" in compiled(window, PlainNames()).text) == is_log
+        assert ("It does not name the committing member" in compiled(window, PlainNames()).text) == is_log

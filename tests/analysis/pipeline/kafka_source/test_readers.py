@@ -334,7 +334,7 @@ def test_a_log_that_went_back_is_data_loss(broker: FakeBroker) -> None:
     broker.topic("orders").truncate(6, partition=1)
     end = reader.latestOffset(start, ALL)
 
-    with pytest.raises(DataLoss, match="orders-1 ended at offset 10 before and ends at 6 now"):
+    with pytest.raises(DataLoss, match="orders-1 ended at offset 10 before and now ends at 6"):
         reader.partitions(start, end)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

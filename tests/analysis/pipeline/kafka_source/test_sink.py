@@ -140,7 +140,7 @@ def test_rows_that_do_not_fit_are_reported(broker: FakeBroker) -> None:
     kinds = {"topic": TEXT, "value": TEXT, "partition": INT}
     with pytest.raises(ColumnError, match="null topic present in the data"):
         write(broker, {"topic": [None], "value": ["a"], "partition": [0]}, kinds)
-    with pytest.raises(NoSuchPartition, match="topic 'orders' has no partition 7, it has 3"):
+    with pytest.raises(NoSuchPartition, match="topic 'orders' has no partition 7: it has 3 partitions"):
         write(broker, {"topic": ["orders"], "value": ["a"], "partition": [7]}, kinds)
     for header in (None, {"key": None, "value": b"x"}):
         with pytest.raises(ColumnError, match="header"):

@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).with_name("small.md")
 def markdown(folder: Path) -> str:
     """The report of a folder, without its path and the list of tables, whose words are those of the contracts."""
     text = markdown_of(make_report(Tables([folder])))
-    return text.partition("The tables that this is made of")[0].replace(str(folder), "TABLES")
+    return text.partition("Source tables")[0].replace(str(folder), "TABLES")
 
 
 def test_the_small_tables_make_this_text(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_what_every_client_learns_is_no_failure(tmp_path: Path) -> None:
 
     assert "| answered with an error | 1 % | 1 request |" in text
     assert "Nothing stands out." in text
-    assert "| 50 % | svc-1 | usual: told to join again with the member id it got |" in text
+    assert "| 50 % | svc-1 | usual: told to rejoin with its new member id |" in text
     assert "| OFFSET_OUT_OF_RANGE | Fetch | 5 | 1 | 1 % | svc-1 |" in text
 
 

@@ -135,10 +135,10 @@ def test_empty_tables_say_so(tmp_path: Path) -> None:
     for sentence in (
         "No group rebalanced.",
         "No committed offset expired.",
-        "No client made a request.",
-        "There was no group.",
+        "No client sent a request.",
+        "There were no groups.",
         "The campaign had no runs.",
-        "Everything could be read.",
+        "Everything was read.",
         "Nothing stands out.",
     ):
         assert sentence in page.text

@@ -67,5 +67,5 @@ def test_the_first_rows_are_those_of_the_whole_table(
 
 def test_a_folder_without_tables_is_reported(tmp_path: Path) -> None:
     """Another folder than a published one is an error with its path."""
-    with pytest.raises(FakebrokerError, match="is no folder of published tables"):
+    with pytest.raises(FakebrokerError, match="is not a folder of published tables"):
         Tables([tmp_path])

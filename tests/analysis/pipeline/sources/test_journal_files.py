@@ -55,7 +55,7 @@ def test_folders_are_read_with_all_that_is_in_them(tmp_path: Path) -> None:
 
 def test_a_path_without_anything_is_an_error(tmp_path: Path) -> None:
     """A path where there is no file or folder is named in the error."""
-    with pytest.raises(InvalidArgument, match=r"there is no journal '.*nothing'"):
+    with pytest.raises(InvalidArgument, match=r"no journal found at '.*nothing'"):
         read_journals([tmp_path / "nothing"])
 
 

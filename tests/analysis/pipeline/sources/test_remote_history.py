@@ -90,9 +90,9 @@ def test_what_cannot_be_read_is_reported_in_a_line(spark: "SparkSession", tmp_pa
     """The URL, and what is wrong with it: for a scheme without a file system the package that has one."""
     (tmp_path / "notes.txt").write_text("nothing of ours")
     for url, problem in {
-        f"file://{tmp_path}/nowhere": "there is no such file or folder",
+        f"file://{tmp_path}/nowhere": "no such file or folder",
         f"file://{tmp_path}/*.parquet": "no file has such a name",
-        f"file://{tmp_path}": "neither log segments of __consumer_offsets, JSON lines nor Parquet are there",
+        f"file://{tmp_path}": "no log segments of __consumer_offsets, JSON lines or Parquet found",
         f"file://{tmp_path}/notes.txt": "neither log segments",
         "s3a://dump/x/*.parquet": "--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:",
         "s3://dump/x": "write s3a://",

@@ -31,18 +31,18 @@ def test_an_emptied_group() -> None:
     lab.wait(DAY)
     lab.commit({("u", 1): 7})
     since, later = "2023-11-14 22:15:20", "2023-11-15 22:15:20"
-    due, goes = "2023-11-21 22:15:20", "goes 2023-11-21 22:23:20"
+    due, expires = "2023-11-21 22:15:20", "expires 2023-11-21 22:23:20"
 
     head, *rows = str(lab.explain()).splitlines()
 
     assert head == (
-        f"group g: Empty since {since} (member {member} left; nobody is there);"
-        " Empty: all its offsets count from then (policy 4.3, retention 7 d)"
+        f"group g: Empty since {since} (member {member} left; no members are left);"
+        " Empty: the retention of all offsets starts there (policy 4.3, retention 7 d)"
     )
     assert [re.split("  +", row.strip()) for row in rows] == [
         ["topic", "partition", "offset", "committed", "counts from", "due", "decision", "rule"],
         ["t", "0", "42", since, since, due, goes, "EX-3"],
-        ["u", "1", "7", later, since, due, goes, "EX-5 a later commit does not restart the clock"],
+        ["u", "1", "7", later, since, due, goes, "EX-5 a later commit does not restart the retention"],
     ]
 
 
@@ -73,7 +73,7 @@ def test_a_new_commit_hides_the_loss() -> None:
 def test_nothing_to_tell() -> None:
     """An unknown group, and one without offsets."""
     lab = OffsetsCluster()
-    assert lab.explain().why == "there is no such group"
+    assert lab.explain().why == "the group does not exist"
     lab.emptied()
     assert str(lab.explain()).endswith("no committed offsets")
 

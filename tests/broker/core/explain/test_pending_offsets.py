@@ -69,7 +69,7 @@ def test_an_offset_that_was_replaced_is_reported_as_such(broker: VirtualBroker, 
 
     assert [each.offset for each in explained.offsets] == [9]
     assert [each.offset for each in explained.pending] == [None]
-    assert "orders-0: an offset that a later commit replaced is pending" in str(explained)
+    assert "orders-0: an offset replaced by a later commit is pending" in str(explained)
 
 
 def test_a_producer_without_a_transaction(broker: VirtualBroker, producer: ScriptedClient) -> None:
@@ -78,5 +78,5 @@ def test_a_producer_without_a_transaction(broker: VirtualBroker, producer: Scrip
     [pending] = broker.group("billing").explain().pending
 
     assert (pending.transactional_id, pending.state, pending.producer_id) == (None, "Dead", 0)
-    assert str(pending).endswith("no coordinator knows an open transaction of producer 0: only a marker ends it")
+    assert str(pending).endswith("no coordinator has an open transaction of producer 0: only a marker ends it")
     assert producer.steps.transactional_id == "tx-1"

@@ -455,7 +455,7 @@ def test_an_empty_group_before_the_proposal() -> None:
 
 @pytest.mark.rules("EX-18")
 def test_the_proposal_as_first_released() -> None:
-    """2.1.1: a group with members loses nothing, not even what nobody reads; an Empty one as today."""
+    """2.1.1: nothing expires while the group has members, not even what nobody reads; an Empty one as today."""
     lab = OffsetsCluster("2.1")
     lab.commit({T0: 5}, version=2, retention_time_ms=DAY)
     lab.commit({U0: 6}, version=2)

@@ -74,15 +74,15 @@ def test_what_kafka_accepts_is_accepted(claims: dict[str, Any]) -> None:
         ({"scope": ""}, "empty or repeated scope"),
         ({"scope": ["a", "a"]}, "empty or repeated scope"),
         ({"scope": ["a", " "]}, "empty or repeated scope"),
-        ({"sub": None}, "names nobody"),
-        ({"sub": " "}, "names nobody"),
-        ({"exp": None}, "does not say when"),
-        ({"iat": None}, "does not say when"),
+        ({"sub": None}, "has no principal"),
+        ({"sub": " "}, "has no principal"),
+        ({"exp": None}, "has no issue time"),
+        ({"iat": None}, "has no issue time"),
         ({"exp": NOW_S - 60, "iat": NOW_S - 100}, "expired 60 s ago by the broker's clock"),
         ({"exp": NOW_S - 30, "iat": NOW_S - 100}, "expired 30 s ago"),
-        ({"nbf": NOW_S + 1000}, "begins"),
+        ({"nbf": NOW_S + 1000}, "becomes valid"),
         ({"iat": NOW_S + 4000}, "before it is issued"),
-        ({"aud": "x"}, "audience is 'x', expected is kafka"),
+        ({"aud": "x"}, "audience is 'x'; expected kafka"),
         ({"aud": None}, "audience"),
         ({"iss": "x"}, "issuer is 'x', expected is 'https://issuer'"),
         ({"iss": None}, "issuer"),
@@ -102,7 +102,7 @@ def test_the_signature_must_be_by_a_key_of_the_set() -> None:
     for bad in (secret, authority().unsecured("alice"), "a.b.c", "a.b", ""):
         with pytest.raises(InvalidToken):
             login(bad)
-    with pytest.raises(UnknownKey, match="'other', and the key set has key-1"):
+    with pytest.raises(UnknownKey, match="'other', but the key set has key-1"):
         login(signed(headers={"kid": "other"}))
 
 
@@ -127,7 +127,7 @@ def test_without_expectations_any_audience_and_issuer_is_accepted() -> None:
 
 def test_what_is_no_key_set_is_reported() -> None:
     """Keys that cannot be used are left out, unless there are no others."""
-    for text, why in ((b"x", "Expecting value"), (b"[]", "list of"), (b'{"keys": []}', "no key")):
+    for text, why in ((b"x", "Expecting value"), (b"[]", "list of"), (b'{"keys": []}', "no usable key")):
         with pytest.raises(ValueError, match=why):
             KeySet.parse(text)
     odd = {"keys": [{"kty": "new"}, None, 5, *authority().jwks()["keys"]]}

@@ -110,15 +110,15 @@ def test_when_an_open_transaction_will_be_aborted_is_known() -> None:
 def test_a_test_may_abort_an_open_transaction() -> None:
     """As if it were overdue; there is nothing to abort in other states."""
     lab = Transactions()
-    assert not lab.shard().abort("x", "a test aborted it", lab.now)
+    assert not lab.shard().abort("x", "aborted by a test", lab.now)
     producer = lab.bring_to(ONGOING)
     lab.transitions()
 
-    was_aborted = lab.shard().abort("x", "a test aborted it", lab.now)
-    again = lab.shard().abort("x", "a test aborted it", lab.now)
+    was_aborted = lab.shard().abort("x", "aborted by a test", lab.now)
+    again = lab.shard().abort("x", "aborted by a test", lab.now)
 
     assert (was_aborted, again, lab.state()) == (True, False, PREPARE_ABORT)
-    assert [each.reason for each in lab.transitions()] == ["a test aborted it"]
+    assert [each.reason for each in lab.transitions()] == ["aborted by a test"]
     assert lab.transaction().producer == Producer(producer.id, 1)
 
 

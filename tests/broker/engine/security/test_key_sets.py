@@ -162,7 +162,7 @@ def test_without_keys_nobody_gets_in_and_the_journal_says_why(lab: SimEngine, au
     refused = client.ask("SaslAuthenticate", 2, auth_bytes=f"n,,\x01auth=Bearer {token}\x01\x01".encode())
     assert refused.auth_bytes
     (login,) = lab.engine.journal.events(ClientLogin)
-    assert f"no keys from {URL}: connection refused" in login.event.reason
+    assert f"no keys could be fetched from {URL}: connection refused" in login.event.reason
 
     fetches_of(lab).is_at_once = True
     assert is_accepted(lab, token)
@@ -199,5 +199,5 @@ def test_what_strangers_make_up_is_not_remembered_for_ever(lab: SimEngine, autho
 def test_keys_that_nobody_asked_for_let_nobody_in(lab: SimEngine, authority: TokenAuthority) -> None:
     """The URL may be set while a login is under way, after the moment at which keys are asked for."""
     rules = TokenRules((), "", "sub", "scope", 0)
-    with pytest.raises(InvalidToken, match="not asked for before the login began"):
+    with pytest.raises(InvalidToken, match="not fetched before the login"):
         KeySets(lab.engine).login("http://nobody", authority.token("alice"), rules, 0)

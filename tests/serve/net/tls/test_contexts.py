@@ -100,10 +100,10 @@ def test_settings_may_be_altered_while_the_broker_runs() -> None:
         ),
         ({"ssl.keystore.location": "{ca}"}, r"ssl\.keystore\.location: its key and certificates cannot be used"),
         ({"ssl.keystore.location": "{mixed}"}, r"ssl\.keystore\.location: .*KEY_VALUES_MISMATCH"),
-        ({"ssl.keystore.location": "{pkcs12}"}, r"no PKCS12 file, or ssl\.keystore\.password is wrong"),
+        ({"ssl.keystore.location": "{pkcs12}"}, r"not a PKCS12 file, or ssl\.keystore\.password is wrong"),
         ({"ssl.keystore.location": "{trusted}", "ssl.keystore.password": PASSWORD}, "has no key with a certificate"),
         ({"ssl.keystore.location": "{jks}"}, r"is a JKS file.*keytool -importkeystore"),
-        ({"ssl.truststore.location": "{empty}"}, r"ssl\.truststore\.location: .*is no PKCS12 file"),
+        ({"ssl.truststore.location": "{empty}"}, r"ssl\.truststore\.location: .*is not a PKCS12 file"),
         ({"ssl.truststore.location": "{key}"}, r"ssl\.truststore\.location: its certificates cannot be used"),
         ({"ssl.enabled.protocols": "TLSv1.1"}, r"ssl\.enabled\.protocols: TLSv1\.1: TLSv1\.2 and TLSv1\.3 are served"),
         ({"ssl.principal.mapping.rules": "RULE"}, r"Invalid rule: `RULE`"),
@@ -179,7 +179,7 @@ def test_a_restored_snapshot_leaves_listeners_and_certificates_as_they_are() -> 
 
 def test_there_is_no_tls_in_virtual_time() -> None:
     """Nothing goes over a network there."""
-    with pytest.raises(SettingError, match="there is no TLS in virtual time"):
+    with pytest.raises(SettingError, match="TLS is not available in virtual time"):
         VirtualBroker(config=authority().broker_config() | {"listeners": "SSL://:9092"})
 
 

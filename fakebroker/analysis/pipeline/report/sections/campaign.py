@@ -83,8 +83,8 @@ def _failures(tables: Tables) -> Block:
     columns = ("rank", "scenario", "runs", "of_runs", "failure", "repeat")
     rows = tables.first("campaign_failures", columns, ("rank", "scenario", "signature"), MAX_FAILURES)
     if not rows:
-        return Text("How the runs failed is not in these tables.")
+        return Text("These tables do not say how the runs failed.")
     left = tables.rows_in("campaign_failures") - len(rows)
     about = "Ways to fail, the most frequent first" + (f"; {counted(left, 'other')} not shown" if left > 0 else "")
     cells = [[r["rank"], r["runs"], r["of_runs"], r["failure"], Command(r["repeat"])] for r in rows]
-    return Grid(about, ["", "runs", "of", "what the first of them said", "repeat it"], cells)
+    return Grid(about, ["", "runs", "of", "message of the first", "repeat it"], cells)

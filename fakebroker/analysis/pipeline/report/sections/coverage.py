@@ -23,7 +23,7 @@ def section(tables: Tables) -> Section | None:
     rows = tables.first(KEY, columns, ("api", "version", "error"), 100_000)  # a row for each cell: some hundred
     total = sum(row["requests"] for row in rows)
     if not total:
-        return Section(KEY, "Protocol coverage", [Text("No client made a request.")])
+        return Section(KEY, "Protocol coverage", [Text("No client sent a request.")])
     errors = sorted(
         (row for row in rows if row["error"] != _NONE and row["requests"]),
         key=lambda row: (-row["requests"], row["api"], row["version"], row["error"]),
@@ -90,8 +90,8 @@ def _plot(rows: list[Row]) -> Plot:
     unseen = sum(value == 0 for row in values for value in row if value is not None)
     cells = sum(value is not None for row in values for value in row)
     about = (
-        "Requests by API and version. A triangle: some were answered with an error. A dot: the broker serves the"
-        f" version and nobody used it ({unseen:,} of {cells:,})"
+        "Requests by API and version. A triangle: some were answered with an error. A dot: the broker "
+        f"supports the version, but no client used it ({unseen:,} of {cells:,})"
     )
     used: list[tuple[str, str, int]] = [
         (api, ", ".join(str(v) for v in versions if requests[api].get(v)), requests[api].total()) for api in apis

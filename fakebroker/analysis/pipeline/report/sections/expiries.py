@@ -85,7 +85,7 @@ def _over_time(tables: Tables) -> Plot:
 
 
 def _kept_and_lost(tables: Tables) -> Block:
-    """Of each group: how many of the offsets that it ever had are there in the end."""
+    """Of each group: how many of the offsets that it ever had are kept."""
     keys = {each: pc.field(each) for each in ("source", "group_id", "topic", "partition")}
     there = pc.if_else(pc.is_valid(pc.field("committed_offset")), ms_of("minute_at"), pa.scalar(None, pa.int64()))
     rows = tables.summed("lag_minute", keys, {"last": (ms_of("minute_at"), "max"), "there": (there, "max")})
@@ -98,7 +98,7 @@ def _kept_and_lost(tables: Tables) -> Block:
         return Text("No group had a committed offset.")
     hit = [group for group in groups if groups[group]["lost"]]
     if not hit:
-        return Text(f"In the end all committed offsets of {counted(len(groups), 'group')} were there.")
+        return Text(f"All committed offsets of {counted(len(groups), 'group')} were kept.")
     ranked = sorted(hit, key=lambda group: (-groups[group]["lost"], -groups[group]["kept"], group))
     shown = ranked[:MAX_GROUPS]
     places = list(range(len(shown)))
@@ -112,7 +112,7 @@ def _kept_and_lost(tables: Tables) -> Block:
             "marker": {"color": colour, "line": {"width": 0}},
             "hovertemplate": f"%{{x:,}} {label}<extra></extra>",
         }
-        for kind, label, colour in (("kept", "there in the end", GOOD), ("lost", "gone in the end", BAD))
+        for kind, label, colour in (("kept", "kept", GOOD), ("lost", "expired or deleted", BAD))
     ]
     made = figure(
         traces,
@@ -122,7 +122,7 @@ def _kept_and_lost(tables: Tables) -> Block:
         xaxis=count_axis("partitions", max(groups[each]["kept"] + groups[each]["lost"] for each in shown)),
         yaxis=names_axis(places, [name(each) for each in shown]),
     )
-    about = "Groups that lost committed offsets: how many are there in the end, and how many expired or were deleted"
+    about = "Groups that lost committed offsets: how many are kept, and how many expired or were deleted"
     if len(hit) > len(shown):
         about += f"; {counted(len(hit) - len(shown), 'other group')} with as many losses or fewer not shown"
     if len(hit) < len(groups):
@@ -141,10 +141,10 @@ def _audit(tables: Tables) -> tuple[list[Block], list[Finding]]:
     }
     total, wrong = sum(counts.values()), counts.get(False, 0)
     if not total:
-        return [Text("The audit had no offset to look at.")], []
+        return [Text("The audit had no offsets to check.")], []
     if not wrong:
-        return [Text(f"Audit: all of {counted(total, 'offset')} expired, or were kept, as the rules say.")], []
-    text = f"{counted(wrong, 'offset')} of {total:,} ({percent(wrong, total)}) did not expire as the rules say"
+        return [Text(f"Audit: all of {counted(total, 'offset')} expired or were kept according to the rules.")], []
+    text = f"{counted(wrong, 'offset')} of {total:,} ({percent(wrong, total)}) did not follow the rules of expiry"
     columns = ("group_id", "topic", "partition", "committed_offset", "recorded_at", "recomputed_due_at")
     rows = tables.first("expiry_audit", columns, ("group_id", "topic", "partition"), MAX_WRONG, ~pc.field("agrees"))
     grid = Grid(

@@ -28,12 +28,12 @@ _COLUMNS: Final = (
     _Column("source", "source"),
     _Column("group_type", "type"),
     _Column("last_state", "last state"),
-    _Column("most_members", "most members"),
+    _Column("most_members", "max members"),
     _Column("rebalances", "rebalances"),
-    _Column("rebalancing_ms", "time in them", Span),
+    _Column("rebalancing_ms", "time in rebalances", Span),
     _Column("commits", "commits"),
     _Column("last_commit_at", "last commit (UTC)", _minute),
-    _Column("most_lag", "most lag"),
+    _Column("most_lag", "max lag"),
     _Column("last_lag", "last lag"),
     _Column("expired_offsets", "expired offsets"),
     _Column("failed_requests", "failed requests"),
@@ -46,11 +46,11 @@ def section(tables: Tables) -> Section | None:
         return None
     total = tables.rows_in(KEY)
     if not total:
-        return Section(KEY, "Groups", [Text("There was no group.")], [Number("groups", "0")])
+        return Section(KEY, "Groups", [Text("There were no groups.")], [Number("groups", "0")])
     rows = tables.first(
         KEY, [each.name for each in _COLUMNS], ("-rebalances", "-failed_requests", "group_id", "source"), MAX_ROWS
     )
-    about = "Groups, those with the most rebalances first. A click on a heading sorts by it"
+    about = "Groups, most rebalances first. Click a heading to sort"
     if total > MAX_ROWS:
         about += f"; {counted(total - MAX_ROWS, 'group')} with as many rebalances or fewer not shown"
     sources = {row["source"] for row in rows}
@@ -64,6 +64,6 @@ def _findings(tables: Tables) -> list[Finding]:
     worst = tables.first(KEY, ("group_id", "last_lag"), ("-last_lag", "group_id"), 1)
     if worst and (worst[0]["last_lag"] or 0) > 0:
         behind = counted(worst[0]["last_lag"], "record")
-        text = f"group {worst[0]['group_id']} is {behind} behind in the end, more than any other"
+        text = f"group {worst[0]['group_id']} ends with the largest lag, {behind}"
         return [Finding("note", text, KEY)]
     return []

@@ -26,9 +26,7 @@ def section(tables: Tables) -> Section | None:
     }
     groups = tables.summed(KEY, {"group_id": pc.field("group_id")}, measures, known)
     if not groups:
-        text = (
-            "How far groups were behind is unknown: these tables have no minute with a committed offset and a log end."
-        )
+        text = "Lag is unknown: these tables have no minute with both a committed offset and a log end."
         return Section(KEY, "Lag", [Text(text)])
     ranked = sorted(groups, key=lambda row: (-row["most"], row["group_id"]))
     return Section(KEY, "Lag", [_plot(tables, ranked)])
@@ -49,8 +47,8 @@ def _plot(tables: Tables, ranked: list[Row]) -> Plot:
     values = [[lags.get((group, each)) for each in bins] for group in shown]
     hover = [[_hover(group, each, lags.get((group, each))) for each in bins] for group in shown]
     about = (
-        "Records that a group was behind in the partition where it was furthest behind, in steps of"
-        f" {span_text(width)}. No colour: nothing happened in that time"
+        f"Lag of each group in records, in its most lagging partition, in steps of {span_text(width)}. No "
+        "colour: no activity"
     )
     if len(ranked) > len(shown):
         left, most = len(ranked) - len(shown), ranked[len(shown)]["most"]
@@ -64,9 +62,7 @@ def _plot(tables: Tables, ranked: list[Row]) -> Plot:
         xaxis=axis(type="date", showgrid=False),
     )
     grid_rows = [[row["group_id"], row["most"], time_text(row["first"]), time_text(row["last"])] for row in ranked]
-    grid = Grid(
-        "How far groups were behind", ["group", "most records behind", "from (UTC)", "to"], grid_rows[:MAX_GROUPS]
-    )
+    grid = Grid("Consumer lag", ["group", "max lag (records)", "from (UTC)", "to"], grid_rows[:MAX_GROUPS])
     return Plot(about, figure, 110 + 24 * len(shown), grid)
 
 

@@ -21,12 +21,16 @@ def section(tables: Tables) -> Section:
     findings: list[Finding] = []
     if tables.has("rejects"):
         rejected = tables.rows_in("rejects")
-        blocks.append(_rejects(tables) if rejected else Text("Everything could be read."))
+        blocks.append(_rejects(tables) if rejected else Text("Everything was read."))
         numbers.append(Number("rejected", f"{rejected:,}", "lines and records"))
         if rejected:
             what = counted(rejected, "line or record", "lines or records")
             findings.append(
-                Finding("look", f"{what} could not be read and {'is' if rejected == 1 else 'are'} in no table", KEY)
+                Finding(
+                    "look",
+                    f"{what} could not be read and {'is' if rejected == 1 else 'are'} missing from the tables",
+                    KEY,
+                )
             )
     blocks.append(_tables(tables))
     return Section(KEY, "Tables, checks and rejects", blocks, numbers, findings)
@@ -39,7 +43,7 @@ def _checks(tables: Tables) -> Block:
     run, left_out = (sum(each.get(name, 0) for each in checks) for name in ("run", "left_out"))
     text = f"{counted(run, 'check')} passed when the tables were published"
     if left_out:
-        text += f"; {left_out:,} were left out, because a table that they read is not there"
+        text += f"; {left_out:,} were skipped because a table is missing"
     return Text(f"{text}.")
 
 
@@ -60,7 +64,7 @@ def _tables(tables: Tables) -> Grid:
     rows = [
         [name, table(name).layer, tables.rows_in(name), _plain(table(name).about)] for name in NAMES if tables.has(name)
     ]
-    return Grid("The tables that this is made of", ["table", "layer", "rows", "what it has"], rows)
+    return Grid("Source tables", ["table", "layer", "rows", "contents"], rows)
 
 
 def _plain(text: str) -> str:

@@ -49,7 +49,7 @@ def _began_ms() -> pc.Expression:
 def _over_time(tables: Tables, by_cause: list[Row]) -> Block:
     (span,) = tables.summed(KEY, {}, {"first": (_began_ms(), "min"), "last": (_began_ms(), "max")})
     if span["first"] is None:
-        return Text("When they began is unknown.")
+        return Text("Their start is unknown.")
     width = bin_ms(span["first"], span["last"])
     rows = tables.summed(
         KEY,
@@ -74,9 +74,7 @@ def _over_time(tables: Tables, by_cause: list[Row]) -> Block:
 def _causes(by_cause: list[Row]) -> Grid:
     ranked = sorted(by_cause, key=lambda row: (-row["rebalances"], row["cause"]))
     rows = [[row["cause"], row["rebalances"], Span(row["median_ms"]), Span(row["longest_ms"])] for row in ranked]
-    return Grid(
-        "What rebalances began with, and how long they took", ["cause", "rebalances", "median", "longest"], rows
-    )
+    return Grid("Causes of rebalances, and their durations", ["cause", "rebalances", "median", "longest"], rows)
 
 
 def _groups(tables: Tables) -> list[Row]:
@@ -108,7 +106,7 @@ def _group_grid(groups: list[Row]) -> Grid:
     about = "Groups with the most rebalances" + (
         f"; {counted(more, 'other group')} had as many or fewer" if more > 0 else ""
     )
-    return Grid(about, ["group", "rebalances", "most frequent cause", "time in them", "longest"], rows)
+    return Grid(about, ["group", "rebalances", "most frequent cause", "time in rebalances", "longest"], rows)
 
 
 def _findings(groups: list[Row]) -> list[Finding]:

@@ -26,7 +26,7 @@ def section(tables: Tables) -> Section | None:
     rows = tables.summed(KEY, keys, measures)
     title = "Other retentions"
     if not rows:
-        return Section(KEY, title, [Text("No group had a committed offset, so no retention would have lost any.")])
+        return Section(KEY, title, [Text("No group had a committed offset, so no retention would have lost one.")])
     retentions = sorted({row["retention_ms"] for row in rows})
     lost: _Curves = defaultdict(dict)
     reset: _Curves = defaultdict(dict)
@@ -38,16 +38,12 @@ def section(tables: Tables) -> Section | None:
             again[row["group_id"]][row["retention_ms"]] = row["read_again_records"]
     if not any(row["lost_offsets"] for row in rows):
         tried = ", ".join(map(span_text, retentions))
-        return Section(
-            KEY, title, [Text(f"No offset would have been lost with any retention that was tried: {tried}.")]
-        )
+        return Section(KEY, title, [Text(f"No retention that was tried would have lost an offset: {tried}.")])
     hit = [group for group in lost if any(lost[group].values())]
     ranked = sorted(hit, key=lambda group: (-sum(lost[group].values()), group))
     blocks: list[Block] = [
         _curves(lost, ranked, retentions, "Committed offsets that would have been lost", "offsets lost"),
-        _curves(
-            reset, ranked, retentions, "Of these: losses that a group would have met when it came back", "losses met"
-        ),
+        _curves(reset, ranked, retentions, "Of these: losses that affect a group that came back", "losses that matter"),
         _grid(lost, reset, again, retentions),
     ]
     shortest = retentions[0]
@@ -116,9 +112,9 @@ def _grid(lost: _Curves, reset: _Curves, again: _Curves, retentions: list[int]) 
                 ", ".join(met[:3]) + (", ..." if len(met) > 3 else ""),
             ]
         )
-    headings = ["retention", "offsets lost", "groups", "groups that came back", "records read again", "first of these"]
+    headings = ["retention", "offsets lost", "groups", "groups that came back", "records read again", "first loss"]
     return Grid(
-        "What each retention would have cost (read again: with auto.offset.reset=earliest, as far as known)",
+        "Cost of each retention (records read again with auto.offset.reset=earliest, as far as known)",
         headings,
         rows[:MAX_ROWS],
     )

@@ -119,7 +119,7 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         return self._load(partition, now, for_ms, since=now)
 
     def _load(self, partition: int, now: Instant, for_ms: int, since: Instant) -> ShardT:
-        self.unload(partition, now, "its coordinator reads its log again")
+        self.unload(partition, now, "its coordinator reloads its log")
         log_partition = self._ensure_topic(now).partitions[partition]
         is_new = not log_partition.has_log
         shard = self.shards[partition] = self._new_shard(log_partition, since)
@@ -159,7 +159,7 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         """
         leader = self._ensure_topic(now).partitions[partition].seen_by(self.node.id).leader
         if leader != self.node.id or not self.node.has_process:
-            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic_name}-{partition} is led by {leader}")
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic_name}-the leader of {partition} is {leader}")
         return self._load(partition, now, 0, self._since)
 
     def _read(self, shard: ShardT, now: Instant) -> None:

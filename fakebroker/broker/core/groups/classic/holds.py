@@ -56,11 +56,13 @@ class Hold(NamedTuple):
     def text(self, phase: Phase) -> str:
         """What the hold does, as a clause about the group."""
         if self.until_members is None:
-            return f"a test holds its {phase.requests} until it releases them"
+            return f"held by a test: its {phase.requests} wait for release()"
         names = self.order if self.leader is None else (*self.order, self.leader)
         among = f", {', '.join(dict.fromkeys(names))} among them" if names else ""
         request = "JoinGroup" if phase is Phase.JOIN else "SyncGroup"
-        return f"a test holds its {phase.requests} until {self.until_members} members have sent {request}{among}"
+        return (
+            f"held by a test: its {phase.requests} wait until {self.until_members} members have sent {request}{among}"
+        )
 
     def in_order(self, members: Iterable[Member]) -> list[Member]:
         """The members in the order in which they are to be answered."""

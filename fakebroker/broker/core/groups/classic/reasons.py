@@ -12,9 +12,9 @@ class Reason(StrEnum):
 
     JOINED = "{} joined"
     LEFT = "{} left"
-    PENDING_LEFT = "{}, which had not joined, left"
-    SESSION_EXPIRED = "{} has not been heard of for its session timeout"
-    NOT_JOINED_AGAIN = "{} did not come back to join"
+    PENDING_LEFT = "{}, which had not joined yet, left"
+    SESSION_EXPIRED = "{} exceeded its session timeout"
+    NOT_JOINED_AGAIN = "{} did not join after it got its member id"
     NO_SYNC = "{} sent no SyncGroup in time"
     METADATA_CHANGED = "{} changed its metadata"
     REJOINED = "{} rejoined"

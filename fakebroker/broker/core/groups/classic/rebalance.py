@@ -152,7 +152,7 @@ def _become_empty(group: GroupMetadata, now: Instant) -> None:
     group.generation += 1
     group.protocol = None
     group.update_subscribed_topics()
-    group.transition(Trigger.NO_MEMBERS_LEFT, now, f"{group.state_reason}; nobody is there")
+    group.transition(Trigger.NO_MEMBERS_LEFT, now, f"{group.state_reason}; no members are left")
     group.store(now)
 
 
@@ -165,8 +165,8 @@ def _begin_generation(group: GroupMetadata, now: Instant, hold: Hold | None) -> 
     group.generation += 1
     group.protocol = choose_protocol(group)
     group.update_subscribed_topics()
-    held = "" if hold is None else ", which a test held"
-    group.transition(Trigger.ALL_MEMBERS_JOINED, now, f"the join phase is over{held}")
+    held = "" if hold is None else ", which a test had held"
+    group.transition(Trigger.ALL_MEMBERS_JOINED, now, f"the join phase ended{held}")
     group.pending_sync_members = dict.fromkeys(group.members)
     group.arm(group.sync_timer, now, group.members.rebalance_timeout_ms)
     everybody = list(group.members.values())

@@ -20,9 +20,9 @@ class Trigger(Enum):
     """What makes a group change its state; the values are texts of docs/reference/classic-group-states.md."""
 
     REBALANCE_STARTED = "a rebalance starts"
-    ALL_MEMBERS_JOINED = "join phase done"
-    NO_MEMBERS_LEFT = "join phase done, no members"
-    ASSIGNMENT_STORED = "the leader's assignment is stored"
+    ALL_MEMBERS_JOINED = "join phase ended"
+    NO_MEMBERS_LEFT = "join phase ended, no members"
+    ASSIGNMENT_STORED = "the leader's assignment was stored"
     LOADED = "loaded with members"
     REMOVED = "deleted, expired or unloaded"
 

@@ -66,8 +66,8 @@ def _become_stable(group: GroupMetadata, assignments: Mapping[str, bytes], now: 
     for member_id, member in group.members.items():
         member.assignment = assignments.get(member_id, b"")
     hold = group.take_hold(Phase.SYNC)
-    held = "" if hold is None else ", which a test held"
-    group.transition(Trigger.ASSIGNMENT_STORED, now, f"the leader's assignment is stored{held}")
+    held = "" if hold is None else ", which a test had held"
+    group.transition(Trigger.ASSIGNMENT_STORED, now, f"the leader's assignment was stored{held}")
     rebalance.answer_syncs(group, now, hold=hold)
 
 

@@ -51,7 +51,7 @@ class ConsumerGroup(StoredGroup):
         A member that was asked before has no more time for it.
         """
         if self.rebalance_timers.due_ms(member.member_id) is None:
-            reason = f"member {member.member_id} did not join again in time"
+            reason = f"member {member.member_id} did not rejoin in time"
             action = partial(self._remove_late, self.rebalance_timers, member.member_id, reason)
             self.rebalance_timers.start(member.member_id, member.metadata.rebalance_timeout_ms, action, now)
 

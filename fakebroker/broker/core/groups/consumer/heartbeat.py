@@ -213,9 +213,9 @@ def _reason(step: GroupStep, request: HeartbeatRequest, before: ConsumerMember, 
     if not after.metadata.subscribes_as(before.metadata):
         return f"member {member_id} changed its subscription"
     if step.group_epoch != step.group.group_epoch:
-        return "topics that members read were changed"
+        return "subscribed topics changed"
     if after.current.pending:
-        return f"member {member_id} has to give up partitions"
+        return f"member {member_id} must give up partitions"
     if before.current.pending:
         return f"member {member_id} gave up partitions"
     return f"member {member_id} sent a heartbeat"

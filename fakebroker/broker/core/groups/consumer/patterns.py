@@ -137,8 +137,10 @@ def _topics_of(group: "StoredGroup", pattern: str) -> tuple[str, ...]:
 
 def _reason(changed: list[str]) -> str:
     if not changed:
-        return "its patterns match the topics they matched before"
-    return f"the pattern {changed[0]} matches other topics now" if len(changed) == 1 else "patterns match other topics"
+        return "its patterns match the same topics as before"
+    return (
+        f"the pattern {changed[0]} now matches other topics" if len(changed) == 1 else "patterns now match other topics"
+    )
 
 
 def _matches(patterns: Iterable[str], names: list[str]) -> Generator[None, None, dict[str, tuple[str, ...]]]:

@@ -44,9 +44,9 @@ _TEXTS = {
 class Step(Enum):
     """What one look at a member's target assignment comes to; the values are the texts of the diagram in the docs."""
 
-    REVOKE = "it has to give up partitions first"
+    REVOKE = "it must give up partitions first"
     WAIT = "other members still own some of its partitions"
-    REACH = "it has all that it shall have"
+    REACH = "it owns its target assignment"
 
 
 NEXT_STATE: dict[Step, MemberState] = {

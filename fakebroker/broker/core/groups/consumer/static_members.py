@@ -15,7 +15,7 @@ def check_holder(holder: ConsumerMember | None, member_id: str, instance_id: str
     if holder.member_id != member_id:
         raise KafkaError(
             ErrorCode.FENCED_INSTANCE_ID,
-            f"the instance id {instance_id!r} is that of member {holder.member_id}, not {member_id}",
+            f"the instance id {instance_id!r} belongs to member {holder.member_id}, not {member_id}",
         )
     return holder
 
@@ -28,7 +28,7 @@ def check_released(holder: ConsumerMember, request: HeartbeatRequest) -> None:
     if not holder.current.is_away and not holder.is_classic:
         raise KafkaError(
             ErrorCode.UNRELEASED_INSTANCE_ID,
-            f"the instance id {request.instance_id!r} is still that of member {holder.member_id}",
+            f"the instance id {request.instance_id!r} still belongs to member {holder.member_id}",
         )
 
 

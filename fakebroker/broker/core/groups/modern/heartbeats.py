@@ -39,7 +39,7 @@ def group_for_heartbeat(
         return kind(group_id, host, now)
     if isinstance(found, ClassicGroup) and found.is_empty and may_create and may_replace_classic:
         return kind(group_id, host, now)
-    what = "there is no such group" if found is None else f"it is a {found.kind} group"
+    what = "it does not exist" if found is None else f"it is a {found.kind} group"
     raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group_id!r} is not a {kind.kind} group: {what}")
 
 
@@ -56,7 +56,7 @@ def check_room(group: ModernGroup, member_count: int, max_size: int, *, is_membe
     """
     if member_count >= max_size and not is_member:
         raise KafkaError(
-            ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {group.group_id!r} has its {max_size} members already"
+            ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {group.group_id!r} already has its maximum of {max_size} members"
         )
 
 

@@ -54,12 +54,12 @@ class HeartbeatStep:
             return []
         metadata_hash = metadata_hash_of(self._topic_names(), group.host.topics)
         if self.changed_topics:
-            what = "changed its topics" if member_id in group.members else "joined"
+            what = "changed its subscription" if member_id in group.members else "joined"
             self.reason = f"member {member_id} {what}"
         elif group.lacks_assignment:
-            self.reason = "share partitions have a state now"
+            self.reason = "share partitions were initialized"
         elif metadata_hash != group.metadata_hash:
-            self.reason = "topics that its members read have changed"
+            self.reason = "subscribed topics changed"
         else:
             return []
         self.epoch += 1

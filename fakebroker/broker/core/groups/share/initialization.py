@@ -71,7 +71,7 @@ def note(shard: ShareGroupHost, group: ShareGroup, partitions: Partitions, is_su
     known = group.state_partitions
     known = known.succeeded(partitions) if is_success else known.failed(partitions)
     group.try_to_write(
-        [records.state_partitions_record(group.group_id, known)], now, "states of share partitions were made"
+        [records.state_partitions_record(group.group_id, known)], now, "share partitions were initialized"
     )
 
 

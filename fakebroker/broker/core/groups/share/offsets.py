@@ -41,7 +41,7 @@ def alter_offsets(
         return
     partitions = _partitions_of(shard, start_offsets)
     began = records.state_partitions_record(group_id, group.state_partitions.began(partitions))
-    group = group.write([began], now, "its start offsets are altered")
+    group = group.write([began], now, "its start offsets are being altered")
 
     def altered(codes: Codes, now: Instant) -> None:
         note(shard, group, partitions, not any(codes.values()), now)
@@ -66,7 +66,7 @@ def delete_offsets(
     known = group.state_partitions
     meant = {topic_id: each for topic_id, each in known.initialized.items() if topic_id in asked}
     after = known.deletion_began(meant.__contains__)
-    group.write([records.state_partitions_record(group_id, after)], now, "its start offsets are deleted")
+    group.write([records.state_partitions_record(group_id, after)], now, "its start offsets are being deleted")
 
     def deleted(codes: Codes, now: Instant) -> None:
         topic_codes = _worst_by_topic(codes)

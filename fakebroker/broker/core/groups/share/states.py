@@ -44,10 +44,10 @@ class PartitionState(Enum):
 class PartitionEvent(Enum):
     """What happens to that state; the values are the texts of the diagram in docs."""
 
-    ASKED_FOR = "the share coordinator is asked for it"
-    MADE = "the share coordinator has made it"
-    FAILED = "it could not be made"
-    DELETION_BEGAN = "its deletion begins"
+    ASKED_FOR = "the share coordinator is initializing it"
+    MADE = "the share coordinator has initialized it"
+    FAILED = "the initialization failed"
+    DELETION_BEGAN = "its deletion starts"
     FORGOTTEN = "it is deleted, or its topic is"
 
 

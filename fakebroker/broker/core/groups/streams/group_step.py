@@ -266,4 +266,4 @@ def compute_delayed_target(group: "StreamsGroup", now: Instant) -> None:
         return
     step = GroupStep(group, now)
     step.compute_target(None, group.assignment_configs)
-    step.write("the initial delay is over")
+    step.write("the initial delay has passed")

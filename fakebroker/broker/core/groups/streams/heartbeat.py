@@ -113,11 +113,12 @@ def _check_owned(configured: ConfiguredTopology, owned: Tasks | None) -> None:
     for task in (*owned.active, *owned.standby, *owned.warmup):
         subtopology = configured.subtopologies.get(task.subtopology_id)
         if subtopology is None:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"there is no subtopology {task.subtopology_id!r}")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown subtopology {task.subtopology_id!r}")
         if not 0 <= task.partition < subtopology.tasks:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
-                f"subtopology {task.subtopology_id} has {subtopology.tasks} tasks, so {task.partition} is none",
+                f"subtopology {task.subtopology_id} has {subtopology.tasks} tasks, so task "
+                f"{task.partition} does not exist",
             )
 
 
@@ -162,7 +163,7 @@ def _with_endpoints(
     others = (group.members[each] for each in group.member_ids() if each != member.member_id)
     members = [*others, member]  # the one that gets the answer comes last
     if configured.subtopologies is None and any(each.metadata.endpoint is not None for each in members):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "it is not known which partitions the endpoints process")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the partitions of the endpoints are not known yet")
     endpoints = endpoints_of(members, configured.subtopologies or {}, group.existing_count)
     return answer._replace(endpoint_epoch=group.endpoint_epoch, endpoints=endpoints)
 

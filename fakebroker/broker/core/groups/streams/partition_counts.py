@@ -158,7 +158,7 @@ def _enforce(
         if name in fixed and repartition[name] != count:
             raise UnsuitableTopics(
                 StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
-                f"repartition topic {name} has {repartition[name]} partitions; what it is joined with has {count}",
+                f"repartition topic {name} has {repartition[name]} partitions; its join partner has {count}",
             )
         counts.decided[name] = count
 

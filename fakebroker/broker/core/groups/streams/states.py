@@ -45,9 +45,9 @@ _TEXTS = {
 class Step(Enum):
     """What one look at a member's target assignment comes to; the values are the texts of the diagram in the docs."""
 
-    REVOKE = "it has to give up tasks first"
-    WAIT = "others still have some of its tasks"
-    REACH = "it has all that it shall have"
+    REVOKE = "it must give up tasks first"
+    WAIT = "other members still own some of its tasks"
+    REACH = "it owns its target assignment"
 
 
 NEXT_STATE: dict[Step, MemberState] = {

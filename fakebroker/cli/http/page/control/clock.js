@@ -45,9 +45,9 @@ export function clockCard() {
 
 function pause(clock) {
   const freeze = call("POST", "/clock/freeze", "broker.clock.freeze", undefined, {
-    done: "The time of day stands still",
+    done: "The time of day is frozen",
   });
-  const resume = call("POST", "/clock/resume", "broker.clock.resume", undefined, { done: "The time of day goes on" });
+  const resume = call("POST", "/clock/resume", "broker.clock.resume", undefined, { done: "The time of day resumed" });
   return clock.is_frozen ? actions.button("Resume", resume, { kind: "primary" }) : actions.button("Freeze", freeze);
 }
 
@@ -58,7 +58,7 @@ function rates(clock) {
       call("PUT", "/clock/rate", "broker.clock.rate", { rate }, { python: `broker.clock.rate = ${rate}` }),
       { is_disabled: clock.rate === rate },
     );
-  return html`<span class="actions" role="group" aria-label="How fast time passes">${RATES.map(one)}</span>`;
+  return html`<span class="actions" role="group" aria-label="Rate of time">${RATES.map(one)}</span>`;
 }
 
 // Advance by what is typed: "90 s", "2 h 30 m", "8d".
@@ -103,14 +103,14 @@ function until(event) {
 // What is due next by the time of day: the timers of clients that live are put off again and again.
 function toNext({ due: events }) {
   const next = events.find((event) => event.by === "clock") ?? events[0];
-  return actions.button("To the next due event", next ? until(next) : HOUR, {
+  return actions.button("Advance to the next due event", next ? until(next) : HOUR, {
     is_disabled: !next,
     title: next?.what ?? "Nothing is due",
   });
 }
 
 function dueTable({ due: events, got_ms, due_got_ms, rate, is_frozen }) {
-  if (!events.length) return html`<p class="muted">Nothing falls due by time.</p>`;
+  if (!events.length) return html`<p class="muted">No timers are due.</p>`;
   const passed_ms = performance.now() - (due_got_ms ?? got_ms);
   const left = (event) => event.left_ms - (event.by === "clock" ? (is_frozen ? 0 : rate * passed_ms) : passed_ms);
   const row = (event) =>
@@ -124,10 +124,10 @@ function dueTable({ due: events, got_ms, due_got_ms, rate, is_frozen }) {
         ${actions.button("Advance to here", until({ ...event, left_ms: left(event) }), { kind: "small" })}
       </td>
     </tr>`;
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="What falls due">
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Due next">
     <table>
       <caption>
-        What falls due
+        Due next
       </caption>
       <tbody>
         ${events.map(row)}

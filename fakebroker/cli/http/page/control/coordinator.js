@@ -30,7 +30,7 @@ export function coordinatorCard() {
     <datalist id="known-groups">
       ${[...groups.rows.keys()].slice(0, MAX_OFFERED).map((id) => html`<option value=${id}></option>`)}
     </datalist>
-    ${group_id ? controls(group_id) : html`<p class="muted">There is no group.</p>`}
+    ${group_id ? controls(group_id) : html`<p class="muted">There are no groups.</p>`}
   </section>`;
 }
 
@@ -59,7 +59,7 @@ function controls(group_id) {
     path`/coordinators/${group_id}/zombie`,
     `${handle}.zombie`,
     { for_s: Number(for_s) },
-    { done: `The old coordinator of ${group_id} answers for ${for_s} s more` },
+    { done: `The old coordinator of ${group_id} keeps answering for ${for_s} s` },
   );
   const set = (event) => {
     for_s = event.target.value;

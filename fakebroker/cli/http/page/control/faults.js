@@ -24,7 +24,7 @@ const WHAT = [
   ["error", "error", "text", "errors"],
   ["action", "action", "choice", "actions"],
   ["delay_s", "delay, s", "number"],
-  ["times", "at most times", "number"],
+  ["times", "max hits", "number"],
 ];
 const SELDOM = [
   ["partition", "partition", "number"],
@@ -48,7 +48,7 @@ const EFFECTS = ["error", "action", "delay_s", "jitter_s", "throttle_ms"];
 export function faultsCard() {
   names.show("/names");
   const set = faults.value ?? [];
-  const clear = call("DELETE", "/faults", "broker.clear_faults", undefined, { done: "All faults are removed" });
+  const clear = call("DELETE", "/faults", "broker.clear_faults", undefined, { done: "All faults were removed" });
   return html` <section class="card" aria-label="Faults">
     <div class="title">
       <h2>Faults</h2>
@@ -56,7 +56,7 @@ export function faultsCard() {
         >${set.length ? actions.button("Remove all", clear, { then: () => faults.refresh() }) : ""}</span
       >
     </div>
-    ${set.length ? table(set) : html`<p class="muted">No fault is set: every request is served as Kafka would serve it.</p>`}
+    ${set.length ? table(set) : html`<p class="muted">No faults are set: the broker behaves like Kafka.</p>`}
     ${form()}
   </section>`;
 }
@@ -79,7 +79,7 @@ function table(set) {
       <td class="number">${actions.button("Remove", remove, { kind: "small", then: () => faults.refresh() })}</td>
     </tr>`;
   };
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Faults that are set">
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Active faults">
     <table>
       <tbody>
         ${set.map(row)}
@@ -103,15 +103,15 @@ function form() {
   const has_effect = EFFECTS.some((name) => name in fields);
   const is_narrow = NARROW.some((name) => name in fields);
   const ask = is_narrow ? undefined : "This fault hits every request of every client. Set it?";
-  const add = call("POST", "/faults", "broker.fault", fields, { done: "The fault is set", ask });
+  const add = call("POST", "/faults", "broker.fault", fields, { done: "The fault was set", ask });
   return html` <form class="fault" @submit=${(event) => event.preventDefault()}>
-    ${part("Which requests", WHICH)}${part("What happens", WHAT)}
+    ${part("Requests", WHICH)}${part("Effect", WHAT)}
     <details>
       <summary class="muted">More fields</summary>
       ${part("", SELDOM)}
     </details>
     <div class="actions">
-      ${actions.button("Set the fault", add, { kind: "primary", is_disabled: !has_effect, title: has_effect ? "" : "Choose what happens: an error, an action or a delay", then: () => faults.refresh() })}
+      ${actions.button("Set the fault", add, { kind: "primary", is_disabled: !has_effect, title: has_effect ? "" : "Choose an effect: an error, an action or a delay", then: () => faults.refresh() })}
       <button type="button" @click=${() => change({})}>Clear the form</button>
       ${has_effect ? "" : html`<span class="muted">Choose an error, an action or a delay.</span>`}
     </div>

@@ -15,9 +15,9 @@ const WORDS = {
   start: ["Start", "was started"],
   restart: ["Restart", "was restarted"],
   freeze: ["Freeze", "is frozen"],
-  thaw: ["Thaw", "goes on"],
-  isolate: ["Isolate", "is cut off"],
-  heal: ["Heal", "is reached again"],
+  thaw: ["Thaw", "resumed"],
+  isolate: ["Isolate", "is isolated"],
+  heal: ["Heal", "is reachable again"],
 };
 
 function offered(node) {

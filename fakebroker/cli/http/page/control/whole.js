@@ -12,13 +12,13 @@ const actions = new Actions();
 
 const take = () =>
   call("POST", "/snapshots", "broker.snapshot", undefined, {
-    done: "A snapshot is kept",
+    done: "A snapshot was taken",
     python: "snapshot = broker.snapshot()",
   });
 const reset = () =>
   call("POST", "/reset", "broker.reset", undefined, {
-    done: "The broker began anew",
-    ask: "Forget all topics, groups and faults, and begin anew?",
+    done: "The broker was reset",
+    ask: "Delete all topics, groups and faults, and reset the broker?",
     danger: true,
   });
 
@@ -31,7 +31,7 @@ export function wholeCard() {
       ${actions.button("Take a snapshot", take(), { then })}${actions.button("Reset the broker", reset())}
     </div>
     ${actions.line(take())}
-    ${kept.length ? table(kept, then) : html`<p class="muted">A snapshot keeps topics, records, groups and offsets; restoring brings the broker back to it.</p>`}
+    ${kept.length ? table(kept, then) : html`<p class="muted">A snapshot holds topics, records, groups and offsets. Restoring it returns the broker to that state.</p>`}
   </section>`;
 }
 
@@ -39,12 +39,12 @@ function table(kept, then) {
   const row = (each) => {
     const id = each.snapshot_id;
     const restore = call("POST", path`/snapshots/${id}/restore`, "broker.restore", undefined, {
-      done: `Back at snapshot ${id}`,
-      ask: `Go back to snapshot ${id}? What came after it is lost.`,
+      done: `Restored snapshot ${id}`,
+      ask: `Restore snapshot ${id}? Later changes are lost.`,
       python: "broker.restore(snapshot)",
     });
     const remove = call("DELETE", path`/snapshots/${id}`, "", undefined, {
-      done: `Snapshot ${id} is deleted`,
+      done: `Snapshot ${id} was deleted`,
       python: "del snapshot",
     });
     return html` <tr>

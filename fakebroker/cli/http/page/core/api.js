@@ -41,7 +41,7 @@ export function apiPath(path) {
 // when they are encoded, and would ask for something else.
 function check(path) {
   if (path.split(/[/?]/).some((part) => part === "." || part === "..")) {
-    throw new ApiError(0, "the names . and .. cannot stand in an address: use broker.group(...) in Python");
+    throw new ApiError(0, "the names . and .. cannot be used in a URL: use broker.group(...) in Python");
   }
 }
 

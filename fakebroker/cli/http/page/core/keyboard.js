@@ -4,15 +4,15 @@
 export const KEYS = [
   ["1 to 7", "Overview, Groups, Timeline, Topics, Transactions, Clients, Control"],
   ["/", "go to the filter"],
-  ["j k", "next, previous thing in the list or entry of the timeline"],
+  ["j k", "next or previous item of the list or entry of the timeline"],
   ["Enter", "leave the filter and keep it"],
   ["Esc", "clear the filter, close what is open"],
   ["+ -", "timeline: zoom in, out"],
   ["h l", "timeline: earlier, later"],
   ["0", "timeline: everything"],
-  ["f", "timeline: follow what happens"],
-  ["t", "dark, light, as the system"],
-  ["?", "these keys"],
+  ["f", "timeline: follow new entries"],
+  ["t", "theme: dark, light, system"],
+  ["?", "show the keys"],
 ];
 
 // Call `actions[key](event)` for keys that have an action; `actions` is asked anew for each key.

@@ -66,7 +66,7 @@ const HANDLERS = {
       if (!state.page?.is_read_only) groups.load().catch((error) => notify(error.message, true));
       tell(["all"]);
     }
-    if (is_another) notify("The broker began anew");
+    if (is_another) notify("The broker was reset");
     setClock(data);
   },
   lines(data) {

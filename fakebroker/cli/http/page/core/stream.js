@@ -91,7 +91,7 @@ export class Stream {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.abort.abort();
-        reject(new Error("nothing came for long"));
+        reject(new Error("no data for a long time"));
       }, SILENCE_MS);
       reading.then(resolve, reject).finally(() => clearTimeout(timer));
     });

@@ -19,7 +19,7 @@ const WORDS = {
   coordinator_moved: (line) => `node ${line.node} ${line.what} ${line.topic}-${line.partition}`,
   connected: (line) => `connected from ${line.address}`,
   disconnected: (line) => "disconnected",
-  broker_started: (line) => `broker began, like Kafka ${line.release}`,
+  broker_started: (line) => `broker started as Kafka ${line.release}`,
   transaction_transition: (line) => `${line.transactional_id}: ${line.before} → ${line.after}`,
   internal_error: (line) => `internal error ${line.error}: ${line.message}`,
 };

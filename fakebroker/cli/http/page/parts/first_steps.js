@@ -19,14 +19,14 @@ while True:
     consumer.poll(1.0)`,
   ],
   topic: [
-    "Topics appear here as soon as a client makes or asks for one. Give your program this address, or try:",
+    "Topics appear here as soon as a client creates or requests one. Give your program this address, or try:",
     (address) => `from confluent_kafka import Producer
 
 producer = Producer({"bootstrap.servers": "${address}"})
 producer.produce("orders", key="k", value="v")
 producer.flush()`,
   ],
-  request: ["Nobody has asked this broker for anything yet. Give your program this address:", (address) => address],
+  request: ["No client has sent a request yet. Give your program this address:", (address) => address],
 };
 
 // The steps towards the first group, topic or request.

@@ -65,10 +65,10 @@ function content(shown) {
     ${first.reason ? html`<p>because ${first.reason}</p>` : ""}
     ${factList(facts(first, is_request))}
     ${(shown.errors ?? []).map(errorPart)}
-    ${(shown.faults ?? []).map((each) => html`<p class="note other">Fault ${each.fault_id} hit it: ${each.description}</p>`)}
+    ${(shown.faults ?? []).map((each) => html`<p class="note other">Hit by fault ${each.fault_id}: ${each.description}</p>`)}
     ${
       shown.events?.length
-        ? html`<h3>What it caused</h3>
+        ? html`<h3>Consequences</h3>
             <ul class="caused">
               ${shown.events.map((each) => html`<li><a href=${altered({ seq: each.seq })}>${each.text}</a></li>`)}
             </ul>`
@@ -96,7 +96,7 @@ function facts(line, is_request) {
   const groups = line.groups.map((id) => html`<a href=${href("groups", [id])}>${id}</a> `);
   return [
     ...common,
-    ["waited", line.is_answered ? duration(line.waited_ms) : `${duration(line.waited_ms)}, then there was no answer`],
+    ["waited", line.is_answered ? duration(line.waited_ms) : `${duration(line.waited_ms)}, no answer`],
     groups.length ? ["group", groups] : null,
     ["size", `${bytes(line.request_bytes)}, answer ${bytes(line.response_bytes)}`],
     ["correlation id", line.correlation_id],
@@ -118,8 +118,8 @@ function messages(line) {
       <summary><h3>${title}</h3></summary>
       ${message === null ? html`<p class="muted">${missing}</p>` : jsonTree(message)}
     </details>`;
-  return html` ${part("Request", line.request, "It was too large to be kept, or could not be decoded.")}
-  ${part("Answer", line.response, line.is_answered ? "It was too large to be kept." : "There was none.")}`;
+  return html` ${part("Request", line.request, "Not kept: too large or malformed.")}
+  ${part("Answer", line.response, line.is_answered ? "Not kept: too large." : "None.")}`;
 }
 
 function lines(others) {
@@ -127,7 +127,7 @@ function lines(others) {
     kind,
     Object.fromEntries(Object.entries(fields).filter(([name]) => !HIDDEN.has(name))),
   ]);
-  return html`<h3>What was stored</h3>
+  return html`<h3>Stored records</h3>
     <ul class="tree">
       ${shown.map(([kind, fields]) => html`<li><span class="name">${kind.replaceAll("_", " ")}</span> ${jsonTree(fields)}</li>`)}
     </ul>`;

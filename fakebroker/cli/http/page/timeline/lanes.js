@@ -48,7 +48,7 @@ function addOfClient(clients, line, axis) {
     return;
   }
   if (line.kind !== "request" && line.kind !== "fault_hit") return;
-  const one = of(clients, "client", line.client ?? "(without client id)");
+  const one = of(clients, "client", line.client ?? "(no client id)");
   const from = line.kind === "request" ? axis.place(line.received_mono_ms) : place;
   const looks = line.kind === "request" ? { shape: "bar", is_poll: isPoll(line) } : { shape: "mark" };
   one.items.push({ line, from, to: place, look: eventLook(line), ...looks });

@@ -29,7 +29,7 @@ export function toolbar(lines, version, is_following, moves) {
     </select>
     ${is_filtered ? html`<button type="button" class="plain" @click=${() => alterQuery({ api: "", client: "", group: "", error: "" })}>Clear</button>` : ""}
     <span class="end actions">
-      <button type="button" aria-pressed=${is_following} title="Follow what happens (f)" @click=${moves.follow}>
+      <button type="button" aria-pressed=${is_following} title="Follow new entries (f)" @click=${moves.follow}>
         Follow
       </button>
       <button type="button" title="Show everything (0)" @click=${moves.all}>All</button>

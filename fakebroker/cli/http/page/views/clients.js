@@ -31,7 +31,7 @@ export const clientsView = {
     if (state.page === null) return "";
     rows.show("/connections");
     if (rows.value === null) return pending(rows, "connections");
-    if (!rows.value.length) return empty("No client is connected", firstSteps("request"));
+    if (!rows.value.length) return empty("No clients are connected", firstSteps("request"));
     const clients = new Set(rows.value.map((each) => each.client).filter(Boolean)).size;
     return html` <div class="detail">
       <section class="card" aria-label="Connections">
@@ -60,7 +60,7 @@ function row(each) {
     <td>${each.software === "unknown unknown" ? html`<span class="muted">unknown</span>` : each.software}</td>
     <td class="mono breaks">${each.principal}</td>
     <td class="nowrap">
-      ${each.api === null ? "" : `${each.api} v${each.version}`} ${each.is_waiting ? html`<span class="tag warn">waits for its answer</span>` : ""}
+      ${each.api === null ? "" : `${each.api} v${each.version}`} ${each.is_waiting ? html`<span class="tag warn">waiting for its answer</span>` : ""}
     </td>
     <td class="nowrap">${duration(each.heard_ago_ms)} ago</td>
   </tr>`;

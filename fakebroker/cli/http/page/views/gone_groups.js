@@ -35,7 +35,7 @@ function sentence(number, gone) {
   const why = gone.every((line) => expired.has(line.group)) ? `: ${number === 1 ? "its" : "their"} offsets expired` : "";
   return empty(
     `${counted(number, "group")} ${number === 1 ? "is" : "are"} gone${why}`,
-    html`<p><a href=${href("timeline", [], { seq: gone[0].seq })}>What happened</a></p>
+    html`<p><a href=${href("timeline", [], { seq: gone[0].seq })}>History</a></p>
       <p class="muted">New groups appear here as soon as a consumer joins one.</p>`,
   );
 }

@@ -127,14 +127,14 @@ function rebalanceCall(group) {
     "POST",
     path`/groups/${group.group_id}/rebalance`,
     `${handle(group)}.rebalance`,
-    { reason: "asked for on the page" },
-    { done: `Group ${group.group_id} is asked to rebalance` },
+    { reason: "requested on the page" },
+    { done: `Group ${group.group_id} starts a rebalance` },
   );
 }
 
 function buttons(group) {
   const options = {
-    done: `Group ${group.group_id} is deleted`,
+    done: `Group ${group.group_id} was deleted`,
     ask: `Delete group ${group.group_id} and its offsets?`,
     danger: true,
   };

@@ -17,16 +17,16 @@ export function historyCard(answer, group) {
   const rows = happenings(answer.lines.filter((line) => line.part === 0 || line.kind === "offset_expired"))
     .slice(-MAX_ROWS)
     .reverse();
-  return html` <section class="card" aria-label="What happened">
-    <h2>What happened</h2>
+  return html` <section class="card" aria-label="History">
+    <h2>History</h2>
     ${
       rows.length
         ? html`<ol class="history">
             ${rows.map((row) => (row.steps ? rebalance(row, group_id) : entry(row, group_id)))}
           </ol>`
         : html`<p class="muted">
-            The journal has nothing about this
-            group.${group.offsets.length ? " Offsets that are committed by HTTP or Python (group.commit) leave no entry." : ""}
+            The journal has no entries for this
+            group.${group.offsets.length ? " Offsets committed over HTTP or from Python (group.commit) leave no entry." : ""}
           </p>`
     }
   </section>`;

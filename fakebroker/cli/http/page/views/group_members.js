@@ -14,7 +14,7 @@ export function membersCard(group, passed_ms, actions) {
   const is_classic = group.kind === "classic";
   return html` <section class="card" aria-label="Members">
     <h2>${counted(members.length, "member")}</h2>
-    ${members.length ? table(group, passed_ms, actions, is_classic) : html`<p class="muted">Nobody is in the group.</p>`}
+    ${members.length ? table(group, passed_ms, actions, is_classic) : html`<p class="muted">The group has no members.</p>`}
     ${pending_members?.length ? pending(pending_members, passed_ms) : ""}
   </section>`;
 }
@@ -22,9 +22,9 @@ export function membersCard(group, passed_ms, actions) {
 function table(group, passed_ms, actions, is_classic) {
   const columns = [
     "Member",
-    is_classic ? "Assignment" : "Assignment, and target",
+    is_classic ? "Assignment" : "Assignment and target",
     "Heard",
-    "Removed unless heard",
+    "Times out",
     "Now",
     html`<span class="unseen">Actions</span>`,
   ];
@@ -66,7 +66,7 @@ function row(group, member, passed_ms, actions, is_classic) {
 
 // What it does, unless that is only to have what its assignment says already.
 function doing(member) {
-  return /^has [{]/.test(member.doing) ? html`<span class="muted">settled</span>` : shortIds(member.doing);
+  return /^owns [{]/.test(member.doing) ? html`<span class="muted">stable</span>` : shortIds(member.doing);
 }
 
 function assignment(member) {
@@ -85,9 +85,9 @@ function assignment(member) {
 function epochs(member) {
   const badges = [];
   if (differs(member.target, member.assignment))
-    badges.push(html`<div class="warn">to have ${topicRanges(member.target) || "nothing"}</div>`);
+    badges.push(html`<div class="warn">target: ${topicRanges(member.target) || "nothing"}</div>`);
   if (Object.keys(member.revoking ?? {}).length)
-    badges.push(html`<div class="warn">gives up ${topicRanges(member.revoking)}</div>`);
+    badges.push(html`<div class="warn">revoking ${topicRanges(member.revoking)}</div>`);
   return html`${badges}
     <div class="muted">member epoch ${member.member_epoch}</div>`;
 }
@@ -123,7 +123,7 @@ function pending(members, passed_ms) {
       <span class="mono">${each.member_id}</span>
       <span class="muted">${duration(Math.max(0, each.left_ms - passed_ms))} left</span>
     </li>`;
-  return html`<h3>Got a member id, has not joined with it yet</h3>
+  return html`<h3>Has a member id, but has not joined yet</h3>
     <ul>
       ${members.map(one)}
     </ul>`;

@@ -20,7 +20,7 @@ export function offsetsCard(group) {
       <span class="muted">${group.expiry?.why ?? ""}</span>
       ${group.expiry ? html`<span class="end muted nowrap" title="offsets.retention.minutes">kept ${duration(group.expiry.retention_ms)}</span>` : ""}
     </div>
-    ${offsets.length ? table(offsets, group.rules ?? {}) : html`<p class="muted">Nothing was committed.</p>`}
+    ${offsets.length ? table(offsets, group.rules ?? {}) : html`<p class="muted">No offsets were committed.</p>`}
   </section>`;
 }
 

@@ -8,9 +8,9 @@ import { rule } from "../parts/marks.js";
 
 const PHASES = {
   join: "members join",
-  sync: "the leader's assignment is awaited",
-  assignment: "an assignment is computed",
-  reconciliation: "members take over their assignment",
+  sync: "waiting for the leader's assignment",
+  assignment: "computing the assignment",
+  reconciliation: "members reconcile",
 };
 
 // `passed_ms` is how long ago the broker sent it.
@@ -19,7 +19,7 @@ export function rebalanceCard(group, passed_ms, actions) {
   const is_classic = group.kind === "classic";
   const more = furtherMembers(group.rebalance);
   const whole = joined.length + awaited.length + more;
-  return html` <section class="card rebalance" aria-label="Rebalance under way">
+  return html` <section class="card rebalance" aria-label="Rebalance in progress">
     <div class="title">
       <h2>Rebalance: ${PHASES[phase] ?? phase}</h2>
       <span>${hold && whole ? `${joined.length} of ${counted(whole, "member")} ${joined.length === 1 ? "is" : "are"} there` : text}</span>
@@ -27,8 +27,8 @@ export function rebalanceCard(group, passed_ms, actions) {
     </div>
     ${whole ? html`<progress max=${whole} value=${joined.length} aria-label=${`${joined.length} of ${whole} members are there`}></progress>` : ""}
     <div class="sides">
-      ${side(is_classic ? "joined" : "done", joined, group, "good", "nobody yet")}
-      ${side("awaited", [...awaited, ...heldNames(group.rebalance, more)], group, "warn", hold ? "only the release" : "nobody")}
+      ${side(is_classic ? "joined" : "done", joined, group, "good", "none yet")}
+      ${side("awaited", [...awaited, ...heldNames(group.rebalance, more)], group, "warn", hold ? "the release of the hold" : "none")}
     </div>
     ${hold ? html`<p>${hold[0].toUpperCase()}${hold.slice(1)}.</p>` : ""} ${ends === hold ? "" : endLine(ends, left_ms, hold, is_classic, passed_ms)}
     ${hold ? releaseButton(group.group_id, group.rebalance, actions) : ""}
@@ -37,7 +37,7 @@ export function rebalanceCard(group, passed_ms, actions) {
 
 // What ends the rebalance, and when at the latest. A hold only lengthens it: Kafka's end comes after it.
 function endLine(ends, left_ms, hold, is_classic, passed_ms) {
-  const words = hold ? "After that it ends with" : is_classic ? "It ends with" : "It goes on with";
+  const words = hold ? "Then ends with" : is_classic ? "Ends with" : "Continues with";
   const left = left_ms === null ? null : duration(Math.max(0, left_ms - passed_ms));
   return html`<p>
     <span class="muted">${words}</span> ${ends} ${left === null ? "" : html`<strong class="nowrap">· ${left} left</strong>`}
@@ -49,7 +49,7 @@ export function heldCard(group, actions) {
   if (!group.holds?.length) return "";
   return html` <section class="card rebalance" aria-label="Held by a test">
     <h2>Held by a test</h2>
-    ${group.holds.map((hold) => html`<p>${hold.text}: from the next rebalance on.</p>${releaseButton(group.group_id, hold, actions)}`)}
+    ${group.holds.map((hold) => html`<p>${hold.text}, from the next rebalance on.</p>${releaseButton(group.group_id, hold, actions)}`)}
   </section>`;
 }
 
@@ -61,7 +61,7 @@ export function releaseButton(group_id, { hold_id, phase }, actions) {
     "",
     {},
     {
-      done: `The ${phase}s of group ${group_id} are released`,
+      done: `The ${phase}s of group ${group_id} were released`,
       python: `broker.group(${JSON.stringify(group_id)}).holds[0].release()`,
     },
   );
@@ -81,7 +81,7 @@ function heldNames({ held_names }, more) {
   return others ? [...names, `${names.length ? "" : "any "}${others} more`] : names;
 }
 
-function side(title, ids, group, look, nobody) {
+function side(title, ids, group, look, none) {
   const one = (id) => {
     const member = group.members.find((each) => each.member_id === id);
     return html`<li class="tag ${look}" title=${id}>${member?.client_id || id}</li>`;
@@ -93,7 +93,7 @@ function side(title, ids, group, look, nobody) {
         ? html`<ul class="chips">
             ${ids.map(one)}
           </ul>`
-        : html`<span class="muted">${nobody}</span>`
+        : html`<span class="muted">${none}</span>`
     }
   </div>`;
 }

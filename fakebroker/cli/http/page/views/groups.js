@@ -71,7 +71,7 @@ function body() {
       : html`<p class="empty muted" role="status">Reading groups …</p>`;
   if (rows.length === 0)
     return empty(
-      "No group passes the filter",
+      "No groups match the filter",
       html`<div><a href=${href("groups")}>Show all ${count(groups.rows.size)}</a></div>`,
     );
   wantLags(list.inSight(rows).map((row) => row.group_id));
@@ -132,7 +132,7 @@ function hint() {
   return groups.rows.size
     ? empty(
         "Choose a group",
-        html`<p class="muted">Its members, what a rebalance waits for, and how long its offsets live.</p>`,
+        html`<p class="muted">Choose a group to see its members, its rebalance and the expiry of its offsets.</p>`,
       )
     : "";
 }

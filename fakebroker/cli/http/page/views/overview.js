@@ -80,7 +80,7 @@ function brokerCard() {
   const { connections, clients } = resources.overview.value ?? {};
   const facts = [
     ["bootstrap", copyable(state.bootstrap, "the bootstrap address")],
-    ["answers as", `Kafka ${state.page.release}`],
+    ["emulates", `Kafka ${state.page.release}`],
     ["clients", html`<a href=${href("clients")}>${counted(clients ?? 0, "client")}, ${counted(connections ?? 0, "connection")}</a>`],
   ];
   const one = ([name, number]) =>
@@ -106,7 +106,7 @@ function rebalancesCard() {
     </div>
     <div title=${each.cause}>${causeText(each)} <span class="muted nowrap">${outcomeText(each)}</span></div>
   `;
-  const content = latest.length ? list(latest.map(one)) : html`<p class="muted">No group has rebalanced.</p>`;
+  const content = latest.length ? list(latest.map(one)) : html`<p class="muted">No groups have rebalanced.</p>`;
   return card("Latest rebalances", null, content);
 }
 
@@ -130,14 +130,14 @@ function transactionsCard() {
       >${counted(each.partitions.length, "partition")}${each.due_ms === null ? "" : `, times out ${relative(each.due_ms - nowMs())}`}</span
     >
   `;
-  const content = open.length ? list(open.map(one)) : html`<p class="muted">No transaction is open.</p>`;
+  const content = open.length ? list(open.map(one)) : html`<p class="muted">No open transactions.</p>`;
   return card("Open transactions", href("transactions"), content);
 }
 
 function faultsCard() {
   const set = resources.faults.value ?? [];
   const one = (each) => html`<span class="mono">${each.description}</span> <span class="muted nowrap">${counted(each.hits, "hit")}</span>`;
-  const content = set.length ? list(set.map(one)) : html`<p class="muted">No fault is set.</p>`;
+  const content = set.length ? list(set.map(one)) : html`<p class="muted">No faults are set.</p>`;
   return card("Faults", href("control"), content);
 }
 
@@ -145,7 +145,7 @@ function dueCard() {
   const due = resources.due.value?.due ?? [];
   const one = (each) =>
     html`<span class="muted nowrap">${relative(each.left_ms)}</span> <span title=${each.what}>${shortIds(each.what)}</span>`;
-  const content = due.length ? list(due.map(one)) : html`<p class="muted">Nothing is due.</p>`;
+  const content = due.length ? list(due.map(one)) : html`<p class="muted">No timers are due.</p>`;
   return card("Due next", href("control"), content);
 }
 

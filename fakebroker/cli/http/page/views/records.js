@@ -16,7 +16,7 @@ export function recordsCard(topic, partition, records, { offset, page }) {
       <h2>Records of partition ${partition}</h2>
       ${shown ? html`<span class="end actions">${paging(shown, offset, page)}</span>` : ""}
     </div>
-    ${shown === null ? pending(records, "records") : shown.records.length ? table([...shown.records].reverse()) : html`<p class="muted">There is no record here.</p>`}
+    ${shown === null ? pending(records, "records") : shown.records.length ? table([...shown.records].reverse()) : html`<p class="muted">No records.</p>`}
   </section>`;
 }
 
@@ -38,7 +38,7 @@ export function newestCard(records) {
         />
       </span>
     </div>
-    ${shown === null ? pending(records, "records") : shown.length ? table(shown, true) : html`<p class="muted">There is no record here.</p>`}
+    ${shown === null ? pending(records, "records") : shown.length ? table(shown, true) : html`<p class="muted">No records.</p>`}
   </section>`;
 }
 
@@ -73,13 +73,13 @@ function row(record, has_partition) {
     ${has_partition ? html`<td class="number"><a href=${altered({ partition: record.partition, offset: record.offset })}>${record.partition}</a></td>` : ""}
     <td class="number mono">${record.offset}</td>
     <td class="mono nowrap">
-      ${time(record.timestamp_ms, { milliseconds: true })}${record.timestamp_type === "LogAppendTime" ? html`<div class="muted">by the broker</div>` : ""}
+      ${time(record.timestamp_ms, { milliseconds: true })}${record.timestamp_type === "LogAppendTime" ? html`<div class="muted">set by the broker</div>` : ""}
     </td>
     ${
       record.marker
         ? html`<td colspan="2">
             <span class="tag ${record.marker === "COMMIT" ? "good" : "bad"}">${record.marker}</span>
-            <span class="muted">marker of the transaction of producer ${record.producer_id}</span>
+            <span class="muted">transaction marker of producer ${record.producer_id}</span>
           </td>`
         : html`<td class="key">${data(record.key, record.key_bytes)}</td>
             <td class="value">${data(record.value, record.value_bytes)}</td>`

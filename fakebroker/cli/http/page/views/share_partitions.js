@@ -14,7 +14,7 @@ export function sharePartitionsCard(partitions) {
     <h2>${counted(partitions.length, "share partition")}</h2>
     <div class="scroll" tabindex="0" role="group" aria-label="Table of share partitions">
       <table>
-        ${tableHead([["Partition"], ["Begins at", true], ["New from", true], ["In delivery"]])}
+        ${tableHead([["Partition"], ["Start offset", true], ["Next offset", true], ["In delivery"]])}
         <tbody>
           ${partitions.map(row)}
         </tbody>
@@ -30,7 +30,7 @@ function row(each) {
     <td class="number">${is_begun ? each.start_offset : ""}</td>
     <td class="number">${is_begun ? each.next_offset : ""}</td>
     <td>
-      ${is_begun ? "" : html`<span class="muted">nothing was fetched</span>`}${each.is_loaded || !is_begun ? "" : html`<span class="muted">not loaded</span>`}
+      ${is_begun ? "" : html`<span class="muted">nothing fetched yet</span>`}${each.is_loaded || !is_begun ? "" : html`<span class="muted">not loaded</span>`}
       ${each.records.slice(0, MAX_PARTS).map(part)}
       ${each.records.length > MAX_PARTS ? html`<div class="muted">and ${each.records.length - MAX_PARTS} more parts</div>` : ""}
     </td>

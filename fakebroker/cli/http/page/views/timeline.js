@@ -95,7 +95,7 @@ export const timelineView = {
     if (!journal.is_loading && !journal.is_whole && journal.next_seq > 0) loadBack().catch(() => {});
     if (journal.lines.length === 0)
       return journal.is_whole || (journal.next_seq === 0 && state.link.is_up)
-        ? empty("Nothing happened yet", firstSteps("request"))
+        ? empty("No entries yet", firstSteps("request"))
         : html`<p class="empty muted" role="status">Reading the journal …</p>`;
     const shown = model();
     revealEntry(shown);
@@ -154,7 +154,7 @@ function drawing(m) {
       ${stageRef}
       tabindex="0"
       role="group"
-      aria-label="Lanes of groups and clients. The list below has the same as text."
+      aria-label="Lanes of groups and clients. The list below shows the same as text."
       .style=${`height:min(${m.height_px + AXIS_PX + 2}px, 54vh)`}
     >
       <div class="space" .style=${`height:${m.height_px + AXIS_PX}px`}></div>

@@ -64,7 +64,7 @@ function topicCard(topic) {
     path`/topics/${topic.name}`,
     `broker.topic(${JSON.stringify(topic.name)}).delete`,
     undefined,
-    { done: `Topic ${topic.name} is deleted`, ask: `Delete topic ${topic.name} and its records?`, danger: true },
+    { done: `Topic ${topic.name} was deleted`, ask: `Delete topic ${topic.name} and its records?`, danger: true },
   );
   return html` <div class="card head">
     <div class="title">
@@ -90,7 +90,7 @@ function readersCard() {
       <td>${stateMark(each.state)}</td>
       <td class="number">${count(each.lag)}</td>
     </tr>`;
-  return html` <section class="card" aria-label="Groups that read it">
+  return html` <section class="card" aria-label="Groups reading this topic">
     <h2>${counted(groups.length, "group")} with committed offsets</h2>
     ${
       groups.length
@@ -178,7 +178,7 @@ function searchCard(topic) {
     alterQuery({ when: wantedTime(text) }, true);
   };
   return html` <section class="card" aria-label="Search by time">
-    <h2>First record of a time</h2>
+    <h2>First record at a time</h2>
     <form class="actions" @submit=${submit}>
       <input
         name="when"
@@ -206,12 +206,12 @@ function foundTable(topic, found) {
     html` <tr>
       <td>partition ${each.partition}</td>
       <td>
-        ${each.offset < 0 ? html`<span class="muted">no record so late</span>` : html`<a href=${altered({ partition: each.partition, offset: each.offset })}>offset ${each.offset}</a>`}
+        ${each.offset < 0 ? html`<span class="muted">no record that late</span>` : html`<a href=${altered({ partition: each.partition, offset: each.offset })}>offset ${each.offset}</a>`}
       </td>
       <td class="mono">${each.offset < 0 ? "" : time(each.timestamp_ms, { milliseconds: true })}</td>
       <td class="mono ellipsis">${each.record ? `${text(each.record.key)} ${text(each.record.value)}` : ""}</td>
     </tr>`;
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="What was found">
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Result">
     <table>
       <tbody>
         ${found.map(one)}

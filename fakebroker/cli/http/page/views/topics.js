@@ -81,7 +81,7 @@ function body() {
   const shown = shownRows();
   if (!rows.value.some((row) => !row.is_internal) && !shown.length) return empty("No topics yet", firstSteps("topic"));
   if (!shown.length)
-    return empty("No topic passes the filter", html`<div><a href=${href("topics")}>Show all</a></div>`);
+    return empty("No topics match the filter", html`<div><a href=${href("topics")}>Show all</a></div>`);
   return list.template(shown, "Topics");
 }
 

@@ -68,7 +68,7 @@ function none() {
 function abortCall({ transactional_id }) {
   const power = `broker.transaction(${JSON.stringify(transactional_id)}).abort`;
   return call("POST", path`/transactions/${transactional_id}/abort`, power, {}, {
-    done: `The transaction of ${transactional_id} is aborted`,
+    done: `The transaction of ${transactional_id} was aborted`,
     danger: true,
   });
 }
@@ -118,11 +118,11 @@ function chosen(id) {
     ["changed", time(since_ms)],
     due_ms === null ? null : ["due", time(due_ms)],
   ].filter(Boolean);
-  return html` <section class="card" aria-label="What becomes of it">
+  return html` <section class="card" aria-label="Outcome">
     <h2 class="breaks">${id}</h2>
     <p>Next: ${next} ${rule(rule_id)}</p>
     ${factList(facts)}
-    <h3>What happened</h3>
+    <h3>History</h3>
     <ol class="history">
       ${(steps.value?.lines ?? []).filter((line) => line.transactional_id === id).reverse().map(step)}
     </ol>

@@ -58,7 +58,7 @@ def test_the_join_phase_waits_for_so_many_members(lab: OneGroup) -> None:
 
     assert answered(joins) == [ErrorCode.NONE] * 3
     assert (lab.group.state, lab.group.generation, lab.holds) == (COMPLETING, 1, {"g": {}})
-    assert lab.reasons[-1] == "the join phase is over, which a test held"
+    assert lab.reasons[-1] == "the join phase ended, which a test had held"
 
 
 @pytest.mark.rules("JG-30")
@@ -194,7 +194,7 @@ def test_the_assignment_waits_for_so_many_members(lab: OneGroup) -> None:
 
     assert (leader.assignment, follower.assignment, b.leader) == (b"x", b"y", first)
     assert (lab.group.state, len(lab.written), lab.holds) == (STABLE, 1, {"g": {}})
-    assert lab.reasons[-1] == "the leader's assignment is stored, which a test held"
+    assert lab.reasons[-1] == "the leader's assignment was stored, which a test had held"
 
 
 def test_held_syncs_wait_until_they_are_released(lab: OneGroup) -> None:

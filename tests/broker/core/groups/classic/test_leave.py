@@ -61,7 +61,7 @@ def test_a_pending_id_leaves_an_empty_group(lab: OneGroup) -> None:
 
 @pytest.mark.rules("LG-4")
 def test_a_pending_id_leaves_in_preparing(lab: OneGroup) -> None:
-    """If only it was missing, the join phase is over."""
+    """If only it was missing, the join phase ended."""
     (a,) = lab.stable({})
     pending = lab.ask_for_id()
     join = lab.join(a)

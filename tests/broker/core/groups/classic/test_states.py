@@ -66,7 +66,7 @@ def test_every_transition_stamps_the_time(lab: OneGroup) -> None:
 
 @pytest.mark.rules("ST-5", "ST-6", "ST-9", "ST-11")
 def test_a_sole_leader_rejoins_alone(lab: OneGroup) -> None:
-    """With nobody missing the join phase is over at once, with a new generation."""
+    """With nobody missing the join phase ended at once, with a new generation."""
     (a,) = lab.stable({})
 
     join = lab.join(a)
@@ -224,9 +224,9 @@ def test_transitions_tell_their_cause(lab: OneGroup) -> None:
     assert lab.path == [PREPARING, COMPLETING, STABLE, PREPARING, EMPTY]
     assert lab.reasons == [
         f"member {a} joined (just started)",
-        "the join phase is over",
-        "the leader's assignment is stored",
+        "the join phase ended",
+        "the leader's assignment was stored",
         f"member {a} left",
-        f"member {a} left; nobody is there",
+        f"member {a} left; no members are left",
     ]
     assert [event.generation for event in lab.events if isinstance(event, Transition)] == [0, 1, 1, 1, 2]

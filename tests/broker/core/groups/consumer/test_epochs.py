@@ -223,7 +223,7 @@ def test_every_bump_is_reported_with_its_reason() -> None:
 
     assert [(event.epoch, event.reason) for event in lab.events() if isinstance(event, GroupEpochBumped)] == [
         (2, "member m1 joined"),
-        (3, "topics that members read were changed"),
+        (3, "subscribed topics changed"),
         (4, "member m1 left"),
     ]
 

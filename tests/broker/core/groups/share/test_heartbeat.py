@@ -111,7 +111,7 @@ def test_the_next_heartbeat_has_the_partitions(lab: OneShareGroup) -> None:
 
     assert (answer.member_epoch, lab.assigned(answer)) == (3, {"t": [0, 1]})
     assert lab.types() == [["11", "13 m1", "12", "14 m1"]]
-    assert lab.event_rows() == [(3, "share partitions have a state now")]
+    assert lab.event_rows() == [(3, "share partitions were initialized")]
     assert lab.send("m1", 3).assignment is None
     assert lab.written() == []
 
@@ -168,7 +168,7 @@ def test_other_topics(lab: OneShareGroup) -> None:
     lab.wait(0)
 
     assert (answer.member_epoch, lab.assigned(answer)) == (4, {})
-    assert lab.event_rows()[0] == (4, "member m1 changed its topics")
+    assert lab.event_rows()[0] == (4, "member m1 changed its subscription")
     assert lab.types()[0] == ["10 m1", "11", "13 m1", "12", "14 m1", "15"]
     assert lab.assigned(lab.send("m1", 4)) == {"u": [0]}
 

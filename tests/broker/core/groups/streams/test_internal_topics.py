@@ -142,7 +142,7 @@ def test_repartition_topics_follow_what_they_are_joined_with() -> None:
     assert counts(configured(writer, flexible, a=2, large=6)) == {"r": 2}
     assert problem(configured(writer, fixed, a=2, large=6)) == (
         StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
-        "repartition topic r has 5 partitions; what it is joined with has 2",
+        "repartition topic r has 5 partitions; its join partner has 2",
     )
 
 
