@@ -173,7 +173,7 @@ def _is_wrong_as_text(kind: Kind, value: Any) -> bool:
     try:
         kind.read(kind.parsed(_text(value)), DATA)
     except WrongValue as wrong:
-        return wrong.value == value
+        return bool(wrong.value == value)
     return False
 
 
