@@ -159,7 +159,7 @@ def fill_the_fault(page: Any) -> None:
     page.get_by_label("API", exact=True).fill("Heartbeat")
     page.get_by_label("client id", exact=True).fill("billing-2")
     page.get_by_label("error", exact=True).fill("UNKNOWN_MEMBER_ID")
-    page.get_by_label("max hits").fill("1")
+    page.get_by_label("times", exact=True).fill("1")
 
 
 def the_other_pictures(camera: Camera, shown: ShownPage) -> None:

@@ -7,9 +7,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from fakebroker.broker.engine.faults.actions import ACTIONS, APPLIED, RECEIVED
-from fakebroker.broker.engine.faults.fields import FIELDS, PYTHON_ONLY
+from fakebroker.broker.engine.faults.fields import FIELD_KINDS, FIELDS, PYTHON_ONLY
+from fakebroker.broker.engine.faults.spec import EFFECTS
 from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.live import PARTS, live
+from fakebroker.protocol.arguments.kinds import NULL, Choice, Kind, Number
+from fakebroker.protocol.arguments.structures import OneOf
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.serve.listener_options import bootstrap
@@ -63,12 +66,28 @@ def names(versions: Any) -> dict[str, Any]:
         "actions": [{"name": name, "about": action.about, "needs": action.needs} for name, action in ACTIONS.items()],
         "moments": [RECEIVED, APPLIED],
         "fault_fields": [
-            {"name": name, "about": field.about, "part": field.part}
+            {
+                "name": name,
+                "about": field.about,
+                "part": field.part,
+                "is_effect": name in EFFECTS,
+                **_form_of(FIELD_KINDS[name]),
+            }
             for name, field in FIELDS.items()
             if name not in PYTHON_ONLY
         ],
         "kinds": [{"name": kind.name, "about": kind.about} for kind in KINDS.values()],
         "group_states": list(STATE_NAMES),
+    }
+
+
+def _form_of(kind: Kind) -> dict[str, Any]:
+    """How a form asks for a value."""
+    kinds = [each for each in kind.kinds if each is not NULL] if isinstance(kind, OneOf) else [kind]
+    is_number = all(isinstance(each, Number) for each in kinds)
+    return {
+        "type": "number" if is_number else "text",
+        "values": [name for each in kinds if isinstance(each, Choice) for name in each.names],
     }
 
 
@@ -112,7 +131,17 @@ ABOUT_SCHEMAS = {
         errors=_list(_object("A Kafka error.", name=_TEXT, code=_NUMBER)),
         actions=_list(_object("An action of a fault.", name=_TEXT, about=_TEXT, needs=_list(_TEXT))),
         moments=_list(_TEXT),
-        fault_fields=_list(_object("A field of a fault.", name=_TEXT, about=_TEXT, part=_TEXT)),
+        fault_fields=_list(
+            _object(
+                "A field of a fault.",
+                name=_TEXT,
+                about=_TEXT,
+                part={"enum": ["match", "count", "do"], "description": "Which requests, which of them, what happens."},
+                is_effect={"type": "boolean", "description": "Whether a fault with this field does something."},
+                type={"enum": ["text", "number"]},
+                values={**_list(_TEXT), "description": "The names that it may have; none where others are right, too."},
+            )
+        ),
         kinds=_list(_object("A kind of journal line.", name=_TEXT, about=_TEXT)),
         group_states=_list(_TEXT),
     ),

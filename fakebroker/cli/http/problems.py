@@ -141,12 +141,6 @@ def shown_value(value: Any) -> Any:
     return data if len(text) <= MAX_VALUE_CHARS else text[:MAX_VALUE_CHARS] + "..."
 
 
-def quoted(value: Any) -> str:
-    """The same in a sentence: texts in quotes, all else as JSON."""
-    shown = shown_value(value)
-    return repr(shown) if isinstance(value, str) else shown if isinstance(shown, str) else json.dumps(shown)
-
-
 def _as_json(value: Any) -> Any:
     """A value as data of JSON; a table by tuples as a table of tables."""
     if value is None or isinstance(value, bool | str):

@@ -7,10 +7,9 @@ from functools import cache
 
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.transactions.states import TransactionState
-from fakebroker.broker.engine.faults.actions import ACTIONS, APPLIED, RECEIVED
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.handles.group_wait import STATE_NAMES
-from fakebroker.testing.releases import PROFILES, RELEASES
+from fakebroker.testing.releases import RELEASES
 
 _GROUP_STATES = tuple(map(str, STATE_NAMES))
 _TRANSACTION_STATES = tuple(state.kafka_name for state in TransactionState)
@@ -20,15 +19,8 @@ _KINDS = tuple(kind.value for kind in GroupKind)
 @cache
 def _rows() -> dict[str, tuple[str, ...]]:
     apis = tuple(sorted(api.name for api in APIS.values()))
-    moments, actions, profiles = (RECEIVED, APPLIED), tuple(ACTIONS), tuple(PROFILES)
     return {
         "About.release": RELEASES,
-        "BrokerOptions.as_release": release_names(),
-        "BrokerOptions.profile": profiles,
-        "FaultArguments.action": actions,
-        "FaultArguments.after": moments,
-        "ForkOptions.as_release": release_names(),
-        "ForkOptions.profile": profiles,
         "GroupExplanation.state": _GROUP_STATES,
         "GroupHandle.kind": _KINDS,
         "GroupHandle.state": _GROUP_STATES,
@@ -36,10 +28,8 @@ def _rows() -> dict[str, tuple[str, ...]]:
         "GroupRow.state": _GROUP_STATES,
         "GroupView.kind": _KINDS,
         "GroupView.state": _GROUP_STATES,
-        "GroupWaitArguments.state": _GROUP_STATES,
         "TransactionExplanation.state": _TRANSACTION_STATES,
         "TransactionHandle.state": _TRANSACTION_STATES,
-        "TransactionWaitArguments.state": _TRANSACTION_STATES,
         "WaitingRequest.api": apis,
     }
 

@@ -5,9 +5,9 @@ It names the argument and its value, in the words of the kinds.
 
 from collections.abc import Iterable, Mapping
 
-from fakebroker.protocol.arguments.kinds import NAME, PATH, SCALAR, TEXT, WHOLE, Choice, Kind, Whole, WrongValue
+from fakebroker.protocol.arguments.kinds import NAME, SCALAR, TEXT, WHOLE, Choice, Kind, Whole, WrongValue
 from fakebroker.protocol.arguments.signatures import unknown_argument
-from fakebroker.protocol.arguments.structures import PARTITION, ByPartition, ListOf, SecretTable, TableOf
+from fakebroker.protocol.arguments.structures import PARTITION, ListOf, SecretTable, TableOf
 from fakebroker.protocol.errors import InvalidArgument, WrongCall, nearest
 
 _PASSWORDS, _PARTITIONS, _SETTINGS = SecretTable(), ListOf(PARTITION), TableOf(SCALAR)
@@ -68,13 +68,3 @@ def check_partitions(field: str, value: object) -> None:
     check(
         field, list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else value, _PARTITIONS
     )
-
-
-def check_offsets(field: str, value: object) -> None:
-    """Offsets by topic and partition; there may be none."""
-    check(field, value, ByPartition(Whole(0)))
-
-
-def check_path(field: str, value: object) -> None:
-    """The path of a file."""
-    check(field, value, PATH)

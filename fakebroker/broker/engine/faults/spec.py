@@ -1,7 +1,7 @@
 """A fault as it is declared: its fields, and which go together."""
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Final, Unpack
 
 from fakebroker.broker.engine.faults.actions import ACTIONS, ANSWER_ONLY, APPLIED, RECEIVED, Action
 from fakebroker.broker.engine.faults.fields import FIELD_KINDS, FIELDS, FaultFields, error_code
@@ -74,7 +74,8 @@ class FaultSpec:
 
 
 _MORE = {"after", *(own for action in ACTIONS.values() for own in (*action.needs, *action.may))}
-_DO = tuple(name for name, field in FIELDS.items() if field.part == "do" and name not in _MORE)
+EFFECTS: Final = tuple(name for name, field in FIELDS.items() if field.part == "do" and name not in _MORE)
+"""The fields of which a fault needs one: what it does."""
 
 
 def _shown(value: object) -> str:
@@ -91,8 +92,8 @@ def _check_counts(fields: FaultFields) -> None:
 
 def _check_actions(spec: FaultSpec) -> None:
     given, chosen = spec.given(), spec.fields.get("action")
-    if given.keys().isdisjoint(_DO):
-        raise InvalidArgument("action", None, f"a fault must say what happens: one of {', '.join(_DO)}")
+    if given.keys().isdisjoint(EFFECTS):
+        raise InvalidArgument("action", None, f"a fault must say what happens: one of {', '.join(EFFECTS)}")
     for name, action in ACTIONS.items():
         for own in (*action.needs, *action.may):
             if own in given and chosen != name:

@@ -13,37 +13,14 @@ const names = new Resource();
 const actions = new Actions();
 let draft = {};
 
-// The fields of the form: [name, label, kind, where its suggestions come from].
-const WHICH = [
-  ["api", "API", "text", "apis"],
-  ["client_id", "client id", "text"],
-  ["group", "group", "text"],
-  ["topic", "topic", "text"],
-];
-const WHAT = [
-  ["error", "error", "text", "errors"],
-  ["action", "action", "choice", "actions"],
-  ["delay_s", "delay, s", "number"],
-  ["times", "max hits", "number"],
-];
-const SELDOM = [
-  ["partition", "partition", "number"],
-  ["node", "node", "number"],
-  ["version", "version", "text"],
-  ["transactional_id", "transactional id", "text"],
-  ["nth", "only the nth", "number"],
-  ["every", "every nth", "number"],
-  ["probability", "probability", "number"],
-  ["after", "after", "choice", "moments"],
-  ["jitter_s", "jitter, s", "number"],
-  ["throttle_ms", "throttle, ms", "number"],
-  ["bytes", "bytes", "number"],
-  ["offset", "byte at", "number"],
-  ["bytes_per_s", "bytes per s", "number"],
-  ["for_s", "for, s", "number"],
-];
-const NARROW = ["api", "client_id", "group", "topic", "partition", "node", "version", "transactional_id"];
-const EFFECTS = ["error", "action", "delay_s", "jitter_s", "throttle_ms"];
+// The fields come from the broker's declaration (`/names`). These are shown at once, the others under "More fields".
+const USUAL = ["api", "client_id", "group", "topic", "error", "action", "delay_s", "times"];
+const SUGGESTIONS = { api: "apis", error: "errors" };
+
+function fields_of(is_usual, ...parts) {
+  const all = names.value?.fault_fields ?? [];
+  return all.filter((each) => parts.includes(each.part) && USUAL.includes(each.name) === is_usual);
+}
 
 export function faultsCard() {
   names.show("/names");
@@ -90,25 +67,26 @@ function table(set) {
 
 function declared() {
   const given = {};
-  for (const [name, , kind] of [...WHICH, ...WHAT, ...SELDOM]) {
+  for (const { name, type } of names.value?.fault_fields ?? []) {
     const text = (draft[name] ?? "").trim();
     if (text !== "")
-      given[name] = kind === "number" || (name === "version" && /^\d+$/.test(text)) ? Number(text) : text;
+      given[name] = type === "number" || (name === "version" && /^\d+$/.test(text)) ? Number(text) : text;
   }
   return given;
 }
 
 function form() {
   const fields = declared();
-  const has_effect = EFFECTS.some((name) => name in fields);
-  const is_narrow = NARROW.some((name) => name in fields);
+  const given = (names.value?.fault_fields ?? []).filter((each) => each.name in fields);
+  const has_effect = given.some((each) => each.is_effect);
+  const is_narrow = given.some((each) => each.part === "match");
   const ask = is_narrow ? undefined : "This fault hits every request of every client. Set it?";
   const add = call("POST", "/faults", "broker.fault", fields, { done: "The fault was set", ask });
   return html` <form class="fault" @submit=${(event) => event.preventDefault()}>
-    ${part("Requests", WHICH)}${part("Effect", WHAT)}
+    ${part("Requests", fields_of(true, "match"))}${part("Effect", fields_of(true, "do", "count"))}
     <details>
       <summary class="muted">More fields</summary>
-      ${part("", SELDOM)}
+      ${part("", fields_of(false, "match", "count", "do"))}
     </details>
     <div class="actions">
       ${actions.button("Set the fault", add, { kind: "primary", is_disabled: !has_effect, title: has_effect ? "" : "Choose an effect: an error, an action or a delay", then: () => faults.refresh() })}
@@ -132,24 +110,24 @@ function change(fields) {
   schedule();
 }
 
-function field([name, label, kind, source]) {
+function field({ name, about, type, values }) {
+  const [label, source] = [name === "api" ? "API" : name.replaceAll("_", " "), SUGGESTIONS[name]];
   const set = (event) => change({ ...draft, [name]: event.target.value });
   const value = draft[name] ?? "";
-  if (kind === "choice") {
-    const options = (names.value?.[source] ?? []).map((each) => each.name ?? each);
-    return html`<label class="field"
+  if (values.length) {
+    return html`<label class="field" title=${about}
       ><span>${label}</span
       ><select @change=${set}>
-        ${["", ...options].map((each) => html`<option value=${each} ?selected=${each === value}>${each || "–"}</option>`)}
+        ${["", ...values].map((each) => html`<option value=${each} ?selected=${each === value}>${each || "–"}</option>`)}
       </select></label
     >`;
   }
   const known = source ? (names.value?.[source] ?? []).map((each) => each.name ?? each) : [];
-  return html` <label class="field ${name === "error" ? "wide" : ""}"
+  return html` <label class="field ${name === "error" ? "wide" : ""}" title=${about}
       ><span>${label}</span>
       <input
         .value=${value}
-        inputmode=${kind === "number" ? "decimal" : "text"}
+        inputmode=${type === "number" ? "decimal" : "text"}
         list=${source ? `names-${source}` : ""}
         @input=${set}
     /></label>
