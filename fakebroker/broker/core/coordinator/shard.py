@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fakebroker.broker.core.coordinator.cleanup import Cleanup
 from fakebroker.broker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.broker.core.coordinator.stored_groups import restored, stored_group
+from fakebroker.broker.core.coordinator.unseen_groups import UnseenGroups
 from fakebroker.broker.core.events import MOVED, CoreEvent, OffsetsDeleted, Transition
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.group import Group
@@ -62,7 +63,7 @@ class Shard(CoordinatorShard):
         self._unreplicated: list[
             tuple[int, Callable[[Instant], None]]
         ] = []  # log end, what is applied when it is replicated
-        self._unseen: dict[str, int] = {}  # group of a refused commit -> log end offset when it was made (OC-19)
+        self._unseen = UnseenGroups()
         self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
 
@@ -105,25 +106,17 @@ class Shard(CoordinatorShard):
 
     def seen_group(self, group_id: str) -> Group | None:
         """The group of that id if clients that describe or list groups see it, or None (OC-19)."""
-        group = self.groups.get(group_id)
-        return None if group is None or self._is_unseen(group_id) else group
+        is_unseen = self._unseen.hides(group_id, self.log.high_watermark)
+        return None if is_unseen else self.groups.get(group_id)
 
     def seen_groups(self) -> Iterator[Group]:
         """Every group that clients see."""
-        return (group for group in self if not self._is_unseen(group.group_id))
-
-    def _is_unseen(self, group_id: str) -> bool:
-        """Whether nothing was written since the group was made for a refused commit.
-
-        Kafka's coordinator reads the state of the last offset that is replicated, and such a group is not stored.
-        """
-        made_at = self._unseen.get(group_id)
-        return made_at is not None and self.log.high_watermark <= made_at
+        return (group for group in self if not self._unseen.hides(group.group_id, self.log.high_watermark))
 
     def hide_until_written(self, group: Group) -> None:
         """The group was just made for a commit: it is seen once that commit, or anything else, is written (OC-19)."""
         if self.behaviours.unwritten_groups_are_unseen:
-            self._unseen[group.group_id] = self.log.log_end_offset
+            self._unseen.add(group.group_id, self.log.log_end_offset)
 
     def group_of(self, kind: type[GroupT], group_id: str) -> GroupT | None:
         """The group of that id if it is one of that class, else None."""
@@ -192,7 +185,7 @@ class Shard(CoordinatorShard):
     def forget(self, group: Group, now: Instant, reason: str) -> None:
         """Remove the group from the cache and let it become Dead, after its tombstones. `reason` is for the journal."""
         del self.groups[group.group_id]
-        self._unseen.pop(group.group_id, None)
+        self._unseen.forget(group.group_id)
         group.die(now, reason)
 
     # -- offsets -------------------------------------------------------------------------------------------------

@@ -41,8 +41,8 @@ def test_an_emptied_group() -> None:
     )
     assert [re.split("  +", row.strip()) for row in rows] == [
         ["topic", "partition", "offset", "committed", "counts from", "due", "decision", "rule"],
-        ["t", "0", "42", since, since, due, goes, "EX-3"],
-        ["u", "1", "7", later, since, due, goes, "EX-5 a later commit does not restart the retention"],
+        ["t", "0", "42", since, since, due, expires, "EX-3"],
+        ["u", "1", "7", later, since, due, expires, "EX-5 a later commit does not restart the retention"],
     ]
 
 
