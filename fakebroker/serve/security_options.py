@@ -28,7 +28,7 @@ def parse_user(text: str) -> tuple[str, str]:
     """NAME=PASSWORD; the password may have an "=". Raises InvalidArgument, which does not have the password."""
     name, found, password = text.partition("=")
     if not found:
-        raise InvalidArgument("user", "(password)", "a user is not NAME=PASSWORD")
+        raise InvalidArgument("user", "(password)", "a user must be NAME=PASSWORD")
     check("name", name, NAME)
     check("password", password, SECRET)
     return name, password

@@ -206,8 +206,8 @@ class FakeBroker(_Broker):
                     return self._run(function)
 
     def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> T:
-        """Block until `probe` gives something. Raises WaitTimeout with the text of `failure`, what `probe` raised,
-        BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing, RuntimeError on
+        """Block until `probe` returns a value. Raises WaitTimeout with the text of `failure`, any error of `probe`,
+        BrokerStopped when the broker stops during the wait or is not running and `probe` returns None, RuntimeError on
         the broker's own thread.
         """
         done: Future[T] = Future()
@@ -299,8 +299,8 @@ class AsyncFakeBroker(_Broker):
         return self._run(function)
 
     def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> Awaitable[T]:
-        """An awaitable of what `probe` gives. Raises WaitTimeout with the text of `failure`, what `probe` raised,
-        BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing.
+        """An awaitable of the value of `probe`. Raises WaitTimeout with the text of `failure`, any error of `probe`,
+        BrokerStopped when the broker stops during the wait or is not running and `probe` returns None.
         """
         return self._wait(probe, timeout_s, failure)
 

@@ -117,7 +117,7 @@ class VirtualBroker(BrokerBase):
                 self.driver.deliver()
 
     def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> T:
-        """Let time pass until `probe` gives something; the scripted clients go on meanwhile.
+        """Let time pass, and scripted clients run, until `probe` returns a value.
 
         Raises WaitTimeout with the text of `failure`, any error of `probe`, BrokerStopped on a stopped broker if
         `probe` returns None, RuntimeError inside `call`. An infinite wait ends after a year.
@@ -139,7 +139,7 @@ class VirtualBroker(BrokerBase):
         return found[0]
 
     def pass_time(self, *, ms: Count | None = None, s: TimeoutS | None = None) -> None:
-        """Let time pass for all clients: everything that falls due happens at its moment, and clients hear of it.
+        """Let time pass for all clients: timers fire at their times, and clients see the effects.
 
         Raises InvalidArgument for an invalid or negative time or more than a year, RuntimeError inside `call`.
         """

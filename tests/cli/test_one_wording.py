@@ -48,7 +48,7 @@ def refusal(message: str) -> Refused:
     """The parts of "offsets['t']: should be ..."; what a form of values has of its own is left out."""
     place, _, sentence = message.partition(": ")
     argument = re.sub(r"\[.*", "", place).removeprefix("--").replace("-", "_")
-    sentence = sentence.partition("; bytes that are no text")[0]
+    sentence = sentence.partition("; bytes that are not text")[0]
     return Refused(argument, re.sub(f"{_OF_A_FORM}, not", ", not", sentence))
 
 

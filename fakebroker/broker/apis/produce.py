@@ -96,7 +96,9 @@ def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     transaction = ProducedTransaction(call, request.transactional_id, batches)
     if transaction.has_several_producers:
         failure = AppendErrorContent(
-            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the request has batches of several producers", show_message=True
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+            "the request has the request has batches of several producers",
+            show_message=True,
         )
         plan = plan.failed(failure)
     steps = _each_partition(call, request, plan, transaction)

@@ -23,7 +23,7 @@ SHOWN_DIFFERENCES = 20
 @click.option(
     "--config", "config", multiple=True, metavar="SETTING=VALUE", help="Broker setting by its Kafka name. Repeatable."
 )
-@click.option("--verbose", is_flag=True, help="Show every difference, also the explained ones.")
+@click.option("--verbose", is_flag=True, help="Show every difference, including explained ones.")
 def replay(
     file: Path, against: ClientConfig | None, as_release: str | None, config: tuple[str, ...], verbose: bool
 ) -> None:

@@ -42,7 +42,7 @@ _RANGE = re.compile(r"(?:(\d+)(?:\.\.|-))?(\d+)")
 @click.option("-v", "--verbose", is_flag=True, help="Print the transcript of every run.")
 @click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
 @kafka_options("--against", "Also play on this Kafka cluster and compare.")
-@click.option("--strict", is_flag=True, help="Fail without an approved transcript, or --against a part of a file.")
+@click.option("--strict", is_flag=True, help="Fail on a missing transcript, or on steps left out with --against.")
 @click.option("--longest-pass", metavar="DURATION", help="With --against: longest time of a step. [default: 15s]")
 @click.option("--processes", type=click.IntRange(min=1), help="Processes that play. [default: one per processor]")
 def run(

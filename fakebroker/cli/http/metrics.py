@@ -65,7 +65,7 @@ class _BrokerCollector(Collector):
 
     def _counters(self) -> Iterator[Metric]:
         counts = _counts_of(self._broker)
-        about = "Answered requests by API and by each error in the answer (NONE: without any)."
+        about = "Answered requests by API and by error (NONE for success)."
         requests = CounterMetricFamily("fakebroker_requests", about, labels=["api", "error"])
         for (api, error), count in sorted(counts.requests.items()):
             requests.add_metric([api, error], count)

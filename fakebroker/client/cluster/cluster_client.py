@@ -71,7 +71,7 @@ class PendingFetch(NamedTuple):
 
 
 class ClusterClient(Asking):
-    """The client of one cluster: what `Asking` does, and topics, offsets and records of whoever leads a partition."""
+    """The client of one cluster: what `Asking` does, and topics, offsets and records from the leaders."""
 
     # Topics
 

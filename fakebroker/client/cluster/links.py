@@ -39,7 +39,7 @@ class _Link:
 
 
 class Links:
-    """Connections by address. They are opened when first used, and opened anew after they were lost."""
+    """Connections by address. They are opened when first used, and reopened after they were lost."""
 
     def __init__(self, client_id: str, timeout_ms: int, security: Security, driver: "Driver | None" = None) -> None:
         """Connections are those of `driver`, or else over TCP as `security` says. Raises InvalidArgument for that."""

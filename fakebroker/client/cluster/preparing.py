@@ -44,5 +44,5 @@ def await_transactions(cluster: Asking, transactional_id: str) -> Any:
 
 
 def await_producer_ids(cluster: Asking) -> None:
-    """Wait until a producer id is handed out; the first block comes from the controller. Raises ClusterError."""
+    """Wait until a producer id is assigned; the first block comes from the controller. Raises ClusterError."""
     cluster.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=WITHIN_MS))

@@ -95,7 +95,7 @@ class JsonForm(Form):
         "required": ["base64"],
         "additionalProperties": False,
     }
-    bytes_hint = '; bytes that are no text are {"base64": "..."}'
+    bytes_hint = '; bytes that are not text are {"base64": "..."}'
 
     def bytes_of(self, text: str) -> bytes:
         """Raises ValueError for what is no base64."""

@@ -334,5 +334,5 @@ class Bytes(Kind):
         return value if self._takes_text or isinstance(value, bytes) else form.encoded(value)
 
     def schema(self, form: Form = JSON) -> Schema:
-        other = form.component(form.bytes_key.title(), "Bytes that are no text.", form.bytes_schema, {})
+        other = form.component(form.bytes_key.title(), "Bytes that are not text.", form.bytes_schema, {})
         return {"anyOf": [{"type": "string"}, other]}

@@ -9,7 +9,7 @@ _SIZE = struct.Struct(">i")
 PREFIX_BYTES = _SIZE.size
 LARGE_BYTES = 64 * 1024  # from here on a copy costs more than to keep records in pieces
 
-TLS_ALERT = "; these bytes look like a TLS alert: that port speaks TLS"
+TLS_ALERT = "; this looks like a TLS alert: the port speaks TLS"
 _HTTP_METHODS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI ", b"HTTP")
 
 
@@ -134,7 +134,7 @@ class FrameReader:
 def guess_protocol(start: bytes) -> str:
     """A clause to append to an error about the bytes at `start`: what their sender probably speaks instead of Kafka."""
     if start[:2] == b"\x16\x03" and start[2:3] <= b"\x04":
-        return "; these bytes look like a TLS handshake, and this listener speaks plain Kafka: check security.protocol"
+        return "; this looks like a TLS handshake, but the listener is plaintext: check security.protocol"
     if start[:2] == b"\x15\x03" and start[2:3] <= b"\x04":
         return TLS_ALERT
     if start[:4] in _HTTP_METHODS:

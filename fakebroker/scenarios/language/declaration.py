@@ -221,12 +221,12 @@ FILE_KEYS: Mapping[str, Key] = {
     "source": Key(TEXTS, "Its sources: KIPs, issues, rules; one or a list."),
     "release": Key(TEXT, f'The Kafka release to emulate, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
-    "nodes": Key(Whole(1, 1000), "How many brokers. [1]"),
+    "nodes": Key(Whole(1, 1000), "The number of brokers. [1]"),
     "racks": Key(ListOf(OneOf([TEXT, NULL]), 1), "The rack of each broker, in order; then `nodes` may be left out."),
     "config": Key(BROKER_SETTINGS, "Broker settings by their Kafka names."),
-    "seed": Key(Whole(0), "The seed of all ids that the broker makes up. [0]"),
-    "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms..5ms]"),
-    "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
+    "seed": Key(Whole(0), "The seed of all random ids. [0]"),
+    "jitter": Key(RANGE_MS, "With --seeds: the range of the pause before each step. [0ms..5ms]"),
+    "parameters": Key(None, 'Names and values: "${name}" is replaced by the value in anything below.'),
     "users": Key(
         TableOf(NAME), "Passwords by user: {alice: secret}; with users every client must log in, with PLAIN or SCRAM."
     ),
@@ -243,8 +243,8 @@ INCLUDED_KEYS = ("about", "source", "parameters", "topics", "actors", "timeline"
 ACTOR_KEYS: Mapping[str, Key] = {
     "client_id": Key(TEXT, "Its client id; its name unless given."),
     "versions": Key(TableOf(Whole(0, 100)), "APIs pinned to versions: {JoinGroup: 4}."),
-    "node": Key(Whole(1), "The broker that it connects to; the first unless given."),
-    "user": Key(NAME, "As whom each of its connections logs in before its first request; with `password`."),
+    "node": Key(Whole(1), "The broker that it connects to; by default the first."),
+    "user": Key(NAME, "The user that its connections log in as; needs `password`."),
     "password": Key(NAME, "The password of its user."),
     "mechanism": Key(Choice(get_args(Mechanism)), "The mechanism of its login. [PLAIN; with a token OAUTHBEARER]"),
     "token": Key(NAME, "The token of its OAUTHBEARER login."),

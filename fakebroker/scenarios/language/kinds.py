@@ -82,7 +82,7 @@ def check_saved(node: Scalar, reading: Reading) -> None:
     """Raises Wrong if no earlier step saved what a text with "$" names."""
     name = SAVED.fullmatch(node.value)
     if name is None:
-        raise Wrong(node, f"{shown(node)} begins with $ and is no name of a saved value; $$ stands for one $")
+        raise Wrong(node, f"{shown(node)} begins with $ and is not the name of a saved value; $$ stands for one $")
     if reading.saved.get(name[1]) == "actor" and not name[2]:
         raise Wrong(node, f"{name[1]} is an actor; say what of it: ${name[1]}.member_id")
     if reading.saved.get(name[1]) == "actor" and (part := name[2].split(".")[1]) not in ACTOR_PROPERTIES:
@@ -109,7 +109,7 @@ class YamlForm(JsonForm):
         "additionalProperties": False,
         "required": ["hex"],
     }
-    bytes_hint = '; bytes that are no text are {hex: "00ff"}'
+    bytes_hint = '; bytes that are not text are {hex: "00ff"}'
 
     def partition(self, value: Any) -> tuple[str, int]:
         """Topic and number of "orders-0"."""

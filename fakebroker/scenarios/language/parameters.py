@@ -63,7 +63,7 @@ class Filling:
     def _text(self, name: str, node: Scalar) -> str:
         value = self._value(name, node)
         if not isinstance(value, Scalar):
-            raise Wrong(node, f"the parameter {name!r} is no text that could stand in another")
+            raise Wrong(node, f"the parameter {name!r} is not a string that can be part of another")
         return value.text
 
     def _value(self, name: str, node: Scalar) -> Node:

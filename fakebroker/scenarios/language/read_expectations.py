@@ -247,10 +247,10 @@ class Matcher(NamedTuple):
 
 MATCHERS: Mapping[str, Matcher] = {
     "any": Matcher("anything but null; with `false`, null", "true or false", _is_flag),
-    "at_least": Matcher("this number or a greater one", "a number", _is_number),
-    "at_most": Matcher("this number or a smaller one", "a number", _is_number),
-    "contains": Matcher("a text with this in it, a list with such an element, a mapping with this key"),
-    "matches": Matcher("a text in which this regular expression is found", "a regular expression", _is_pattern),
+    "at_least": Matcher("at least this number", "a number", _is_number),
+    "at_most": Matcher("at most this number", "a number", _is_number),
+    "contains": Matcher("a string that contains this, a list with this element, or a mapping with this key"),
+    "matches": Matcher("a string that this regular expression matches", "a regular expression", _is_pattern),
     "not": Matcher("anything else"),
     "one_of": Matcher("one of the elements of this list", "a list", _is_list),
     "unordered": Matcher("a list with these elements, in any order", "a list", _is_list),

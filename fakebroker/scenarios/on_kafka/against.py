@@ -176,4 +176,4 @@ def _tidy_up(how: How, suffix: str) -> None:
         try:
             KafkaPowers(cluster).forget(suffix)
         except (FakebrokerError, OSError) as error:
-            log.warning("groups and topics that end in %s are left on the Kafka: %s", suffix, error)
+            log.warning("groups and topics that end in %s could not be deleted: %s", suffix, error)

@@ -291,12 +291,12 @@ class KafkaTopic:
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a topic."""
+        """Whether the topic exists."""
         return self.name in self._cluster.topics([self.name])
 
     @property
     def partitions(self) -> int:
-        """How many partitions it has. Raises KafkaError if it is not there."""
+        """The number of partitions. Raises KafkaError if it is not there."""
         with _codes_raised():
             return len(self._cluster.partitions([self.name]))
 

@@ -166,7 +166,7 @@ class BrokerControl(ShortErrors, ABC):
         return [self.node(node_id) for node_id in self._call(lambda: list(self._engine.cluster.nodes))]
 
     def add_node(self, rack: Name | None = None) -> "NodeHandle":
-        """Add a broker on a free port; it has no replicas until a topic is made there or partitions are reassigned.
+        """Add a broker on a free port; it has no replicas until a topic is created or partitions are reassigned.
 
         It gets the next id. `reset` removes it. Raises InvalidArgument for a rack that is not a string, OSError without
         a free port.
@@ -235,7 +235,7 @@ class BrokerControl(ShortErrors, ABC):
         return self._call(self._take_snapshot)
 
     def restore(self, snapshot: "Snapshot | str | PathLike[str]") -> None:
-        """Make the broker what it was when the snapshot was taken, its options and its time of day included.
+        """Restore the state of a snapshot, including options and time of day.
 
         `snapshot` may be the path of a file. Clients are disconnected; groups are loaded from their logs, as after a
         start: members of the last stable generation have new session timers. The history starts again, as with `reset`;

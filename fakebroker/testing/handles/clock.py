@@ -108,7 +108,7 @@ class ClockHandle(Handle):
         self._access._call(lambda: setattr(self._access._broker_clock, "rate", rate))
 
     def due(self, limit: Annotated[int, Whole(1, MAX_DUE)] = 10) -> "ClockAndDue":
-        """What falls due next, in words: at most `limit` events by the time of day, as many by timers.
+        """The next due events, in words: at most `limit` by the time of day, and as many by timers.
 
         `run_until(due_ms)` goes to an event by the time of day, `advance(ms=left_ms, timers=True)` to one by timers.
         Raises InvalidArgument for a `limit` outside of 1 to 100.

@@ -49,7 +49,7 @@ class PartitionLeaderHandle(Handle):
         self._with_cluster(lambda cluster, now: self._move(cluster, now, to))
 
     def zombie(self, for_s: Seconds, to: int | None = None) -> None:
-        """Another node leads the partition, and the old one does not know it for `for_s` seconds of monotonic time.
+        """Move the leadership, but keep the old node unaware of it for `for_s` seconds of monotonic time.
 
         Until then it answers from its old state: Heartbeat 0, OffsetFetch the old offsets, FindCoordinator itself. Its
         writes are lost; such requests, and heartbeats after the first of them, are answered COORDINATOR_NOT_AVAILABLE
@@ -61,7 +61,7 @@ class PartitionLeaderHandle(Handle):
         self._with_cluster(lambda cluster, now: self._zombie(cluster, now, round(for_s * 1000), to))
 
     def load(self, for_s: Seconds = 0.0) -> None:
-        """The coordinator loads its log again, for `for_s` seconds: COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+        """Make the coordinator reload its log for `for_s` seconds, with COORDINATOR_LOAD_IN_PROGRESS during that time.
 
         The seconds are of monotonic time, which session timers use, too. Raises InvalidArgument without a coordinator,
         and for a time that is negative or longer than LONGEST_S.

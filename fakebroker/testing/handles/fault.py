@@ -67,7 +67,7 @@ class FaultHandle(Handle, EndsWithBlock):
         return self._access._call(lambda: self._fault.is_exhausted)
 
     def wait(self, hits: CountFrom1 = 1, timeout_s: TimeoutS = WAIT_S) -> Any:
-        """Wait until it has hit so many requests; gives how many it has. Raises WaitTimeout."""
+        """Wait until it has hit this many requests; returns its hits. Raises WaitTimeout."""
 
         def probe() -> int | None:
             return self._fault.hits if self._fault.hits >= hits else None

@@ -122,7 +122,7 @@ class GroupHandle(Handle):
         return self._ask(lambda group: list(_committed(group)), [])
 
     def explain(self, policy: Policy | None = None) -> GroupExplanation:
-        """Why each committed offset is still there or has expired, and when it will expire (KIP-211).
+        """Why each committed offset is kept or has expired, and when it will expire (KIP-211).
 
         The result can be printed, or its fields read.
 
@@ -166,7 +166,7 @@ class GroupHandle(Handle):
     # -- changing it ---------------------------------------------------------------------------------------------------
 
     def commit(self, offsets: Mapping[tuple[str, int], Offset], metadata: str = "") -> None:
-        """Store offsets by topic and partition, as an administrator's OffsetCommit does; all or none.
+        """Commit offsets by topic and partition, as an admin client does; all or none.
 
         A missing group is created. Raises KafkaError as Kafka answers: UNKNOWN_MEMBER_ID while the group has members,
         UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE; InvalidArgument for invalid offsets.
@@ -213,7 +213,7 @@ class GroupHandle(Handle):
         return self._add_hold(Phase.JOIN, until_members, order, leader)
 
     def hold_syncs(self, *, until_members: CountFrom1 | None = None, order: Sequence[str] = ()) -> HoldHandle:
-        """Keep the leader's assignment from being stored, and so every SyncGroup waiting.
+        """Hold the leader's assignment back, so that every SyncGroup waits.
 
         Between the answers to JoinGroup and SyncGroup the group is in CompletingRebalance and can be inspected. It
         continues when `until_members` members have sent SyncGroup, or, without that number, when the hold is released.

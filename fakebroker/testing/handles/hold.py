@@ -52,7 +52,7 @@ class HoldHandle(Handle, EndsWithBlock):
         return self._with_cluster(self._waiting)
 
     def wait(self, members: Count, timeout_s: TimeoutS = WAIT_S) -> Any:
-        """Wait until the requests of so many members are waiting here.
+        """Wait until the requests of this many members are waiting.
 
         Gives this handle (AsyncFakeBroker: an awaitable of it). Raises WaitTimeout, which lists the waiting members.
         """

@@ -90,7 +90,7 @@ class PartitionHandle(Handle):
         self._with_cluster(move)
 
     def reassign(self, replicas: NodeIds) -> None:
-        """Give it other replicas, at once (KIP-455). The leader stays if it is among them.
+        """Change its replicas, at once (KIP-455). The leader stays if it is among them.
 
         Raises UnknownThing for a node that does not exist, InvalidArgument for an empty list, a duplicate, or a list
         without a live node.
@@ -106,7 +106,7 @@ class PartitionHandle(Handle):
         self._with_cluster(move)
 
     def set_in_sync(self, nodes: NodeIds) -> None:
-        """Say which replicas are in sync; the others stay out of sync until this is called again, with their nodes.
+        """Set the in-sync replicas; the others stay out of sync until this is called again with their nodes.
 
         With fewer than `min.insync.replicas` a Produce with acks -1 is answered NOT_ENOUGH_REPLICAS, and the high
         watermark stays (CLU-60, CLU-62). Raises UnknownThing for a node that does not exist, InvalidArgument for one

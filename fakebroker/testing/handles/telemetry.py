@@ -106,7 +106,7 @@ class TelemetryHandle(Handle):
         return list(latest.values())
 
     def wait(self, name: str | None = None, client_id: str | None = None, timeout_s: TimeoutS = WAIT_S) -> Any:
-        """Wait until clients, or one of them, pushed metrics whose names begin with `name`; gives these, as `metrics`.
+        """Wait until clients, or one of them, have pushed metrics with the prefix `name`; returns them.
 
         Raises WaitTimeout.
         """

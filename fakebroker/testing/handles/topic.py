@@ -82,7 +82,7 @@ class TopicHandle(Handle):
     def browse(
         self, partition: int = 0, offset: int = 0, limit: Annotated[int, Whole(1, MAX_RECORDS)] = 100
     ) -> "BrowsedRecords":
-        """At most `limit` records of one partition from `offset` on, each as it is stored, markers of transactions too.
+        """At most `limit` records of a partition from `offset` on, as stored, including transaction markers.
 
         A negative `offset` counts from the end: -20 begins with the last 20. Raises InvalidArgument for a `limit`
         outside of 1 to 500.
@@ -150,7 +150,7 @@ class TopicHandle(Handle):
         self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
 
     def corrupt(self, offset: int, partition: int = 0) -> None:
-        """Make the CRC of the batch that holds `offset` wrong, so that a client that checks it must notice."""
+        """Make the CRC of the batch with `offset` wrong, so that clients that check it detect the corruption."""
         self._with_cluster(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
 
     def delete(self) -> None:
@@ -158,7 +158,7 @@ class TopicHandle(Handle):
         self._with_cluster(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
 
     def wait(self, *, records: Count, timeout_s: TimeoutS = WAIT_S) -> Any:
-        """Wait until at least so many records were appended to all partitions together; gives what `records()` gives.
+        """Wait until at least this many records were appended to all partitions together; returns `records()`.
 
         Raises WaitTimeout.
         """

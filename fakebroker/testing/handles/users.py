@@ -27,7 +27,7 @@ class UsersHandle(Handle):
         return self._with_cluster(lambda cluster, _now: cluster.credentials.users())
 
     def add(self, name: Name, password: Secret) -> None:
-        """Let a user log in by PLAIN and SCRAM from now on; a known user gets another password.
+        """Let a user log in with PLAIN and SCRAM from now on; an existing user gets a new password.
 
         Open connections stay (SC-5). No password is kept or shown. Raises InvalidArgument for an empty name or
         password.
@@ -35,7 +35,7 @@ class UsersHandle(Handle):
         self._with_cluster(lambda cluster, _now: cluster.credentials.add_user(name, password, cluster.seed))
 
     def remove(self, name: str) -> None:
-        """Let a user not log in any more. Connections that are logged in live on. Raises UnknownThing."""
+        """Remove a user, which can then no longer log in. Open connections stay. Raises UnknownThing."""
 
         def remove(cluster: Cluster, _now: Instant) -> None:
             if not cluster.credentials.remove_user(name):

@@ -54,7 +54,7 @@ class Snapshot(ShortErrors):
         return [topic.name for topic in self.state.cluster.topics]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, which is whole or not there. Raises OSError."""
+        """Write it to a file, atomically. Raises OSError."""
         path = os.fspath(path)
         unfinished = f"{path}.open"
         try:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.control import Client, with_control
 
-BYTES = '; bytes that are no text are {"base64": "..."}'
+BYTES = '; bytes that are not text are {"base64": "..."}'
 TEXT = "should be a text or bytes, not"
 BAD = [
     ("POST", "/clock/advance", {"days": "8"}, 422, {"field": "days", "value": "8"}),

@@ -92,5 +92,5 @@ def test_saved_values_stand_for_any_kind() -> None:
     assert read(TEXT, "$$x", reading) == "$$x"
     assert wrong(WHOLE, "$frist", reading) == "no earlier step saves 'frist'; did you mean 'first'?"
     assert wrong(TEXT, "$a", reading) == "a is an actor; say what of it: $a.member_id"
-    assert wrong(TEXT, "$5", reading) == "'$5' begins with $ and is no name of a saved value; $$ stands for one $"
+    assert wrong(TEXT, "$5", reading) == "'$5' begins with $ and is not the name of a saved value; $$ stands for one $"
     assert read(TEXT, "$first", Reading(in_timeline=False)) == "$first"

@@ -51,7 +51,7 @@ def test_names_are_replaced_by_values(text: str, data: object) -> None:
     ("text", "problem"),
     [
         ('a: "${m}"', "f:1: there is no parameter 'm'; there are n, l"),
-        ('a: "x${l}"', "f:1: the parameter 'l' is no text that could stand in another"),
+        ('a: "x${l}"', "f:1: the parameter 'l' is not a string that can be part of another"),
         ('"${l}": 1', "f:1: ${l}: a key is a text, and this parameter is none"),
         ('{"${n}": 1, "3": 2}', "f:1: with these parameters two keys are the same"),
     ],

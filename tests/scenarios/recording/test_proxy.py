@@ -611,8 +611,8 @@ def test_answers_that_come_after_the_client_has_closed_are_recorded(tmp_path: Pa
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", "look like HTTP"),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "look like a TLS handshake"),
+        (b"GET / HTTP/1.1\r\n\r\n", "looks like HTTP"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "looks like a TLS handshake"),
         (with_length(b"\0\x03"), "a request header in a frame of 2 bytes"),
         (with_length(struct.pack(">hhih", ApiKey.METADATA, 1, 1, 500)), "a request header in a frame of 10 bytes"),
     ],

@@ -204,7 +204,7 @@ def test_what_is_not_served_is_named_and_counted(tmp_path: Path) -> None:
     status, output = output_of_command(next(path for path in SESSIONS if "confluent" in path.name))
 
     assert status == 0
-    assert "does not serve it: ConsumerGroupDescribe" in output
+    assert "does not support it: ConsumerGroupDescribe" in output
 
 
 def test_explained_differences_come_with_their_reason() -> None:

@@ -71,7 +71,7 @@ class Fault:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether it can hit no further request: `times` are used up, or the `nth` request has come."""
+        """Whether it can hit no further request: `times` is used up, or the `nth` request has passed."""
         times, nth = self.spec.fields.get("times"), self.spec.fields.get("nth")
         return (times is not None and self.hits >= times) or (nth is not None and self.matched >= nth)
 

@@ -173,7 +173,7 @@ class Faults:
                 raise InvalidArgument(
                     "version",
                     spec.fields.get("version"),
-                    f"no version {spec.fields.get('version')} is served here: {have}",
+                    f"version {spec.fields.get('version')} is not supported: this broker has {have}",
                 )
         return tuple(keys)
 
@@ -184,14 +184,16 @@ def _check_nameable(spec: FaultSpec, keys: tuple[int, ...]) -> None:
         value = spec.fields.get(field)
         if value is not None and not any(getattr(nameable(APIS[key].request), field) for key in keys):
             able = [api.name for _, api in sorted(APIS.items()) if getattr(nameable(api.request), field)]
-            text = f"requests of {spec.fields.get('api')} name no {field}; those of {', '.join(able)} do"
+            text = f"requests of {spec.fields.get('api')} have no {field}; requests of {', '.join(able)} do"
             raise InvalidArgument(field, value, text)
 
 
 def _check_throttle(spec: FaultSpec, keys: tuple[int, ...]) -> None:
     throttle_ms = spec.fields.get("throttle_ms")
     if throttle_ms is not None and not any(has_throttle_time(APIS[key].response) for key in keys):
-        raise InvalidArgument("throttle_ms", throttle_ms, f"answers to {spec.fields.get('api')} have no throttle time")
+        raise InvalidArgument(
+            "throttle_ms", throttle_ms, f"responses of {spec.fields.get('api')} have no throttle time"
+        )
 
 
 def has_throttle_time(response: "type[Declaration]") -> bool:

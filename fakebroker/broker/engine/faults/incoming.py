@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 
 class IncomingRequest(NamedTuple):
-    """A request as the functions of a fault are given it (`when`, `run`). `message` is the decoded request, None where
-    its body was not looked at; it is not to be changed. `principal` is who the client is: "User:alice".
+    """A request, as passed to the functions of a fault (`when`, `run`). `message` is the decoded request, None if
+    its body was not decoded; do not change it. `principal` is the client's: "User:alice".
     """
 
     api: str

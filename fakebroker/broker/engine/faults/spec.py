@@ -84,10 +84,10 @@ def _shown(value: object) -> str:
 
 def _check_counts(fields: FaultFields) -> None:
     if "nth" in fields and "every" in fields:
-        text = "nth and every exclude each other: one request, or each n-th"
+        text = "nth and every are mutually exclusive"
         raise InvalidArgument("every", fields["every"], text)
     if "nth" in fields and "times" in fields:
-        raise InvalidArgument("times", fields["times"], "nth is one request: it cannot be hit a number of times")
+        raise InvalidArgument("times", fields["times"], "nth is one request; it cannot be used with times")
 
 
 def _check_actions(spec: FaultSpec) -> None:
@@ -110,8 +110,8 @@ def _check_action(name: str, action: Action, given: Mapping[str, object], is_tim
     for own in () if action.has_answer else ("error", "throttle_ms"):
         if own in given:
             with_answer = ", ".join(each for each, other in ACTIONS.items() if other.has_answer)
-            text = f"with action={name!r} there is no answer that could have {own}"
+            text = f"action={name!r} sends no answer, so {own} cannot be used"
             raise InvalidArgument(own, given[own], f"{text}; action may be {with_answer}, or absent")
     if "after" in given and given["after"] not in action.moments and not is_timed:
-        text = f"action={name!r} is done to the answer: after can only be {APPLIED!r}"
+        text = f"action={name!r} changes the answer, so after must be {APPLIED!r}"
         raise InvalidArgument("after", given["after"], text)
