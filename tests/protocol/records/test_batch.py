@@ -175,7 +175,7 @@ def test_other_magics_are_named(magic: int) -> None:
     """A header of another format is not taken for one of format 2."""
     batch = bytearray(build_batch(SOME))
     batch[16] = magic & 255
-    with pytest.raises(InvalidRecord, match=f"magic {magic} "):
+    with pytest.raises(InvalidRecord, match=f"magic {magic};"):
         parse_header(bytes(batch))
     assert peek(bytes(batch)) == (len(batch), magic)
 

@@ -21,7 +21,10 @@ def test_layout() -> None:
         ("12" + GOOD[2:], "a record size of 9 at byte 1 of 9"),
         ("0e" + GOOD[2:], "its fields end at byte 9, but by its size it ends at byte 8"),
         ("0f" + GOOD[2:], "a record size of -8"),
-        ("10" + "000000" + "04" + "6b" + "02" + "76" + "00", "59 bytes wanted at byte 8, the record ends at 9"),
+        (
+            "10" + "000000" + "04" + "6b" + "02" + "76" + "00",
+            "a field of 59 bytes at byte 8 goes beyond the end of the record at byte 9",
+        ),
         ("10" + "000000" + "026b" + "0276" + "01", "-1 headers"),
         ("10" + "000000" + "026b" + "0276" + "7e", "63 headers do not fit into 0 bytes"),
         ("14" + "000000" + "026b" + "0276" + "02" + "0101", "name of a header is null"),

@@ -65,7 +65,7 @@ def test_counts_must_fit() -> None:
     batch = build_batch(plain_records([(b"k", b"v")] * 3, 5))
     for count, what in (
         (2, "follow the last of 2"),
-        (4, "record 3|4 records in"),
+        (4, "record 3|4 records do not fit into"),
         (-1, "-1 records"),
         (2**31 - 1, "in 27 bytes"),
     ):

@@ -85,7 +85,7 @@ def test_an_entry_that_is_not_there() -> None:
         with pytest.raises(UnknownThing, match="there is no entry 1000 in memory: entries 0 to"):
             broker.journal.entry(1000)
         broker.journal.clear()
-        with pytest.raises(UnknownThing, match="none is"):
+        with pytest.raises(UnknownThing, match="none are"):
             broker.journal.entry(0)
 
 

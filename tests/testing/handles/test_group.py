@@ -158,7 +158,7 @@ def test_what_can_be_waited_for(broker: FakeBroker) -> None:
         with pytest.raises(WaitTimeout) as raised:
             group.wait(**wanted, timeout_s=0)
         assert message in str(raised.value)
-        assert f"member {a.member_id} of client a: has {{'orders': [0]}}" in str(raised.value)
+        assert f"member {a.member_id} of client a: owns {{'orders': [0]}}" in str(raised.value)
 
 
 @pytest.mark.parametrize("timeout_s", [-1, float("nan"), "5", None, True])

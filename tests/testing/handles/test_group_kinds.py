@@ -190,7 +190,7 @@ def test_a_member_is_evicted_by_any_of_its_names(broker: VirtualBroker) -> None:
     assert [each.member_id for each in group.members] == [b.member_id]
     assert group.transitions[-1].reason == "member a-member-1 was evicted by a test"
     assert a.consumer_group_heartbeat().error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    with pytest.raises(UnknownThing, match=r"there is b \(b-member-1\)"):
+    with pytest.raises(UnknownThing, match=r"it has b \(b-member-1\)"):
         group.evict("a")
     group.evict(b.member_id)
     assert group.state == "Empty"
@@ -277,7 +277,7 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
     group = broker.group("queue")
     assert (group.kind, group.state, group.is_reconciled) == ("share", "Stable", False)
     assert "(SGH-12)" in way_of(group).next
-    with pytest.raises(WaitTimeout, match="the next heartbeat assigns the partitions that were initialized"):
+    with pytest.raises(WaitTimeout, match="the next heartbeat assigns the initialized partitions"):
         group.wait(reconciled=True, timeout_s=SOON_S)
     broker.clock.advance(seconds=2, timers=True)
     a.share_group_heartbeat()
@@ -384,7 +384,7 @@ def test_a_share_group_shows_what_is_in_delivery(broker: VirtualBroker) -> None:
     explanation = str(group.explain())
     assert "1 Acquired, delivered once, by a-member-1 until" in explanation
     assert "committed offsets" not in explanation
-    assert "records in delivery:\n  queue: orders-0: begins at 1" in broker.story()
+    assert "records in delivery:\n  queue: orders-0: starts at 1" in broker.story()
 
     broker.clock.advance(seconds=31, timers=True)
     assert [tuple(each) for each in group.share_partitions[0].records] == [(1, 3, "Available", 1, None, None)]
