@@ -124,7 +124,7 @@ def test_an_unknown_release_is_refused() -> None:
     """The message lists those that there are."""
     (problem,) = problems_of('about: x\nrelease: "0.9"\ntimeline: []')
 
-    assert problem.startswith("f.yaml:2: release: there is no '0.9'; there are ")
+    assert problem.startswith("f.yaml:2: release: unknown release '0.9'; known are ")
 
 
 def test_all_problems_are_reported_at_once_up_to_a_number() -> None:

@@ -160,7 +160,7 @@ def test_an_expectation_that_is_not_met_says_what_was_seen(broker: FakeBroker) -
         broker.journal.expect("JoinGroup").then("LeaveGroup", group="billing").within(s=0.01)
     lines = str(raised.value).splitlines()
 
-    assert lines[0] == "waited 0.01 s for JoinGroup, then LeaveGroup group='billing': 1 of 2 came"
+    assert lines[0] == "waited 0.01 s for JoinGroup, then LeaveGroup group='billing': 1 of 2 seen"
     assert lines[1].startswith("  seen: #")
     assert lines[2] == "  missing: LeaveGroup group='billing'"
     assert lines[3] == "the last requests were:"
@@ -170,7 +170,7 @@ def test_an_expectation_that_is_not_met_says_what_was_seen(broker: FakeBroker) -
 def test_what_never_should_come_fails_at_once(broker: FakeBroker) -> None:
     """Between two requests, and after the last; before the first it does not count."""
     live(broker)
-    with pytest.raises(ExpectationFailed, match="expected never OffsetCommit, and it came: #"):
+    with pytest.raises(ExpectationFailed, match="expected never OffsetCommit, but saw #"):
         broker.journal.expect("JoinGroup").never("OffsetCommit").then("Heartbeat").within(s=20)
     with pytest.raises(AssertionError):
         broker.journal.expect("JoinGroup").never("Heartbeat").within(s=20)

@@ -31,7 +31,7 @@ def test_an_emptied_group() -> None:
     lab.wait(DAY)
     lab.commit({("u", 1): 7})
     since, later = "2023-11-14 22:15:20", "2023-11-15 22:15:20"
-    due, goes = "2023-11-21 22:15:20", "expires 2023-11-21 22:23:20"
+    due, expires = "2023-11-21 22:15:20", "expires 2023-11-21 22:23:20"
 
     head, *rows = str(lab.explain()).splitlines()
 
