@@ -172,7 +172,7 @@ def test_a_wait_says_what_is_held(broker: FakeBroker, group: GroupHandle) -> Non
     assert "of client a: its JoinGroup waits" in text
     assert "\n  held by a test: its joins wait until 3 members have sent JoinGroup, c among them\n" in text
     assert "\n  held by a test: its syncs wait for release()\n" in text
-    assert "held:\n  billing: a test holds its joins until 3 members" in broker.story()
+    assert "held:\n  billing: held by a test: its joins wait until 3 members" in broker.story()
     with pytest.raises(WaitTimeout, match=r"waited 0.01 s for 3 joins of group billing to wait; there is a, b"):
         group.holds[0].wait(members=3, timeout_s=0.01)
 
@@ -185,7 +185,7 @@ WRONG: list[tuple[Callable[[GroupHandle], Any], str, str]] = [
     ),
     (lambda group: group.hold_joins(until_members=True), "until_members", "not True"),
     (lambda group: group.hold_joins(leader="a"), "leader", "leader='a': a hold without until_members"),
-    (lambda group: group.hold_joins(order=["a"]), "order", "give it to release"),
+    (lambda group: group.hold_joins(order=["a"]), "order", "takes this in release"),
     (lambda group: group.hold_joins(until_members=2, order="ab"), "order", "order: should be a list, not 'ab'"),
     (lambda group: group.hold_syncs().release(leader="a"), "leader", "chosen when the joins are answered"),
     (lambda group: (group.hold_joins(), group.hold_joins()), "group_id", "joins of group billing> is active"),

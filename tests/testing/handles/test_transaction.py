@@ -173,7 +173,7 @@ def test_what_cannot_be_aborted_is_refused() -> None:
     with VirtualBroker(config={"fakebroker.transaction.markers.delay.ms": 500}) as broker:
         broker.create_topic("orders")
         transaction = broker.transaction("tx-1")
-        with pytest.raises(KafkaError, match="TRANSACTIONAL_ID_NOT_FOUND: no coordinator knows"):
+        with pytest.raises(KafkaError, match="TRANSACTIONAL_ID_NOT_FOUND: the transactional id"):
             transaction.abort()
         producer = a_producer(broker).client
         with pytest.raises(KafkaError, match="INVALID_TXN_STATE: transaction 'tx-1' is Empty: there is nothing"):
