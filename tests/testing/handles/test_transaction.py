@@ -176,7 +176,7 @@ def test_what_cannot_be_aborted_is_refused() -> None:
         with pytest.raises(KafkaError, match="TRANSACTIONAL_ID_NOT_FOUND: the transactional id"):
             transaction.abort()
         producer = a_producer(broker).client
-        with pytest.raises(KafkaError, match="INVALID_TXN_STATE: transaction 'tx-1' is Empty: there is nothing"):
+        with pytest.raises(KafkaError, match="INVALID_TXN_STATE: transaction 'tx-1' is Empty, so there is nothing"):
             transaction.abort()
         producer.produce("orders", 0, ["a"], transactional=True)
         producer.commit_transaction()
