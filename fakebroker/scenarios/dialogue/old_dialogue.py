@@ -36,7 +36,7 @@ def lines_of_old(path: Path, lines: Iterable[tuple[int, Row]]) -> Iterator[tuple
             continue
         do = old.get("do")
         if not isinstance(do, str) or do not in _KINDS:
-            raise UnreadableFile(f"{path}:{number}: there is no step {do!r:.100}; {nearest(do, _KINDS)}")
+            raise UnreadableFile(path, number, f"there is no step {do!r:.100}; {nearest(do, _KINDS)}")
         columns = {_COLUMNS.get(name, name): value for name, value in old.items() if name != "do"}
         if columns.get("new_topics", "") is None:  # "topics": null was that there are none
             del columns["new_topics"]

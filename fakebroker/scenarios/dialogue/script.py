@@ -9,7 +9,7 @@ from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.scenarios.dialogue.old_dialogue import is_old, lines_of_old
 from fakebroker.testing.exchanges.columns import Row
 from fakebroker.testing.exchanges.kinds import DIALOGUE, Json, Step
-from fakebroker.testing.exchanges.reading import UnreadableFile, checked, read_lines
+from fakebroker.testing.exchanges.reading import checked, read_lines
 
 
 class DialogueError(FakebrokerError):
@@ -40,11 +40,7 @@ class Dialogue:
 
 def read_dialogue(path: Path) -> Dialogue:
     """Read a dialogue, also one of the old format. Raises UnreadableFile naming file and line."""
-
-    def refuse(sentence: str) -> None:
-        raise UnreadableFile(sentence)
-
-    lines = read_lines(path, refuse)
+    lines = read_lines(path, on_cut=None)
     head, *steps = (_read(row) for _, row in checked(path, _new(path, lines), DIALOGUE))
     return Dialogue(head.name, head.about, head.broker, head.config, tuple(steps), path, head.nodes)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.protocol.errors import FakebrokerError, InvalidArgument
 from fakebroker.protocol.json_text import parse_json
 from fakebroker.testing.exchanges.columns import Form, Row, problems
 from fakebroker.testing.exchanges.kinds import SCHEMA_VERSION, SESSION
@@ -19,53 +19,63 @@ from fakebroker.testing.exchanges.kinds import SCHEMA_VERSION, SESSION
 MAX_LINE_BYTES = 1 << 30  # a frame of 256 MiB as hexadecimal, with room
 
 Numbered = Iterator[tuple[int, Row]]
+OnCut = Callable[[str], object] | None
 log = logging.getLogger("fakebroker")
 
 
-class UnreadableFile(FakebrokerError, ValueError):
+class UnreadableFile(InvalidArgument):
     """A file that cannot be read: the message says file, line and what is wrong there."""
 
+    def __init__(self, path: str | os.PathLike[str], number: int | None, problem: str) -> None:
+        """`number` is that of the line, None if the whole file cannot be read."""
+        self.problem = problem
+        name = os.fspath(path)
+        super().__init__("path", name, f"{name}: {problem}" if number is None else f"{name}:{number}: {problem}")
 
-def read_session(path: str | os.PathLike[str], on_cut: Callable[[str], None] | None = None) -> Numbered:
+
+def read_session(path: str | os.PathLike[str], on_cut: OnCut = log.warning) -> Numbered:
     """The lines of a session file, each with its number. Arguments and errors as for `read_lines` and `checked`."""
     return checked(path, read_lines(path, on_cut), SESSION)
 
 
 def read_lines(
-    path: str | os.PathLike[str], on_cut: Callable[[str], None] | None = None, max_line_bytes: int = MAX_LINE_BYTES
+    path: str | os.PathLike[str], on_cut: OnCut = log.warning, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Numbered:
     """The objects of a file, each with the number of its line; blank lines are passed over.
 
-    A last line that was cut off (the writer was killed, the disk was full) is left out; `on_cut` is called with a
-    sentence about it, by default a warning is logged. Raises UnreadableFile for any other line that is not a JSON
+    A last line that was cut off (the writer was killed, the disk was full) is left out, and `on_cut` is called with a
+    sentence about it; without `on_cut` it is an error. Raises UnreadableFile for any other line that is not a JSON
     object, and for a file that cannot be read.
     """
     name = os.fspath(path)
     try:
         with Path(path).open("rb") as file:
-            yield from _lines(name, file, on_cut or log.warning, max_line_bytes)
+            yield from _lines(name, file, on_cut, max_line_bytes)
     except OSError as error:
-        raise UnreadableFile(f"{name}: it cannot be read: {error.strerror or error}") from None
+        raise UnreadableFile(name, None, f"it cannot be read: {error.strerror or error}") from None
 
 
-def _lines(name: str, file: BufferedReader, on_cut: Callable[[str], None], max_line_bytes: int) -> Numbered:
+def _lines(name: str, file: BufferedReader, on_cut: OnCut, max_line_bytes: int) -> Numbered:
     number = 0
     while raw := file.readline(max_line_bytes + 1 if number else _most_of_first(file, max_line_bytes)):
         number += 1
         is_last = not raw.endswith(b"\n")
         if len(raw) > max_line_bytes:
-            raise UnreadableFile(f"{name}:{number}: a line of more than {max_line_bytes} bytes")
+            raise UnreadableFile(name, number, f"a line of more than {max_line_bytes} bytes")
         if raw.isspace():
             continue
         try:
             row = parse_json(raw)
         except ValueError as error:
             if not is_last or raw[:1] != b"{":
-                raise UnreadableFile(f"{name}:{number}: not JSON: {error}") from None
-            on_cut(f"{name}:{number}: the last line was cut off after {len(raw)} bytes; what came before is used")
+                raise UnreadableFile(name, number, f"not JSON: {error}") from None
+            cut = f"the last line was cut off after {len(raw)} bytes"
+            if on_cut is None:
+                raise UnreadableFile(name, number, cut) from None
+            on_cut(f"{name}:{number}: {cut}; what came before is used")
             return
         if not isinstance(row, dict):
-            raise UnreadableFile(f"{name}:{number}: a line is a JSON object, not {type(row).__name__}")
+            raise UnreadableFile(name, number, f"a line is a JSON object, not {type(row).__name__}")
         yield number, row
         if is_last:
             return  # a file that is being written may go on here: the end of this line, and more
@@ -86,12 +96,12 @@ def checked(path: str | os.PathLike[str], lines: Iterable[tuple[int, Row]], form
     for number, row in lines:
         wrong = _wrong_head(row, is_first, form) or next(problems(row, form), None)
         if wrong:
-            raise UnreadableFile(f"{os.fspath(path)}:{number}: {wrong}")
+            raise UnreadableFile(path, number, wrong)
         is_first = False
         yield number, row
     if is_first and form.head:
         why = f"the file is empty; {form.name} begins with a line of the kind {form.head}"
-        raise UnreadableFile(f"{os.fspath(path)}:1: {why}")
+        raise UnreadableFile(path, 1, why)
 
 
 def _wrong_head(row: Row, is_first: bool, form: Form) -> str | None:
@@ -117,4 +127,4 @@ def naming_line(path: str | os.PathLike[str], number: int) -> Iterator[None]:
     except UnreadableFile:
         raise
     except (FakebrokerError, LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
-        raise UnreadableFile(f"{os.fspath(path)}:{number}: the line has invalid content: {error!r:.200}") from error
+        raise UnreadableFile(path, number, f"the line has invalid content: {error!r:.200}") from error

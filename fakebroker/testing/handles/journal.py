@@ -187,7 +187,7 @@ class JournalHandle(Handle):
         """How `other`, a journal file or one that was loaded, differs from this one: what each client and group did.
 
         Ignores what differs from run to run by nature: times, ids that are made up, ports, how often was polled.
-        Raises UnreadableFile for a file that is no journal, and InvalidArgument for one that is missing.
+        Raises InvalidArgument for a file that is no journal.
         """
         from fakebroker.testing.journal.diff import diff
         from fakebroker.testing.journal.saved import SavedJournal, load

@@ -26,8 +26,8 @@ class SavedJournal(NamedTuple):
 def load(*paths: str | os.PathLike[str]) -> SavedJournal:
     """Read journal files; of a directory all of them, the unfinished too. Lines are put in the order of their runs.
 
-    A last line that is torn is left out and counted. Raises UnreadableFile naming file and line for any other line that
-    is no line of a journal, and InvalidArgument for a path where no file is.
+    A last line that is torn is left out and counted. Raises InvalidArgument for a path where no file is, and
+    UnreadableFile, which names file and line, for any other line that is no line of a journal.
     """
     rows: list[Row] = []
     cut: list[str] = []
