@@ -6,7 +6,7 @@ The messages of the mechanisms are in `fakebroker/broker/core/security`, as the 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.client.connection import ClientConnection
-from fakebroker.client.scram import HASHES, ScramClient
+from fakebroker.client.scram import HASHES, NONCE, ScramClient
 from fakebroker.protocol.arguments.checks import check_text
 from fakebroker.protocol.errors import (
     ErrorCode,
@@ -87,17 +87,18 @@ class Credentials(NamedTuple):
         return f"<credentials of {self.user or 'a token'} for {self.mechanism}>"
 
 
-def log_in_anywhere(connection: ClientConnection, credentials: Credentials) -> "Flow[None]":
+def log_in_anywhere(connection: ClientConnection, credentials: Credentials, nonce: str) -> "Flow[None]":
     """Log in to a broker of any release, as the first thing on a connection.
 
-    Raises LoginRefused, FakebrokerError if the broker does not prove that it knows the user's credential (SCRAM).
+    `nonce` is random, for SCRAM. Raises LoginRefused, FakebrokerError if the broker does not prove that it knows the
+    user's credential (SCRAM).
     """
     listed: Any = yield connection.send(ApiVersionsRequest(), 0)
     served = {each.api_key: each.max_version for each in listed.api_keys}
     if served.get(ApiKey.SASL_HANDSHAKE, 0) < HANDSHAKE_VERSION or ApiKey.SASL_AUTHENTICATE not in served:
         raise LoginRefused("the broker serves no login that this client speaks; Kafka 1.0 or newer does")
     version = min(served[ApiKey.SASL_AUTHENTICATE], AUTHENTICATE_VERSION)
-    answer = yield from log_in(connection, credentials, version)
+    answer = yield from log_in(connection, credentials, version, nonce)
     if answer.error_code:
         raise LoginRefused(refusal_of(answer, credentials))
 
@@ -113,27 +114,29 @@ def refusal_of(answer: Any, credentials: Credentials) -> str:
     return f"{credentials!r} were refused: {words}"
 
 
-def log_in(connection: ClientConnection, credentials: Credentials, version: int = AUTHENTICATE_VERSION) -> "Flow[Any]":
+def log_in(
+    connection: ClientConnection, credentials: Credentials, version: int = AUTHENTICATE_VERSION, nonce: str = NONCE
+) -> "Flow[Any]":
     """Log in on a connection. Returns the last answer, with the error code that it has.
 
-    `version` is that of SaslAuthenticate. Raises FakebrokerError if the broker does not prove that it knows the user's
-    credential (SCRAM).
+    `version` is that of SaslAuthenticate, `nonce` the client's for SCRAM. Raises FakebrokerError if the broker does not
+    prove that it knows the user's credential (SCRAM).
     """
     handshake = SaslHandshakeRequest(mechanism=credentials.mechanism)
     answer: Any = yield connection.send(handshake, HANDSHAKE_VERSION)
     if answer.error_code:
         return answer
     if credentials.mechanism in HASHES:
-        return (yield from _by_scram(connection, credentials, version))
+        return (yield from _by_scram(connection, credentials, version, nonce))
     answer = yield _message(connection, _first_message(credentials), version)
     if credentials.mechanism == OAUTHBEARER and answer.auth_bytes and not answer.error_code:
         answer = yield _message(connection, _HEARD, version)
     return answer
 
 
-def _by_scram(connection: ClientConnection, credentials: Credentials, version: int) -> "Flow[Any]":
+def _by_scram(connection: ClientConnection, credentials: Credentials, version: int, nonce: str) -> "Flow[Any]":
     extensions = TOKEN_EXTENSION if credentials.delegation_token else ""
-    scram = ScramClient(credentials.mechanism, credentials.user, credentials.password, extensions)
+    scram = ScramClient(credentials.mechanism, credentials.user, credentials.password, extensions, nonce)
     answer: Any = yield _message(connection, scram.first, version)
     if answer.error_code:
         return answer

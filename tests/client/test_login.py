@@ -8,7 +8,8 @@ import pytest
 from fakebroker import FakeBroker
 from fakebroker.client.connection import ConnectionLost
 from fakebroker.client.login import Credentials, LoginRefused
-from fakebroker.protocol.errors import ErrorCode, InvalidArgument, UnknownThing
+from fakebroker.client.scram import ScramClient
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError, InvalidArgument, UnknownThing
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.bearer import unsecured
 
@@ -105,3 +106,15 @@ def test_what_is_no_login_is_reported_without_secrets(
         VirtualBroker(users={"a": "b"}).client("a", **arguments)
     assert "secret" not in f"{wrong.value} {wrong.value.value}"
     assert "secret" not in repr(Credentials("a", "secret", token="secret"))
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    ["", "e=other-error", "r=another,s=c2FsdA==,i=4096", "r=mine+,s=c2FsdA,i=4096", "r=mine+,s=c2FsdA==,i=0", "\xff"],
+)
+def test_a_challenge_that_answers_no_login_is_refused(challenge: str) -> None:
+    """Malformed, of another client, or with parameters that no broker has; with the right one there is a proof."""
+    client = ScramClient("SCRAM-SHA-256", "alice", SECRET, nonce="mine")
+    with pytest.raises(FakebrokerError, match="SCRAM message is malformed, or is not for this login"):
+        client.final(challenge.encode("latin-1"))
+    assert client.final(b"r=mine+theirs,s=c2FsdA==,i=4096").startswith(b"c=biws,r=mine+theirs,p=")

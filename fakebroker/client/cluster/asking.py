@@ -110,20 +110,16 @@ class Asking:
 
     # Asking
 
-    def ask(self, request: Message, to: Role = "any", newest: int | None = None, *, waits: bool = True) -> Any:
-        """The answer of a broker in its role; see `exchange`."""
-        return self.exchange(request, to, newest, waits=waits).result()
+    def ask(self, request: Message, to: Role = "any", newest: int | None = None) -> Any:
+        """The answer to a request, in the newest version up to `newest` that both sides speak.
 
-    def exchange(self, request: Message, to: Role = "any", newest: int | None = None, *, waits: bool = True) -> Pending:
-        """A request, in the newest version up to `newest` that both sides speak, and its answer.
-
-        With `waits` it is asked again while a code in the answer means "not yet": what answers so for too long raises
-        AnsweredError. Other codes are the caller's. Raises ClusterError.
+        It is asked again while a code in the answer means "not yet". A broker that answers so for too long raises
+        AnsweredError; other codes are the caller's. Raises ClusterError.
         """
-        return self._retried(lambda: self._exchange(request, to, newest, waits))
+        return self._retried(lambda: self._ask_once(request, to, newest))
 
     def exchange_at(self, endpoint: Endpoint, request: Message, newest: int | None = None, oldest: int = 0) -> Pending:
-        """The same at one address, None for the driver's own broker, once. Raises NoBroker, NoCommonVersion."""
+        """Ask one address, None for the driver's own broker, once. Raises NoBroker, NoCommonVersion."""
         version = self._links.version(endpoint, type(request), newest, oldest)
         pending = self._links.send(endpoint, request, version)
         self._links.wait(endpoint, pending)
@@ -158,21 +154,17 @@ class Asking:
 
     # Asking once
 
-    def _exchange(self, request: Message, to: Role, newest: int | None, waits: bool) -> Pending:
+    def _ask_once(self, request: Message, to: Role, newest: int | None) -> Message:
         if to == "any":
-            pending = self._at_any(lambda endpoint: self.exchange_at(endpoint, request, newest))
+            answer = self._at_any(lambda endpoint: self.exchange_at(endpoint, request, newest)).result()
         else:
-            pending = self.exchange_at(self._endpoint_of(to), request, newest)
-        code = self._not_yet(pending.result()) if waits else None
+            answer = self.exchange_at(self._endpoint_of(to), request, newest).result()
+        code = next((int(code) for code in values_of(answer, "errorCode") if code in NOT_YET), None)
         if code is not None:
             error = AnsweredError(f"{api(request.api_key).name}{self._forget(to)}", code)
             error.may_pass = True
             raise error
-        return pending
-
-    @staticmethod
-    def _not_yet(answer: Message) -> int | None:
-        return next((int(code) for code in values_of(answer, "errorCode") if code in NOT_YET), None)
+        return answer
 
     def _forget(self, role: Role) -> str:
         """Ask anew who has a role before the next try; of what it is, for an error."""
@@ -187,14 +179,17 @@ class Asking:
     def _endpoint_of(self, role: Role) -> Endpoint:
         if isinstance(role, TopicPartition):
             return self._leader(role)[0]
-        if not isinstance(role, Coordinator):
-            if role not in self._view.brokers:
-                self._ask_brokers()
-            node_id = self._view.controller_id if role == "controller" else role
-            return self._view.brokers.get(node_id, next(iter(self._view.brokers.values())))  # type: ignore[arg-type]
-        if role not in self._coordinators:
-            self._coordinators[role] = self._find(role)
-        return self._coordinators[role]
+        if isinstance(role, Coordinator):
+            if role not in self._coordinators:
+                self._coordinators[role] = self._find(role)
+            return self._coordinators[role]
+        if role not in self._view.brokers:
+            self._ask_brokers()
+        if role == "controller":  # with KRaft any broker takes its requests, and Metadata names one
+            role = self._view.controller_id if self._view.controller_id >= 0 else min(self._view.brokers, default=-1)
+        if not isinstance(role, int) or role not in self._view.brokers:
+            raise NoBroker(f"there is no broker {role} in the cluster of {self.bootstrap}")
+        return self._view.brokers[role]
 
     def _find(self, role: Coordinator) -> Endpoint:
         if not self._view.brokers:

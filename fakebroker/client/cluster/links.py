@@ -51,6 +51,7 @@ class Links:
             Address("", 0), security, connect_timeout_s=self._first_answer_ms / 1000
         )  # every connection names its address
         self._open: dict[Endpoint, _Link] = {}
+        self._logs_in = security.credentials is not None
         self._is_let_in = False  # whether anything but ApiVersions has ever been answered
 
     def version(self, address: Endpoint, request: type[Message], newest: int | None = None, oldest: int = 0) -> int:
@@ -127,7 +128,7 @@ class Links:
         try:
             self.driver.open(connection, address)
         except NotSecured as error:
-            raise NotLetIn(str(error)) from None
+            raise (NoBroker if self._is_let_in else NotLetIn)(str(error)) from None  # one that stops may come back
         except TimeoutError:
             raise _unreached(SilentPort(f"{_shown(address)} accepts no connection within {within_ms} ms")) from None
         except OSError as error:
@@ -171,7 +172,7 @@ class Links:
                 raise NotLetIn(f"{_shown(address)} speaks TLS: security.protocol is SSL or SASL_SSL there") from None
             if TLS_REFUSED in str(error):
                 raise NotLetIn(f"{_shown(address)}: {error}") from None
-            if not is_first and not self._is_let_in:
+            if not (is_first or self._is_let_in or self._logs_in):
                 raise LoginMissing(f"{_shown(address)}: {error}; {_WANTS_LOGIN}") from None
             raise NoBroker(f"{_shown(address)}: {error}") from None
         self._is_let_in = self._is_let_in or not is_first

@@ -4,6 +4,7 @@ import selectors
 import socket
 import time
 from collections.abc import Callable
+from secrets import token_hex
 from typing import TYPE_CHECKING, Self
 
 from fakebroker.client.connection import ClientConnection
@@ -121,7 +122,7 @@ class TcpDriver:
         """Log in by a connection of its own on the socket, so that the client's requests are numbered from 1."""
         connection = ClientConnection(client_id)
         self._attach(connection, sock)
-        flow = log_in_anywhere(connection, credentials)
+        flow = log_in_anywhere(connection, credentials, token_hex(16))
         try:
             pending = next(flow)
             while True:

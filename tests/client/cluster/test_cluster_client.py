@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
+from fakebroker.client.cluster.asking import GROUP, Coordinator
 from fakebroker.client.cluster.cluster_client import (
     EARLIEST,
     LATEST,
@@ -24,6 +25,7 @@ from fakebroker.client.cluster.errors import (
 )
 from fakebroker.client.cluster.links import FIRST_ANSWER_MS
 from fakebroker.client.cluster.offset_ranges import EndsEarly, committed_entries, entries_of, read_range
+from fakebroker.client.cluster.preparing import await_group, create_topics
 from fakebroker.client.cluster.topics import View
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument
@@ -32,8 +34,11 @@ from fakebroker.protocol.records.compression import CODEC_NAMES
 from fakebroker.protocol.records.markers import build_marker
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.records.record_content import records_of
+from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
+from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.types import ReleaseName
 
 FIRST = TopicPartition("orders", 0)
@@ -228,6 +233,43 @@ def test_the_port_of_a_controller_is_reported(broker: FakeBroker, monkeypatch: p
         monkeypatch.delitem(cluster._links._link(broker.nodes[0].address).served, MetadataRequest.api_key)
         with pytest.raises(NoCommonVersion, match="is not a broker's port: it does not serve Metadata, as the port of"):
             cluster.topics()
+
+
+def test_each_role_is_asked(broker: FakeBroker) -> None:
+    """A node, the controller, a leader and a coordinator each answer for themselves, also after they have moved."""
+    group = Coordinator(GROUP, "billing")
+    request = OffsetFetchRequest(group_id="billing", topics=None)
+    with client_of(broker) as cluster:
+        for node in broker.nodes:
+            cluster.ask(ListGroupsRequest(), node.node_id)
+            assert broker.journal.requests("ListGroups")[-1].node_id == node.node_id
+        assert create_topics(cluster, [CreatableTopic(name="new", num_partitions=1, replication_factor=1)]) == ["new"]
+        assert cluster.ask(request, group, 7).error_code == 0
+        before = broker.coordinator("billing").node_id
+        broker.coordinator("billing").move(before % 3 + 1)
+        assert cluster.ask(request, group, 7).error_code == 0
+        assert {one.node_id for one in broker.journal.requests("OffsetFetch")} == {before, before % 3 + 1}
+        with pytest.raises(NoBroker, match="there is no broker 9 in the cluster"):
+            cluster.ask(ListGroupsRequest(), 9)
+
+
+def test_an_answer_of_not_yet_is_asked_again(broker: FakeBroker) -> None:
+    """Up to the last try; the error then names the code and what was asked for."""
+    with client_of(broker, retries=2) as cluster:
+        fault = broker.fault(api="OffsetFetch", error="COORDINATOR_LOAD_IN_PROGRESS", times=2)
+        assert await_group(cluster, "billing").error_code == 0
+        assert fault.hits == 2
+        broker.fault(api="OffsetFetch", error="COORDINATOR_LOAD_IN_PROGRESS")
+        with pytest.raises(AnsweredError, match="OffsetFetch of 'billing': COORDINATOR_LOAD_IN_PROGRESS"):
+            await_group(cluster, "billing")
+
+
+def test_a_topic_that_is_refused_is_reported(broker: FakeBroker) -> None:
+    """With Kafka's words; one that exists is no error, and is not among the new ones."""
+    with client_of(broker) as cluster:
+        assert create_topics(cluster, [CreatableTopic(name="orders", num_partitions=1, replication_factor=1)]) == []
+        with pytest.raises(AnsweredError, match="topic 'a/b' cannot be created: INVALID_TOPIC_EXCEPTION"):
+            create_topics(cluster, [CreatableTopic(name="a/b", num_partitions=1, replication_factor=1)])
 
 
 def test_a_topic_that_gets_its_leader_late_is_awaited(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:

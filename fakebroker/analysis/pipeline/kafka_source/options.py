@@ -88,6 +88,7 @@ READ_KAFKA: Final = (
     "kafka.max.partition.fetch.bytes",
     "kafka.request.timeout.ms",
     "kafka.client.id",
+    "kafka.security.protocol",
 )
 
 

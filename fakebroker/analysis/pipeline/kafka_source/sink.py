@@ -28,6 +28,7 @@ WRITE_KAFKA: Final = (
     "kafka.client.id",
     "kafka.compression.type",
     "kafka.request.timeout.ms",
+    "kafka.security.protocol",
 )
 _BATCH_BYTES: Final = 512 << 10  # half of what a broker takes with its default settings
 _RECORD_BYTES: Final = 24  # of a record beside key and value, roughly
