@@ -12,7 +12,7 @@ from fakebroker.scenarios.playing.arguments import as_taken, signature_of
 @pytest.mark.parametrize("text", ["orders", "-0", "orders-", "orders-x"])
 def test_what_is_no_partition(text: str) -> None:
     """A partition is a topic, a hyphen and a number."""
-    with pytest.raises(InvalidArgument, match="not a topic and a partition"):
+    with pytest.raises(InvalidArgument, match="should be a topic and a partition"):
         as_taken("partitions", [text])
 
 
