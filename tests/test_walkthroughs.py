@@ -12,7 +12,7 @@ import yaml
 from tests.support.serving import controlled
 from tests.support.walkthrough import ROOT, Walkthrough, blocks
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(600)]
 
 
 def test_the_tutorial(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PORTS = ("9092", "8092", "19092")
 RUN_ON = ("fakebroker serve", "fakebroker record", "python worker.py")
 NOT_RUN = ("pip install", "python3 -m venv", "docker ")
-TIMEOUT_S = 90
+TIMEOUT_S = 120
 
 
 class Block(NamedTuple):
@@ -85,6 +85,7 @@ class Walkthrough:
             status = process.wait(TIMEOUT_S)
         finally:
             process.kill()
+            process.wait()
         assert status == 0, f"{command}: status {status}\n{output.read_text()}"
         return output
 
@@ -96,7 +97,7 @@ class Walkthrough:
 
     def _wait_for_listeners(self, command: str, process: subprocess.Popen[bytes], output: Path) -> None:
         ports = re.findall(r"--(?:listen|control) (?:\S+:)?([1-9]\d*)(?!\S)", command)
-        eventually(lambda: process.poll() is not None or all(map(answers, ports)))
+        eventually(lambda: process.poll() is not None or all(map(answers, ports)), TIMEOUT_S)
         assert process.poll() is None, output.read_text()
 
     def _expect(self, outputs: list[Path], lines: list[str]) -> None:
@@ -110,7 +111,7 @@ class Walkthrough:
             return not missing
 
         with suppress(AssertionError):
-            eventually(is_there)
+            eventually(is_there, TIMEOUT_S)
         assert missing == [], "\n".join(path.read_text() for path in outputs)
 
     def _with_free_ports(self, text: str) -> str:

@@ -20,4 +20,6 @@ html_js_files = [("search.js", {"priority": 100})]  # before the search itself, 
 html_show_search_summary = False  # it would need a server; search.js shows the beginning of each page
 html_copy_source = False
 html_show_sphinx = False
+pygments_style = "github-light"
+pygments_dark_style = "github-dark"
 html_permalinks_icon = "#"

@@ -108,4 +108,4 @@ def _picture(match: re.Match[str], folder: Path) -> str:
 
 
 def _drawing(path: Path) -> str:
-    return f"```{{raw}} html\n{path.read_text().strip()}\n```"
+    return f'```{{raw}} html\n<div class="drawing">\n{path.read_text().strip()}\n</div>\n```'

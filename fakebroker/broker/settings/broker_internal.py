@@ -116,7 +116,7 @@ ROWS = (
         30000,
         Range(0),
         READ_ONLY,
-        "delay of delay of the first run of retention and cleaning after the start",
+        "delay of the first run of retention and cleaning after the start",
         has_effect=True,
         internal=True,
     ),

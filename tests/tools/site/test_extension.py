@@ -51,8 +51,8 @@ def test_drawings_are_part_of_the_page() -> None:
     """So that the theme gives them its colours."""
     text = prepared("reference/transaction-states", "![States](../pictures/states/transactional-id.svg)", None)
 
-    assert text.startswith("```{raw} html\n<svg ")
-    assert text.endswith("</svg>\n```")
+    assert text.startswith('```{raw} html\n<div class="drawing">\n<svg ')
+    assert text.endswith("</svg>\n</div>\n```")
 
 
 def test_results_of_a_search_show_how_pages_begin() -> None:
