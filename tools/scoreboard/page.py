@@ -100,6 +100,8 @@ def _commands(targets: Iterable[Target]) -> str:
 
 def _differences() -> str:
     ours, explained = _ours(), _explained()
+    if "not run" in _result(TARGETS[0]):
+        return "Not judged."
     if not ours:
         return "No case differs."
     lines = ["| case | difference | reason |", "|---|---|---|"]
