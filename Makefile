@@ -12,6 +12,7 @@
 # make bench    speed, written to docs/reference/benchmarks.md      make bench-spark   the speed of the data pipeline
 # make instructions   instructions per request under callgrind, compared with bench/instructions.json
 # make spark    the data pipeline from end to end, on data that the broker makes
+# make scoreboard   other brokers judged by the recordings, written to docs/reference/scoreboard.md
 # make docs     the generated pages                       make screenshots   the pictures of the page
 # make site     the documentation as a site in build/site; open build/site/index.html
 # make setup-java, setup-node, setup-go, setup-spark-kafka   clients of other languages, for their tests
@@ -39,7 +40,7 @@ REST := not ($(TEST)) and not long and not spark
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs site page screenshots \
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
@@ -153,6 +154,11 @@ site: .venv/.site
 
 page: .venv/.test .venv/.page
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m page tests/page $(ARGS)
+
+# Brokers judged by the recordings, written to docs/reference/scoreboard.md: some 15 minutes.
+scoreboard: .venv/.test
+	@scripts/set-up-java || true
+	@$(BIN)/python -m tools.scoreboard $(ARGS)
 
 screenshots: .venv/.test .venv/.page
 	@$(BIN)/python -m tools.screenshots

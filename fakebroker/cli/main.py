@@ -26,6 +26,7 @@ class _Commands(LazyCommands):
 
     elsewhere = {
         "campaign": ("fakebroker.cli.commands.campaign", "campaign"),
+        "conformance": ("fakebroker.cli.commands.conformance", "conformance"),
         "ctl": ("fakebroker.cli.commands.ctl", "ctl"),
         "dialogue": ("fakebroker.cli.commands.dialogue", "dialogue"),
         "history": ("fakebroker.cli.commands.history", "history"),

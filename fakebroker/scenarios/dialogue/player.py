@@ -6,6 +6,7 @@ arrive long before the step that compares it; it is kept in `_sent` until then.
 """
 
 import struct
+from collections.abc import Container
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from fakebroker.protocol.schema.jsonable import from_json, to_json
 from fakebroker.protocol.wire.registry import api
 from fakebroker.scenarios.comparison.names import Names, value_at
 from fakebroker.scenarios.comparison.references import differences
+from fakebroker.scenarios.dialogue import node_ids
 from fakebroker.scenarios.dialogue.batches import build, read_batches
 from fakebroker.scenarios.dialogue.cluster_steps import ClusterSteps, marks
 from fakebroker.scenarios.dialogue.script import Dialogue
@@ -85,8 +87,17 @@ class Player:
     busy machine may be the reason, for the difference too: a session that ran out because a heartbeat was sent late.
     """
 
-    def __init__(self, driver: Driver, tag: str) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        tag: str,
+        served: Container[str] | None = None,
+        node_id: int = node_ids.RECORDED,
+    ) -> None:
+        """`served` are the names of the APIs that the broker serves, if known; `node_id` is a single broker's id."""
+        self._node_id = node_id
         self._driver = driver
+        self._served = served
         self._names = Names(tag)
         self._clients: dict[str, ClientConnection] = {}
         self._sent: dict[int, _SentRequest] = {}
@@ -192,7 +203,8 @@ class Player:
 
     def _send(self, step: Send) -> None:
         wall_ms = self._driver.wall_ms
-        request = build(self._cluster.fill(self._names.fill(step.message, wall_ms)), wall_ms)
+        own = node_ids.filled(self._names.fill(step.message, wall_ms), self._node_id)
+        request = build(self._cluster.fill(own), wall_ms)
         client = self._client(step.connection)
         pending = client.send(_message(step.api, step.version, request), step.version)
         title = f"{step.id} {step.api} v{step.version}"
@@ -234,7 +246,7 @@ class Player:
 
     def _compared(self, answer: "_Answer") -> list[str]:
         """What differs; saved names may appear in answers before the step that saves them, if there are brokers."""
-        got = self._cluster.blank(answer.got)
+        got = self._cluster.blank(node_ids.blanked(answer.got, self._node_id))
         found = differences(answer.want, got, self._names, answer.wall_ms)
         problems = [each.text("Kafka") for each in found]
         named, wanted = sorted(marks(got)), sorted(marks(answer.want))
@@ -274,7 +286,7 @@ class Player:
     def _make_ready(self, step: Ready) -> None:
         if SETUP_CLIENT_ID in self._clients:  # the dialogue has logged in on it
             self._asking.adopt(self._clients[SETUP_CLIENT_ID])
-        make_ready(self._asking, self._names, step, self._driver.wall_ms)
+        make_ready(self._asking, self._names, step, self._driver.wall_ms, self._served)
 
     def _client(self, name: str) -> ClientConnection:
         if name not in self._clients:

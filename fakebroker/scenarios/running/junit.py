@@ -35,12 +35,12 @@ def suites(outcomes: Iterable[Outcome]) -> Element:
 
 def _counts(name: str, outcomes: list[Outcome]) -> dict[str, str]:
     return {
-        "name": _text(name),
+        "name": xml_text(name),
         "tests": str(len(outcomes)),
         "failures": str(sum(each.status in (Status.FAILED, Status.DIFFERENT) for each in outcomes)),
         "errors": str(sum(each.status is Status.UNREADABLE for each in outcomes)),
         "skipped": "0",
-        "time": _seconds(sum(each.took_ms for each in outcomes)),
+        "time": xml_seconds(sum(each.took_ms for each in outcomes)),
     }
 
 
@@ -52,20 +52,20 @@ def _case(folder: str, outcome: Outcome) -> Element:
     case = Element(
         "testcase",
         {
-            "name": _text(name),
-            "classname": _text(classname),
-            "file": _text(outcome.task.path),
-            "time": _seconds(outcome.took_ms),
+            "name": xml_text(name),
+            "classname": xml_text(classname),
+            "file": xml_text(outcome.task.path),
+            "time": xml_seconds(outcome.took_ms),
         },
     )
     if not outcome.is_good:
         kind = "error" if outcome.status is Status.UNREADABLE else "failure"
-        problem = SubElement(case, kind, {"type": outcome.status.name.lower(), "message": _text(_message(outcome))})
-        problem.text = _text(failure_text(outcome))
+        problem = SubElement(case, kind, {"type": outcome.status.name.lower(), "message": xml_text(_message(outcome))})
+        problem.text = xml_text(failure_text(outcome))
     notes = [f"skipped {each}" for each in outcome.skipped]
     notes += [f"new: no approved transcript; {KEEP}"] if outcome.status is Status.NEW else []
     if notes:
-        SubElement(case, "system-out").text = _text("\n".join(notes))
+        SubElement(case, "system-out").text = xml_text("\n".join(notes))
     return case
 
 
@@ -79,10 +79,11 @@ def _message(outcome: Outcome) -> str:
     return "no approved transcript" if outcome.approved is None else "differs from the approved transcript"
 
 
-def _seconds(ms: float) -> str:
+def xml_seconds(ms: float) -> str:
+    """Milliseconds as JUnit has them: seconds."""
     return f"{ms / 1000:.3f}"
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
     """The text without what XML cannot say, and without colours."""
     return _NO_XML.sub("?", text)

@@ -1,0 +1,47 @@
+"""Counting: how many cases of each chapter ended how."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fakebroker.scenarios.conformance.chapters import CHAPTERS, Chapter
+from fakebroker.scenarios.conformance.verdicts import Result, Verdict
+
+
+@dataclass(frozen=True)
+class Score:
+    """The counts of a chapter, or of all."""
+
+    title: str
+    counts: Counter[Verdict] = field(default_factory=Counter)
+
+    @property
+    def judged(self) -> int:
+        """How many cases were played and compared."""
+        return self.counts[Verdict.SAME] + self.counts[Verdict.DIFFERS]
+
+    @property
+    def cases(self) -> int:
+        """How many there are."""
+        return self.counts.total()
+
+    @property
+    def percent(self) -> str:
+        """The share of those that were judged; "-" when none was. 100 % only if none differs."""
+        if not self.judged:
+            return "-"
+        share = 100 * self.counts[Verdict.SAME] / self.judged
+        return f"{min(share, 99.9) if self.counts[Verdict.DIFFERS] else share:.{0 if share == 100 else 1}f} %"
+
+
+def by_chapter(results: Iterable[Result]) -> list[tuple[Chapter, Score]]:
+    """A score for each chapter that has cases, in the order of chapters."""
+    counts: dict[Chapter, Counter[Verdict]] = {}
+    for result in results:
+        counts.setdefault(result.case.chapter, Counter())[result.verdict] += 1
+    return [(chapter, Score(chapter.title, counts[chapter])) for chapter in CHAPTERS if chapter in counts]
+
+
+def total(results: Iterable[Result]) -> Score:
+    """The score of all cases."""
+    return Score("all", Counter(result.verdict for result in results))

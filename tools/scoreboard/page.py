@@ -1,0 +1,140 @@
+"""The page docs/reference/scoreboard.md, from the results in .scoreboard.
+
+What stands from the heading "Differential play" on is written by others, and kept.
+"""
+
+import json
+import shlex
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fakebroker.scenarios.conformance.chapters import CHAPTERS
+from fakebroker.scenarios.conformance.verdicts import Verdict
+from tools.scoreboard.targets import ROOT, TARGETS, TARGETS_3_9, Target
+
+PAGE = ROOT / "docs" / "reference" / "scoreboard.md"
+EXPLAINED = Path(__file__).with_name("explained.json")
+KEPT_FROM = "## Differential play"
+_NOT_JUDGED = (Verdict.NOT_SERVED, Verdict.NEEDS_SETTINGS, Verdict.NEEDS_MORE, Verdict.NOT_RUN)
+_HEAD = """# Scoreboard
+<!-- Written by `make scoreboard` down to "Differential play". -->
+
+How many of the dialogues that were recorded from a running Kafka 4.3.1 a broker answers as Kafka did, by chapter.
+A cell has the cases that went as in Kafka and those that were played. Cases that a broker cannot be judged by are
+counted below, not as wrong answers: [how cases are judged](../how-to/conformance.md).
+"""
+_REPEAT = """
+## Repeat it
+
+`make scoreboard` judges them all on a machine with Python, Java, Maven and Go, and writes this page. One column, from
+the root of a checkout:
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    parts = [
+        _HEAD,
+        _table(TARGETS),
+        _versions(TARGETS),
+        _REPEAT,
+        _commands(TARGETS),
+        "\n## Kafka 3.9\n\nThe same by the recordings of Kafka 3.9.1.\n",
+        _table(TARGETS_3_9),
+        "\n## Where fakebroker differs\n",
+        _differences(),
+    ]
+    return "\n".join(parts) + "\n" + _kept()
+
+
+def unexplained() -> list[str]:
+    """The cases that differ on fakebroker without a reason."""
+    return sorted(_ours().keys() - _explained().keys())
+
+
+def _table(targets: Iterable[Target]) -> str:
+    results = [(target, _result(target)) for target in targets]
+    lines = ["| chapter | " + " | ".join(target.title for target, _ in results) + " |"]
+    lines.append("|---|" + "---|" * len(results))
+    known = {name for _, result in results for name in result.get("chapters", {})}
+    for chapter in CHAPTERS:
+        if chapter.name in known:
+            cells = [_cell(result.get("chapters", {}).get(chapter.name), result) for _, result in results]
+            lines.append(f"| {chapter.title} | " + " | ".join(cells) + " |")
+    lines.append("| **all** | " + " | ".join(f"**{_cell(r.get('total'), r)}**" for _, r in results) + " |")
+    for verdict in _NOT_JUDGED:
+        counts = [str(result.get("total", {}).get(verdict.value, "")) for _, result in results]
+        if any(counts):
+            lines.append(f"| {verdict.value} | " + " | ".join(counts) + " |")
+    return "\n".join(lines)
+
+
+def _cell(counts: dict[str, int] | None, result: dict[str, Any]) -> str:
+    if "not run" in result:
+        return "not run"
+    same, differs = ((counts or {}).get(verdict.value, 0) for verdict in (Verdict.SAME, Verdict.DIFFERS))
+    if not same + differs:
+        return "-"
+    share = 100 * same / (same + differs)
+    return f"{same} of {same + differs} ({int(share * 10) / 10:g} %)"
+
+
+def _versions(targets: Iterable[Target]) -> str:
+    lines = ["\n| broker | version | judged on |", "|---|---|---|"]
+    for target in targets:
+        result = _result(target)
+        judged = f"not run: {result['not run']}" if "not run" in result else result["date"]
+        lines.append(f"| {target.title} | {result.get('version', '')} | {judged} |")
+    return "\n".join(lines)
+
+
+def _commands(targets: Iterable[Target]) -> str:
+    lines = ["```"]
+    for target in targets:
+        command = target.command.replace(shlex.quote(sys.executable), "python").replace(f"{ROOT}/", "")
+        lines.append(f"fakebroker conformance --command {shlex.quote(command)}")
+    return "\n".join([*lines, "```"])
+
+
+def _differences() -> str:
+    ours, explained = _ours(), _explained()
+    if "not run" in _result(TARGETS[0]):
+        return "Not judged."
+    if not ours:
+        return "No case differs."
+    lines = ["| case | difference | reason |", "|---|---|---|"]
+    for name, problem in sorted(ours.items()):
+        lines.append(f"| {name} | {_escaped(problem)} | {explained.get(name, 'not explained yet')} |")
+    return "\n".join(lines)
+
+
+def _ours() -> dict[str, str]:
+    """The first difference of each case that differs on fakebroker."""
+    results = [_result(target) for target in (*TARGETS, *TARGETS_3_9) if target.name.startswith("fakebroker")]
+    cases = [case for result in results for case in result.get("cases", [])]
+    return {case["name"]: case["problems"][0] for case in cases if case["verdict"] == Verdict.DIFFERS.value}
+
+
+def _explained() -> dict[str, str]:
+    found: dict[str, str] = json.loads(EXPLAINED.read_text(encoding="utf-8"))
+    return found
+
+
+def _result(target: Target) -> dict[str, Any]:
+    if not target.result.exists():
+        return {"not run": "make scoreboard has not judged it yet"}
+    found: dict[str, Any] = json.loads(target.result.read_text(encoding="utf-8"))
+    return found
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _kept() -> str:
+    """The part of the page that others write."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    _, found, rest = text.partition(f"\n{KEPT_FROM}")
+    return f"\n{KEPT_FROM}{rest}" if found else f"\n{KEPT_FROM}\n\nNothing is written here yet.\n"

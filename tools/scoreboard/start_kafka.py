@@ -1,0 +1,115 @@
+"""Start a real Kafka of one broker in this process.
+
+    python -m tools.scoreboard.start_kafka 4.3.1 PORT SETTINGS_FILE FOLDER
+
+Its jars are those of `make setup-java`. Ends with status 3 when they, or Java, are missing.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HOST = "127.0.0.1"
+NEWEST = "4.3.1"
+MISSING = 3
+# A broker that starts fast and lives for minutes: the cheap compiler and the cheap collector.
+_JVM = (
+    "-Xms128m",
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
+_CONTROLLER = re.compile(r"CONTROLLER://[^:,]*:(\d+)")
+
+
+def main(release: str, port: str, settings_file: str, folder: str) -> None:
+    """Write the properties, format the folder, become the broker."""
+    if why := why_not(release):
+        print(f"start_kafka: {why}", file=sys.stderr)
+        raise SystemExit(MISSING)
+    data = Path(folder) / "log"
+    properties = Path(folder) / "server.properties"
+    settings = _read(Path(settings_file))
+    lines = {**_base(int(port), release, settings), "log.dirs": str(data), **settings}
+    properties.write_text("".join(f"{name}={value}\n" for name, value in lines.items()), encoding="utf-8")
+    shutil.copytree(_formatted(release, properties, data), data)
+    command = [*_java(release), "kafka.Kafka", str(properties)]
+    os.execvp(command[0], command)
+
+
+def why_not(release: str) -> str | None:
+    """Why no Kafka of this release can be started here; None if one can."""
+    if shutil.which("java") is None:
+        return "no java on the PATH"
+    if not (_jars(release) / f".complete-{release}").exists():
+        return f"no jars of Kafka {release} in .java (make setup-java)"
+    return None
+
+
+def _java(release: str) -> list[str]:
+    return ["java", *_JVM, "-cp", f"{_jars(release)}/*"]
+
+
+def _jars(release: str) -> Path:
+    return ROOT / ".java" / ("lib" if release == NEWEST else f"lib-{release}")
+
+
+def _read(path: Path) -> dict[str, str]:
+    pairs = [line.partition("=") for line in path.read_text(encoding="utf-8").splitlines() if line]
+    return {name: value for name, _, value in pairs}
+
+
+def _base(port: int, release: str, settings: dict[str, str]) -> dict[str, str]:
+    """What one broker needs; few partitions of internal topics that no recording shows, as a new log costs time."""
+    controller = _CONTROLLER.search(settings.get("listeners", ""))
+    controller_port = int(controller[1]) if controller else _free_port()
+    base = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.num.partitions": "3",
+        "transaction.state.log.min.isr": "1",
+    }
+    if release != NEWEST:
+        return base
+    return base | {
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.num.partitions": "3",
+        "share.coordinator.state.topic.min.isr": "1",
+    }
+
+
+def _formatted(release: str, properties: Path, data: Path) -> Path:
+    """A formatted, empty data folder to be copied: formatting costs a JVM, and its result is always the same."""
+    made = ROOT / ".java" / f"scoreboard-{release}"
+    if not made.exists():
+        command = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(properties)]
+        subprocess.run([*_java(release), *command], check=True, capture_output=True, timeout=60)
+        copy = made.with_name(f"{made.name}-{os.getpid()}")
+        data.rename(copy)
+        try:
+            copy.rename(made)
+        except OSError:  # another start was faster
+            shutil.rmtree(copy)
+    return made
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind((HOST, 0))
+        return int(found.getsockname()[1])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
