@@ -71,7 +71,7 @@ def test_a_line_that_is_being_written_ends_the_session_for_now(tmp_path: Path) -
         ([HEAD, exchanged(version=True)], "2: version is True, not int or null"),
         ([HEAD, exchanged(message=[1])], "2: message is [1], not object"),
         ([HEAD, "{", CONNECT], "2: not JSON: "),
-        ([HEAD, '{"a":' * 100_000], "2: not JSON: it is nested too deeply"),
+        ([HEAD, '{"a":' * 100_000], "2: not JSON: nested too deeply"),
         ([HEAD, {**CONNECT, "at_ms": 2**63}], "2: at_ms is 9223372036854775808, not from 0 to a year"),
         ([HEAD, {**CONNECT, "at_ms": -1e308}], "2: at_ms is -1e+308, not from 0 to a year"),
         ([HEAD, {**CONNECT, "at_ms": float("nan")}], "2: at_ms is nan, not from 0 to a year"),
