@@ -67,7 +67,7 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     faults.get_by_label("API").fill("OffsetCommit")
     faults.get_by_label("error", exact=True).fill("NOT_COORDINATOR")
     faults.get_by_label("times", exact=True).fill("2")
-    call = 'broker.fault(api="OffsetCommit", error="NOT_COORDINATOR", times=2)'
+    call = 'broker.fault(api="OffsetCommit", times=2, error="NOT_COORDINATOR")'
     reads(faults.locator(".script"), call)
     faults.get_by_role("button", name="Set the fault").click()
     shown.sees("0 hits", "[aria-label='Faults']")
