@@ -134,14 +134,17 @@ class Asking:
         return self._retried(self._ask_brokers)
 
     def reached(self) -> Address:
-        """The first of the bootstrap addresses at which a broker serves this client. Raises ClusterError."""
+        """The first of the bootstrap addresses at which a broker serves this client; each is tried once.
+
+        Raises ClusterError.
+        """
 
         def ask(endpoint: Endpoint) -> Address:
             self._links.ask(endpoint, metadata_request(()), self._links.version(endpoint, MetadataRequest))
             assert endpoint is not None, "an address was given"
             return endpoint
 
-        return self._retried(lambda: self._at_any(ask, self._seeds))
+        return self._at_any(ask, self._seeds)
 
     def adopt(self, connection: ClientConnection) -> None:
         """Ask the driver's own broker on a connection that is open, and logged in, already. Raises NoBroker."""
