@@ -75,7 +75,9 @@ def conformance(
     verbose: bool,
     **options: Any,
 ) -> None:
-    """Judge a Kafka broker by dialogues recorded from real ones, and print a score by chapter.
+    """Judge any Kafka broker by dialogues recorded from real ones.
+
+    Prints each difference with its rules, and a score by chapter.
 
     HOST:PORT is a running broker. What a case makes has a name of its own and is deleted afterwards; nothing else is
     touched. Cases that need other settings, or a broker of their own, are counted and not played.

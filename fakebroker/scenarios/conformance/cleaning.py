@@ -10,6 +10,8 @@ from fakebroker.scenarios.conformance.survey import Asking, Survey, groups_of
 
 CLEANING_S = 30  # members of a group leave it when their sessions end
 _POLL_S = 0.5
+_NEWER_KINDS = ("Consumer", "Share", "Streams")
+_LEAVES = -1  # as member epoch
 
 
 class Cleaner:
@@ -63,8 +65,15 @@ class Cleaner:
         ]
 
     def _end_members(self, asking: Asking, groups: list[str]) -> None:
-        """Let the members of classic groups leave, whose clients are gone; others leave when their sessions end."""
-        if not {"DescribeGroups", "LeaveGroup"} <= self._before.versions.keys():
+        """Let members leave, whose clients are gone: their sessions would last for most of a minute."""
+        served = self._before.versions.keys()
+        for kind in _NEWER_KINDS:
+            describe, heartbeat = f"{kind}GroupDescribe", f"{kind}GroupHeartbeat"
+            if {describe, heartbeat} <= served:
+                for group in asking.get(describe, group_ids=groups).groups:
+                    for member in group.members:
+                        asking.get(heartbeat, group_id=group.group_id, member_id=member.member_id, member_epoch=_LEAVES)
+        if not {"DescribeGroups", "LeaveGroup"} <= served:
             return
         for group in asking.get("DescribeGroups", 5, groups=groups).groups:
             leaving = [{"member_id": member.member_id, "group_instance_id": None} for member in group.members]

@@ -79,9 +79,12 @@ class OnFresh:
         """The cases that share a broker; those that take longest first."""
         groups: dict[object, list[Case]] = {}
         for case in cases:
-            is_alone = self._is_per_case or needs_of(case).broker_wide is not None
-            groups.setdefault(case.name if is_alone else self._settings_of(case), []).append(case)
+            groups.setdefault(case.name if self._is_alone(case) else self._settings_of(case), []).append(case)
         return sorted(groups.values(), key=lambda group: sum(case.usual_ms for case in group), reverse=True)
+
+    def _is_alone(self, case: Case) -> bool:
+        """Whether a case has a broker of its own; any other is played again on one that is warm by then."""
+        return self._is_per_case or needs_of(case).broker_wide is not None
 
     def _settings_of(self, case: Case) -> _Settings:
         if not self._command.takes_settings:
@@ -93,14 +96,14 @@ class OnFresh:
 
     def _run_group(self, cases: list[Case], results: "SimpleQueue[Result | None]") -> None:
         """Play cases on one broker; when it is gone, those that were under way by themselves, the rest on another."""
-        if len(cases) == 1:
+        if self._is_alone(cases[0]):
             results.put(self._alone(cases[0]))
             return
         waiting = cases
         for _ in range(MOST_BROKERS):
             left: list[Case] = []
             under_way: list[Case] = []
-            for result in self._on_one_broker(waiting):
+            for result in self._on_one_broker(waiting, MOST_PLAYS):
                 if result.gone is None:
                     results.put(result)
                 else:
@@ -118,7 +121,7 @@ class OnFresh:
         plays = 0
         while True:
             plays += 1
-            (result,) = self._on_one_broker([case])
+            (result,) = self._on_one_broker([case], most_plays=1)
             is_again = result.verdict is Verdict.DIFFERS or result.gone is not None
             if not is_again or plays == MOST_PLAYS or not self._has_time():
                 break
@@ -130,7 +133,7 @@ class OnFresh:
     def _has_time(self) -> bool:
         return not self._is_over.is_set() and time.monotonic() < self._end_s
 
-    def _on_one_broker(self, cases: list[Case]) -> Iterator[Result]:
+    def _on_one_broker(self, cases: list[Case], most_plays: int) -> Iterator[Result]:
         if not self._has_time():
             yield from (Result(case, Verdict.NOT_RUN, "the time limit was reached") for case in cases)
             return
@@ -151,7 +154,6 @@ class OnFresh:
                 tags = Tags(f"-{uuid.uuid4().hex[:8]}")
                 if not needs_of(cases[0]).login:
                     warm(access, found, playable, tags.next())
-                most_plays = 1 if len(cases) == 1 else MOST_PLAYS
                 plays = Plays(playing, tags, self._end_s, self._options.side_by_side, most_plays)
                 for result in plays.run(playable):
                     done.add(result.case.name)

@@ -55,6 +55,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "CONNECT_S", 0.5)
     monkeypatch.setattr(player, "ANSWER_WITHIN_MS", 300)
     monkeypatch.setattr(player, "CLOSE_WITHIN_MS", 300)
+    monkeypatch.setattr(player, "READY_TRIES", 1)
 
 
 def test_a_running_broker_gets_a_score_by_chapter(broker: FakeBroker) -> None:
@@ -246,14 +247,10 @@ def test_a_command_that_starts_no_broker_is_not_run(tmp_path: Path) -> None:
 
 def test_the_time_limit_ends_the_run(broker: FakeBroker) -> None:
     """What is not done at the limit is not run, and the exit status is 3."""
-    began_s = time.monotonic()
-    result = judge(
-        broker.bootstrap, "--only", "groups/md_auto_creation", "--only", "log/fetch_waits", "--time-limit", "0.2"
-    )
+    result = judge(broker.bootstrap, "--only", "groups/md_auto_creation", "--time-limit", "0.2")
 
     assert result.exit_code == 3, result.output
     assert "not run: the time limit was reached" in result.stdout
-    assert time.monotonic() - began_s < 10
 
 
 def test_wrong_arguments_are_bad_input() -> None:
