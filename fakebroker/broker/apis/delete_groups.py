@@ -3,13 +3,14 @@
 v2 flexible.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.kinds import GroupKind
+from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.delete_groups import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.coordinator.shard import Shard
     from fakebroker.broker.core.groups.share.share_group import ShareGroup
 
+GROUPS_PER_STEP = 5_000
 _NO_FAILURES: Mapping[str, ErrorCode] = {}
 
 
@@ -30,25 +32,29 @@ def handle(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsResponse | N
 
     Before a share group goes, the share coordinator forgets its states (SGL-3).
     """
-    group_ids = dict.fromkeys(request.groups_names)
-    share_groups = _empty_share_groups(call, group_ids)
+    return call.work(_in_steps(call, dict.fromkeys(request.groups_names)), must_finish=True)
+
+
+def _in_steps(call: Call, group_ids: Iterable[str]) -> Steps[DeleteGroupsResponse]:
+    """A frame of 1 MB may name 300,000 groups. Each is deleted in one step."""
+    share_groups = yield from _empty_share_groups(call, group_ids)
     if not share_groups:
-        return _delete_all(call, group_ids, _NO_FAILURES)
+        return (yield from _delete_all(call, group_ids, _NO_FAILURES))
     _delete_states(call, group_ids, share_groups)
     return None
 
 
-def _delete_all(call: Call, group_ids: Iterable[str], failures: Mapping[str, ErrorCode]) -> DeleteGroupsResponse | None:
+def _delete_all(call: Call, group_ids: Iterable[str], failures: Mapping[str, ErrorCode]) -> Steps[DeleteGroupsResponse]:
     """Delete the groups, but for those whose states could not be deleted: `failures` has their errors.
 
     The answer waits for the replicas of the partition of the last group that was deleted (CLU-63).
     """
-    response = DeleteGroupsResponse(
-        results=[
-            DeletableGroupResult(group_id=group_id, error_code=failures.get(group_id) or _delete(call, group_id))
-            for group_id in group_ids
-        ]
-    )
+    response, pace = DeleteGroupsResponse(), Pace(GROUPS_PER_STEP)
+    for group_id in group_ids:
+        code = failures.get(group_id) or _delete(call, group_id)
+        response.results.append(DeletableGroupResult(group_id=group_id, error_code=code))
+        if pace.is_over():
+            yield
     deleted = [result for result in response.results if not result.error_code]
     if not deleted:
         return response
@@ -72,10 +78,14 @@ def _delete(call: Call, group_id: str) -> ErrorCode:
 # -- share groups ------------------------------------------------------------------------------------------------------
 
 
-def _empty_share_groups(call: Call, group_ids: Iterable[str]) -> "list[tuple[Shard, ShareGroup]]":
+def _empty_share_groups(
+    call: Call, group_ids: Iterable[str]
+) -> "Generator[None, None, list[tuple[Shard, ShareGroup]]]":
     """The share groups among them that may be deleted, as far as their coordinator is here."""
-    found = []
+    found, pace = [], Pace(GROUPS_PER_STEP)
     for group_id in group_ids:
+        if pace.is_over():
+            yield
         try:
             shard = call.shard(group_id)
         except KafkaError:
@@ -98,9 +108,7 @@ def _delete_states(call: Call, group_ids: Iterable[str], share_groups: "list[tup
         if code:
             failures[group_id] = code
         if not missing:
-            response = _delete_all(call, group_ids, failures)
-            if response is not None:
-                call.reply(response)
+            call.connection.work(call, _delete_all(call, group_ids, failures), must_finish=True)
 
     for shard, group in share_groups:
         delete_all_states(shard, group, partial(deleted, group.group_id), call.now)

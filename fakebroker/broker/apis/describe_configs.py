@@ -36,7 +36,7 @@ def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsRespon
 def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
     """A resource is described in one step; configs that are not asked for cost as much as those that are.
 
-    A resource that is asked for again has the same result: 200,000 results of their own would take 3 GB.
+    A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000.
     """
     response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
     known: dict[tuple[int, str, tuple[str, ...]], DescribeConfigsResult] = {}

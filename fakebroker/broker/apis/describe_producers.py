@@ -1,6 +1,7 @@
 """DescribeProducers, key 61, v0: what partitions know of the producers that wrote to them (KIP-664, DP)."""
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.describe_producers import (
@@ -8,20 +9,31 @@ from fakebroker.protocol.wire.messages.describe_producers import (
     DescribeProducersResponse,
     PartitionResponse,
     ProducerState,
-    TopicRequest,
     TopicResponse,
 )
 
+PRODUCERS_PER_STEP = 5_000  # and partitions, which cost about as much
 
-def handle(call: Call, request: DescribeProducersRequest) -> DescribeProducersResponse:
+
+def handle(call: Call, request: DescribeProducersRequest) -> DescribeProducersResponse | None:
     """Answer each partition for itself."""
-    return DescribeProducersResponse(
-        topics=[TopicResponse(name=topic.name, partitions=_partitions(call, topic)) for topic in request.topics]
-    )
+    return call.work(_in_steps(call, request))
 
 
-def _partitions(call: Call, topic: TopicRequest) -> list[PartitionResponse]:
-    return [_partition(call, topic.name, index) for index in topic.partition_indexes]
+def _in_steps(call: Call, request: DescribeProducersRequest) -> Steps[DescribeProducersResponse]:
+    """A frame of 1 MB may name 240,000 partitions."""
+    response, pace = DescribeProducersResponse(), Pace(PRODUCERS_PER_STEP)
+    for topic in request.topics:
+        answered = TopicResponse(name=topic.name)
+        response.topics.append(answered)
+        if pace.is_over():
+            yield
+        for index in topic.partition_indexes:
+            described = _partition(call, topic.name, index)
+            answered.partitions.append(described)
+            if pace.is_over(1 + len(described.active_producers)):
+                yield
+    return response
 
 
 def _partition(call: Call, name: str, index: int) -> PartitionResponse:

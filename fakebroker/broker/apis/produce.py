@@ -27,6 +27,7 @@ from fakebroker.broker.core.logs.produce_validation import (
     is_single_batch_of_open_transaction,
 )
 from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
+from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.records.record_scan import LongScan
 from fakebroker.protocol.wire.layout import AnswerTemplate
@@ -60,6 +61,8 @@ _KNOWS_LOG_START = frozenset(
 )
 
 _NO_LEADER = LeaderIdAndEpoch()  # shared, never changed
+
+PARTITIONS_PER_STEP = 5_000  # with batches that cost nothing, such as empty ones
 
 
 class _Part(NamedTuple):
@@ -160,7 +163,7 @@ def _each_partition(
     call: Call, request: ProduceRequest, plan: _Plan, transaction: ProducedTransaction | None = None
 ) -> Steps[ProduceResponse]:
     """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
-    response, scans = ProduceResponse(), RequestScans()
+    response, scans, pace = ProduceResponse(), RequestScans(), Pace(PARTITIONS_PER_STEP)
     targets: list[ProduceTarget] = []
     for entry, topic in zip(plan.entries, plan.parts, strict=True):
         answers = []
@@ -169,7 +172,7 @@ def _each_partition(
             answers.append(answer)
             if request.acks < 0 and part.partition is not None and not answer.error_code:
                 targets += _unreplicated(call, part.partition, answer, response)
-            if scans.is_pause_due():
+            if scans.is_pause_due() or pace.is_over():
                 yield
         response.responses.append(
             TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call
-from fakebroker.broker.apis.share_states import Outcome, Results, ask_all
+from fakebroker.broker.apis.share_states import Outcome, Topics, ask_all
 from fakebroker.broker.core.share_state.states import SharePartition, StateAnswer
 from fakebroker.protocol.wire.messages.read_share_group_state import (
     PartitionData,
@@ -18,21 +18,18 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.shard import ShareStateShard
 
 
-def handle(call: Call, request: ReadShareGroupStateRequest) -> None:
+def handle(call: Call, request: ReadShareGroupStateRequest) -> ReadShareGroupStateResponse | None:
     """Read each state; leaders of earlier epochs are fenced from then on."""
 
     def ask(shard: "ShareStateShard", key: SharePartition, entry: PartitionData, answer: StateAnswer) -> None:
         shard.read(key, entry.leader_epoch, answer, call.now)
 
-    ask_all(call, request.group_id, request.topics, ask, _response)
+    return ask_all(call, request, ask, _partition, _response)
 
 
-def _response(results: Results) -> ReadShareGroupStateResponse:
+def _response(topics: Topics) -> ReadShareGroupStateResponse:
     return ReadShareGroupStateResponse(
-        results=[
-            ReadStateResult(topic_id=topic_id, partitions=[_partition(each) for each in outcomes])
-            for topic_id, outcomes in results
-        ]
+        results=[ReadStateResult(topic_id=topic_id, partitions=partitions) for topic_id, partitions in topics]
     )
 
 

@@ -6,7 +6,7 @@ v1 how many records in flight are done with.
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call
-from fakebroker.broker.apis.share_states import Outcome, Results, ask_all
+from fakebroker.broker.apis.share_states import Outcome, Topics, ask_all
 from fakebroker.broker.core.share_state.states import SharePartition, StateAnswer
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.read_share_group_state_summary import (
@@ -21,21 +21,18 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.shard import ShareStateShard
 
 
-def handle(call: Call, request: ReadShareGroupStateSummaryRequest) -> None:
+def handle(call: Call, request: ReadShareGroupStateSummaryRequest) -> ReadShareGroupStateSummaryResponse | None:
     """Summarize each state; a partition without one has start offset -1, which is no error."""
 
     def ask(shard: "ShareStateShard", key: SharePartition, _entry: PartitionData, answer: StateAnswer) -> None:
         answer(ErrorCode.NONE, shard.summary(key), call.now)
 
-    ask_all(call, request.group_id, request.topics, ask, _response)
+    return ask_all(call, request, ask, _partition, _response)
 
 
-def _response(results: Results) -> ReadShareGroupStateSummaryResponse:
+def _response(topics: Topics) -> ReadShareGroupStateSummaryResponse:
     return ReadShareGroupStateSummaryResponse(
-        results=[
-            ReadStateSummaryResult(topic_id=topic_id, partitions=[_partition(each) for each in outcomes])
-            for topic_id, outcomes in results
-        ]
+        results=[ReadStateSummaryResult(topic_id=topic_id, partitions=partitions) for topic_id, partitions in topics]
     )
 
 

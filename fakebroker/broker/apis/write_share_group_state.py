@@ -6,7 +6,7 @@ v1 how many records in flight are done with.
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call
-from fakebroker.broker.apis.share_states import Results, ask_all, without_state
+from fakebroker.broker.apis.share_states import Outcome, Topics, ask_all, without_state
 from fakebroker.broker.core.share_state.states import SharePartition, StateAnswer, StateBatch, StateWrite
 from fakebroker.protocol.wire.messages.write_share_group_state import (
     PartitionData,
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.shard import ShareStateShard
 
 
-def handle(call: Call, request: WriteShareGroupStateRequest) -> None:
+def handle(call: Call, request: WriteShareGroupStateRequest) -> WriteShareGroupStateResponse | None:
     """Store what changed of each state."""
 
     def ask(shard: "ShareStateShard", key: SharePartition, entry: PartitionData, answer: StateAnswer) -> None:
         shard.write(key, _change(entry), without_state(answer), call.now)
 
-    ask_all(call, request.group_id, request.topics, ask, _response)
+    return ask_all(call, request, ask, _partition, _response)
 
 
 def _change(entry: PartitionData) -> StateWrite:
@@ -39,16 +39,11 @@ def _change(entry: PartitionData) -> StateWrite:
     )
 
 
-def _response(results: Results) -> WriteShareGroupStateResponse:
+def _response(topics: Topics) -> WriteShareGroupStateResponse:
     return WriteShareGroupStateResponse(
-        results=[
-            WriteStateResult(
-                topic_id=topic_id,
-                partitions=[
-                    PartitionResult(partition=each.partition, error_code=each.code, error_message=each.message)
-                    for each in outcomes
-                ],
-            )
-            for topic_id, outcomes in results
-        ]
+        results=[WriteStateResult(topic_id=topic_id, partitions=partitions) for topic_id, partitions in topics]
     )
+
+
+def _partition(outcome: Outcome) -> PartitionResult:
+    return PartitionResult(partition=outcome.partition, error_code=outcome.code, error_message=outcome.message)

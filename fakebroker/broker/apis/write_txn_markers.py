@@ -7,8 +7,9 @@ cluster do the same without a request (broker/core/transactions/completion.py); 
 
 from collections.abc import Callable
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
+from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topics import Partition
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
@@ -22,6 +23,7 @@ from fakebroker.protocol.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
+MARKERS_PER_STEP = 2_000
 _FIRST_TV2 = 2
 _Codes = dict[int, dict[str, dict[int, ErrorCode]]]
 """By producer id, topic and partition index: several markers of one producer are answered together (WM-1)."""
@@ -29,10 +31,17 @@ _Codes = dict[int, dict[str, dict[int, ErrorCode]]]
 
 def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse | None:
     """Write each marker into each of its partitions, then wait until replicas have them, as Kafka does."""
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
+    pace = Pace(MARKERS_PER_STEP)
     codes: _Codes = {}
     targets: list[ProduceTarget] = []
     for marker in request.markers:
         for topic in marker.topics:
+            if pace.is_over():
+                yield
             if not topic.partition_indexes:
                 continue  # what names no partition is not answered
             results = codes.setdefault(marker.producer_id, {}).setdefault(topic.name, {})
@@ -42,6 +51,8 @@ def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersRespon
                 if partition is not None and not results[index]:
                     target = target_of(partition, call.node.id, _settling(results, index))
                     targets += [] if target is None else [target]
+                if pace.is_over():
+                    yield
     if not targets:
         return _response(codes)
     waiting = DelayedProduce(targets, lambda: call.reply(_response(codes)))

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 REQUESTS_PER_TURN = 64
 MAX_OUT_BYTES = 1024 * 1024  # of large answers in one turn
-LONG_FRAME_BYTES = 1_100_000  # beyond it a frame is read in steps; the largest of ordinary producers are not
 MAX_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 
 log = logging.getLogger("fakebroker")
@@ -299,7 +298,7 @@ class Connection:
     def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
         """Take up frames until one parks or closes, or `REQUESTS_PER_TURN` or `MAX_OUT_BYTES` of answers are made."""
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
-        lane_of = self._lanes.get
+        lane_of, short = self._lanes.get, self.engine.long_list_bytes
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
         self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
@@ -317,7 +316,8 @@ class Connection:
                 lane = lane_of(route)
                 if lane is None or lane.layout is None or not lane.serve(self, route, frame, now):
                     # A negative length says that there is no client id.
-                    self._serve(route, frame, smallest + client_id_size if client_id_size > 0 else smallest, now)
+                    offset = smallest + client_id_size if client_id_size > 0 else smallest
+                    self._serve(route if size <= short else route.of_long_frames(size), frame, offset, now)
             if self.state is not serving:
                 break
         if self.state is not PARKED:
@@ -371,7 +371,7 @@ class Connection:
         route = self._dispatcher.routes.get(code) or self._find_route(code, frame)
         if route is not None:
             offset = SMALLEST_FRAME_BYTES + max(client_id_size, 0)
-            self._serve(route.of_long_frames(), frame, offset, now)
+            self._serve(route.of_long_frames(len(frame)), frame, offset, now)
         if self.state is not PARKED:
             self.frame = b""
         if self.state not in ENDED:

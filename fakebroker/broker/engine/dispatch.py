@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.protocol.schema import Message
 
+LONG_LIST_BYTES = 128 << 10  # a frame beyond it is read in steps: it may have tens of thousands of entries
+LONG_FRAME_BYTES = 1_100_000  # the same of one with records; the largest of ordinary producers are not longer
+
 EncodeSteps = Generator[None, None, list[bytes]]
 DecodeSteps = Generator[None, None, tuple["Message", int]]
 
@@ -91,9 +94,12 @@ class Route:
         self.has_tagged_header = has_tagged_request_header(api.key, version)
         self.has_tagged_answer = has_tagged_response_header(api.key, version)
 
-    def of_long_frames(self) -> "Route":
-        """The same for frames that take long to read: what it decodes are the steps in which the request is read."""
-        if self.api_key == ApiKey.API_VERSIONS:  # of a version that we do not have the body is not looked at
+    def of_long_frames(self, size_bytes: int) -> "Route":
+        """The same for a frame that takes long to read: what it decodes are the steps in which the request is read.
+
+        Of ApiVersions in a version that we do not have the body is not looked at; records are read as one piece.
+        """
+        if self.api_key == ApiKey.API_VERSIONS or (self.api_key == ApiKey.PRODUCE and size_bytes <= LONG_FRAME_BYTES):
             return self
         if self._of_long_frames is None:
             self._of_long_frames = route = copy(self)

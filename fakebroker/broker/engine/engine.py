@@ -7,8 +7,8 @@ from traceback import format_exception, walk_tb
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import ClockMoved
-from fakebroker.broker.engine.connection import LONG_FRAME_BYTES, Connection
-from fakebroker.broker.engine.dispatch import Dispatcher
+from fakebroker.broker.engine.connection import Connection
+from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES, Dispatcher
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
@@ -49,7 +49,8 @@ class Engine:
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
-        self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
+        self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is cut out by itself
+        self.long_list_bytes = LONG_LIST_BYTES
         self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self._stages: dict[StageKind, Stage | None] = {}
         self._throttling: Throttling | None = None  # made when there are quotas

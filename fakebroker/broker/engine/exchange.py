@@ -328,6 +328,8 @@ class Exchange:
             return
         if self.mute_ms:
             answer_and_mute(self._connection, self._outer, self._response, self.mute_ms)
+        elif self.request_bytes > self.engine.long_list_bytes and self._response is not None and not self.is_gone:
+            self._connection.work(self._outer, _made(self._response), must_finish=False)  # it is written in steps
         else:
             self._connection.answer(self._outer, self._response)
 
@@ -363,6 +365,12 @@ class Exchange:
         watchers, self._watchers = self._watchers, []
         for callback in watchers:
             self.engine.run(callback, self.engine.now)
+
+
+def _made(response: "Message") -> Steps["Message"]:
+    """The steps to an answer that is there."""
+    return response
+    yield  # makes it a generator
 
 
 def begin_exchange(route: "Route", stages: Sequence[Stage], call: Call, request: "Message") -> "Message | None":

@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.broker.apis import create_topics
-from fakebroker.broker.engine.connection import LONG_FRAME_BYTES
+from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
