@@ -13,6 +13,10 @@ NOT_READ = {
     "remote.storage.enable",
     "ssl.keystore.type",
     "ssl.truststore.type",
+    # Names of clients' properties, too (client/cluster/client_properties.py).
+    "sasl.oauthbearer.token.endpoint.url",
+    "ssl.protocol",
+    "ssl.endpoint.identification.algorithm",
 }
 # Names that the code puts together, with the parts it puts in.
 FORMED = {

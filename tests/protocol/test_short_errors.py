@@ -160,7 +160,7 @@ def test_a_method_that_needs_a_duration_says_so() -> None:
     ("call", "text"),
     [
         (lambda broker: broker.coordinator("g").zombie(), "for_s: is missing; zombie needs a number of seconds"),
-        (lambda broker: broker.journal.expect("JoinGroup").within(3), "within(3): by name it takes s="),
+        (lambda broker: broker.journal.expect("JoinGroup").within(3), "within(3): arguments must be named: s="),
         (
             lambda broker: broker.journal.expect("JoinGroup").within(seconds=3),
             "seconds: within has no such argument; did you mean 's'?",

@@ -156,7 +156,7 @@ class _Progress:
         self._is_shown = sys.stderr.isatty()
 
     def show(self, results: "Sequence[Result]") -> None:
-        """Write the line anew."""
+        """Write the line again."""
         if self._is_shown:
             differ = sum(bool(result.problems) for result in results)
             click.echo(f"\r{len(results)}/{self._cases} cases, {differ} differ ", err=True, nl=False)

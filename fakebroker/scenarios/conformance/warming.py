@@ -19,7 +19,7 @@ _GROUP, _TRANSACTION = 0, 1
 _NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 )
-_OF_TRANSACTIONS = frozenset({"InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"})
+_TRANSACTION_APIS = frozenset({"InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"})
 _OF_GROUPS = frozenset({"JoinGroup", "OffsetCommit", "OffsetFetch", "TxnOffsetCommit", "ConsumerGroupHeartbeat"})
 
 
@@ -33,7 +33,7 @@ def warm(access: Access, found: Survey, cases: Iterable[Case], key: str) -> None
     try:
         if apis & _OF_GROUPS:
             _await(asking, found, key, _GROUP, "DescribeGroups")
-        if apis & _OF_TRANSACTIONS:
+        if apis & _TRANSACTION_APIS:
             _await(asking, found, key, _TRANSACTION, "DescribeTransactions")
     except (FakebrokerError, OSError):
         pass

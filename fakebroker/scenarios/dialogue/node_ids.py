@@ -21,7 +21,7 @@ _LISTS = frozenset(
         "LastKnownElr",
     ]
 )
-_SINGLE = frozenset({"NodeId", "LeaderId", "ControllerId", "PreferredReadReplica"})
+_ONE_NODE = frozenset({"NodeId", "LeaderId", "ControllerId", "PreferredReadReplica"})
 
 
 def filled(request: Any, node_id: int) -> Any:
@@ -48,7 +48,7 @@ def _replaced(value: Any, before: int, after: int) -> Any:
 def _of_field(name: str, value: Any, before: int, after: int) -> Any:
     if name in _LISTS and isinstance(value, list) and all(type(each) is int for each in value):
         return [after if each == before else each for each in value]
-    if name in _SINGLE and value == before:
+    if name in _ONE_NODE and value == before:
         return after
     return _replaced(value, before, after)
 

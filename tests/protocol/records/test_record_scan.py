@@ -67,7 +67,7 @@ def test_counts_must_fit() -> None:
         (2, "follow the last of 2"),
         (4, "record 3|4 records do not fit into"),
         (-1, "-1 records"),
-        (2**31 - 1, "in 27 bytes"),
+        (2**31 - 1, "fit into 27 bytes"),
     ):
         with pytest.raises(InvalidRecord, match=what):
             scan(assemble(parse_header(batch)._replace(records_count=count), batch[61:]))

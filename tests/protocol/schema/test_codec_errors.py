@@ -20,9 +20,19 @@ from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequest,
         ),
         (JoinGroupRequest, 6, "00", "JoinGroupRequest v6 at GroupId, near byte 0 of 1: null is not allowed"),
         (JoinGroupRequest, 0, "ffff", "at GroupId, near byte 0 of 2: null is not allowed"),
-        (MetadataRequest, 0, "7fffffff", "at Topics, near byte 4 of 4: a length of 2147483647 with 0 bytes left"),
+        (
+            MetadataRequest,
+            0,
+            "7fffffff",
+            "at Topics, near byte 4 of 4: a length of 2147483647, but only 0 bytes are left",
+        ),
         (MetadataRequest, 9, "02 ffff03 61", "at Topics[].Name, near byte 1 of 5: a string of 65534 bytes is longer"),
-        (MetadataRequest, 9, "01 00 00 00 01 00 05 61", "at tags, near byte 5 of 8: a length of 5 with 1 bytes left"),
+        (
+            MetadataRequest,
+            9,
+            "01 00 00 00 01 00 05 61",
+            "at tags, near byte 5 of 8: a length of 5, but only 1 bytes",
+        ),
     ],
 )
 def test_decoding(message: type[Message], version: int, data: str, words: str) -> None:

@@ -36,7 +36,7 @@ def test_unknown_apis_are_named() -> None:
     """Asking for an API that is not there says so, and what there is."""
     with pytest.raises(KeyError, match=r"no messages are defined for the API 'Heartbeet'; defined are .*Heartbeat"):
         api("Heartbeet")
-    with pytest.raises(KeyError, match="no messages for the API 999"):
+    with pytest.raises(KeyError, match="no messages are defined for the API 999"):
         api(999)
 
 

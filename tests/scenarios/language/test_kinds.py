@@ -64,7 +64,7 @@ def test_values_are_made_of_their_kinds() -> None:
         (Whole(1), "0", "should be a whole number, 1 or more, not 0"),
         (Whole(1, 5), "6", "should be a whole number from 1 to 5, not 6"),
         (DURATION_MS, "10", "should be a duration (250ms, 10s, 1h 10m, 3d), not 10"),
-        (DURATION_MS, "10x", "'10x' is no duration: 250ms, 10s, 1h 10m, 3d"),
+        (DURATION_MS, "10x", "'10x' is not a duration, such as 250ms, 10s, 1h 10m or 3d"),
         (MOMENT, "2026-01-01T00:00:00", "'2026-01-01T00:00:00' has no time zone; one in UTC is 2026-01-01T00:00:00Z"),
         (MOMENT, "monday", "should be a time (2026-01-01T00:00:00Z), not 'monday'"),
         (ListOf(TEXT), "orders", "should be a list, not 'orders'; a list of one is [orders]"),

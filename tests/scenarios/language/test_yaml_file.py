@@ -74,7 +74,7 @@ def test_aliases_are_copies() -> None:
         ("a:\n\t- 1", "f.yaml:2: this is not YAML: found character"),
         ("a: [1", "f.yaml:1: this is not YAML"),
         ("- a: b, c: d", "put { } around a step of several keys in one line"),
-        ("x: {a: join ${group}}", 'inside { } and [ ] a parameter stands in quotes: "${name}"'),
+        ("x: {a: join ${group}}", 'inside { } and [ ] put a parameter in quotes: "${name}"'),
         ("a: " + "9" * 50, "a number of 50 digits"),
         ("", "f.yaml:1: the file is empty"),
         ("  \n\n", "f.yaml:1: the file is empty"),

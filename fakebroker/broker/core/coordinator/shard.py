@@ -60,9 +60,7 @@ class Shard(CoordinatorShard):
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
         self.cleanup = Cleanup(self, since.wall_ms)
         self.metadata_max_bytes = self.settings.get_int("offset.metadata.max.bytes")  # read-only in Kafka
-        self._unreplicated: list[
-            tuple[int, Callable[[Instant], None]]
-        ] = []  # log end, what is applied when it is replicated
+        self._unreplicated: list[tuple[int, Callable[[Instant], None]]] = []  # log end, what is applied then
         self._unseen = UnseenGroups()
         self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)

@@ -84,7 +84,7 @@ def test_what_kafka_accepts_is_accepted(claims: dict[str, Any]) -> None:
         ({"iat": NOW_S + 4000}, "before it is issued"),
         ({"aud": "x"}, "audience is 'x'; expected kafka"),
         ({"aud": None}, "audience"),
-        ({"iss": "x"}, "issuer is 'x', expected is 'https://issuer'"),
+        ({"iss": "x"}, "its issuer is 'x'; expected 'https://issuer'"),
         ({"iss": None}, "issuer"),
     ],
 )
