@@ -1,5 +1,6 @@
 """Checks of requests about topics: records, and making and deleting topics."""
 
+from collections.abc import Generator
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
@@ -11,6 +12,7 @@ from fakebroker.broker.engine.authorization.authorized_request import REPEATED_T
 from fakebroker.broker.engine.faults.entries import with_session
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -53,7 +55,7 @@ _NO_METADATA_LOG = "Creation of internal topic __cluster_metadata is prohibited.
 _FIRST_WITH_IDS = 6  # of DeleteTopics
 
 
-def write_allowed(authorized: "Produce") -> None:
+def write_allowed(authorized: "Produce") -> Generator[None, None, None]:
     """Produce: WRITE on each topic; transactional records also need it on the transactional id (PD-25)."""
     request, access = authorized.request, authorized.access
     if any(is_transactional(each.records) for topic in request.topic_data for each in topic.partition_data):
@@ -61,7 +63,7 @@ def write_allowed(authorized: "Produce") -> None:
         if name is None or not access.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, name):
             _without_offsets(authorized.refuse(ResourceType.TRANSACTIONAL_ID).responses)
             return
-    denied = authorized.take_out_denied("topic_data", Operation.WRITE, TOPIC)
+    denied = yield from authorized.take_out_denied("topic_data", Operation.WRITE, TOPIC)
     _without_offsets(cast("list[TopicProduceResponse]", denied))
 
 
@@ -90,18 +92,18 @@ def read_allowed(authorized: "Fetch") -> None:
 
 def describe_epochs_allowed(
     authorized: "OffsetForLeaderEpoch",
-) -> None:
+) -> Generator[None, None, None]:
     """OffsetForLeaderEpoch: CLUSTER_ACTION, or else DESCRIBE on each topic."""
     access = authorized.access
     if not access.may_cluster(Operation.CLUSTER_ACTION, noted=False):
-        authorized.take_out_denied("topics", Operation.DESCRIBE, TOPIC)
+        yield from authorized.take_out_denied("topics", Operation.DESCRIBE, TOPIC)
 
 
-def create_allowed(authorized: "CreateTopics") -> None:
+def create_allowed(authorized: "CreateTopics") -> Generator[None, None, None]:
     """CreateTopics: CREATE on the cluster or on each topic; what it became is shown with DESCRIBE_CONFIGS."""
     access = authorized.access
     if not access.may_cluster(Operation.CREATE, noted=False):
-        _refuse_creations(authorized)
+        yield from _refuse_creations(authorized)
 
     def hide_configs(response: "CreateTopicsResponse") -> None:
         for index, topic in enumerate(response.topics):
@@ -115,14 +117,14 @@ def create_allowed(authorized: "CreateTopics") -> None:
         authorized.finish_with(hide_configs)
 
 
-def _refuse_creations(authorized: "CreateTopics") -> None:
+def _refuse_creations(authorized: "CreateTopics") -> Generator[None, None, None]:
     """Repeated names and the metadata log are refused first, as Kafka does, then names that the client may not make."""
-    authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
+    yield from authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
     if authorized.answer is None:
-        authorized.take_out_invalid("topics", _is_metadata_log, _NO_METADATA_LOG)
-    errors = []
+        yield from authorized.take_out_invalid("topics", _is_metadata_log, _NO_METADATA_LOG)
+    errors = list[Entry]()
     if authorized.answer is None:
-        errors = authorized.take_out_denied("topics", Operation.CREATE, TOPIC, "Authorization failed.")
+        errors = yield from authorized.take_out_denied("topics", Operation.CREATE, TOPIC, "Authorization failed.")
     for error in cast("list[CreatableTopicResult]", errors):
         error.configs = None if authorized.route.version < 5 else []
 
@@ -133,16 +135,16 @@ def _is_metadata_log(topic: "CreatableTopic") -> bool:
 
 def create_partitions_allowed(
     authorized: "CreatePartitions",
-) -> None:
+) -> Generator[None, None, None]:
     """CreatePartitions: ALTER on each topic; repeated names are refused first, as Kafka does."""
-    authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
+    yield from authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
     if authorized.answer is None:
-        authorized.take_out_denied("topics", Operation.ALTER, TOPIC)
+        yield from authorized.take_out_denied("topics", Operation.ALTER, TOPIC)
 
 
-def delete_records_allowed(authorized: "DeleteRecords") -> None:
+def delete_records_allowed(authorized: "DeleteRecords") -> Generator[None, None, None]:
     """DeleteRecords: DELETE on each topic."""
-    errors = authorized.take_out_denied("topics", Operation.DELETE, TOPIC)
+    errors = yield from authorized.take_out_denied("topics", Operation.DELETE, TOPIC)
     for topic in cast("list[DeleteRecordsTopicResult]", errors):
         for each in topic.partitions:
             each.low_watermark = -1
