@@ -78,7 +78,8 @@ def _without_offsets(responses: "list[TopicProduceResponse]") -> None:
 def read_allowed(authorized: "Fetch") -> None:
     """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION."""
     call, request, access = authorized.call, authorized.request, authorized.access
-    topics = with_session(call, request).topics
+    # What the request names and forgets at once is in no session, yet it is read if the session ends by that (FS-8).
+    topics = [*request.topics, *with_session(call, request).topics]
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
     if replica_id >= 0:
         is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
