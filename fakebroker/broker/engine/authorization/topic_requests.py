@@ -5,7 +5,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
-from fakebroker.broker.apis import delete_topics, fetch
+from fakebroker.broker.apis import delete_records, delete_topics, fetch
 from fakebroker.broker.apis.produce_transactions import is_transactional
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import REPEATED_TOPIC, AuthorizedRequest, name_in
@@ -38,7 +38,12 @@ if TYPE_CHECKING:
         OffsetForLeaderEpochRequest,
         OffsetForLeaderEpochResponse,
     )
-    from fakebroker.protocol.wire.messages.produce import ProduceRequest, ProduceResponse, TopicProduceResponse
+    from fakebroker.protocol.wire.messages.produce import (
+        ProduceRequest,
+        ProduceResponse,
+        TopicProduceData,
+        TopicProduceResponse,
+    )
 
     CreatePartitions = AuthorizedRequest[CreatePartitionsRequest, CreatePartitionsResponse]
     CreateTopics = AuthorizedRequest[CreateTopicsRequest, CreateTopicsResponse]
@@ -53,6 +58,7 @@ _REFUSED_TEXT = "Topic authorization failed."
 _METADATA_LOG = "__cluster_metadata"
 _NO_METADATA_LOG = "Creation of internal topic __cluster_metadata is prohibited."
 _FIRST_WITH_IDS = 6  # of DeleteTopics
+_FIRST_FETCH_BY_ID = _FIRST_PRODUCE_BY_ID = 13
 
 
 def write_allowed(authorized: "Produce") -> Generator[None, None, None]:
@@ -63,7 +69,15 @@ def write_allowed(authorized: "Produce") -> Generator[None, None, None]:
         if name is None or not access.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, name):
             _without_offsets(authorized.refuse(ResourceType.TRANSACTIONAL_ID).responses)
             return
-    denied = yield from authorized.take_out_denied("topic_data", Operation.WRITE, TOPIC)
+    # What names no partition is not answered, whatever the client's rights are (seen on 4.3.1).
+    authorized.change(topic_data=[each for each in request.topic_data if each.partition_data])
+    topics, by_id = authorized.call.cluster.topics, authorized.route.version >= _FIRST_PRODUCE_BY_ID
+
+    def is_denied(entry: "TopicProduceData") -> bool:
+        name = None if by_id and entry.topic_id == ZERO_UUID else name_in(entry, topics)
+        return name is not None and not access.may(Operation.WRITE, TOPIC, name)
+
+    denied = yield from authorized.take_out("topic_data", TOPIC, is_denied)
     _without_offsets(cast("list[TopicProduceResponse]", denied))
 
 
@@ -86,9 +100,11 @@ def read_allowed(authorized: "Fetch") -> None:
         denied = [] if is_allowed else [name_in(topic, call.cluster.topics) for topic in topics]
     else:
         names = dict.fromkeys(name_in(topic, call.cluster.topics) for topic in topics)
-        denied = [name for name in names if name and not access.may(Operation.READ, TOPIC, name)]
+        denied = [name for name in names if name is not None and not access.may(Operation.READ, TOPIC, name)]
+    if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
+        denied = [name for name in denied if name]
     if denied:
-        authorized.handle = partial(fetch.handle, denied=frozenset(name for name in denied if name))
+        authorized.handle = partial(fetch.handle, denied=frozenset(name for name in denied if name is not None))
 
 
 def describe_epochs_allowed(
@@ -145,6 +161,7 @@ def create_partitions_allowed(
 
 def delete_records_allowed(authorized: "DeleteRecords") -> Generator[None, None, None]:
     """DeleteRecords: DELETE on each topic."""
+    authorized.change(topics=delete_records.merged(authorized.request.topics))
     errors = yield from authorized.take_out_denied("topics", Operation.DELETE, TOPIC)
     for topic in cast("list[DeleteRecordsTopicResult]", errors):
         for each in topic.partitions:

@@ -99,6 +99,26 @@ def test_a_topic_is_made_by_metadata_with_create_only() -> None:
 
 
 @pytest.mark.rules("AU-6")
+@pytest.mark.rules("AU-6")
+def test_topics_that_no_name_or_id_stands_for() -> None:
+    """Without rights an empty name is refused, an id of zeros is unknown, and what names no partition not answered."""
+    client = client_of(guarded_lab())
+    for version in (4, 7, 12):
+        topics = [{"Topic": "", "Partitions": [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1}]}]
+        (row,) = ask(client, "Fetch", version, Topics=topics, SessionEpoch=-1).responses[0].partitions
+        assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    nameless = [{"TopicId": uuid_to_text(bytes(16)), "PartitionData": [{"Index": 0, "Records": None}]}]
+    (row,) = ask(client, "Produce", 13, Acks=1, TopicData=nameless).responses[0].partition_responses
+    assert row.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert ask(client, "Produce", 12, Acks=1, TopicData=[{"Name": "t", "PartitionData": []}]).responses == []
+    twice = [{"PartitionIndex": 0, "Offset": 0}] * 2
+    deleted = ask(
+        client, "DeleteRecords", 2, Topics=[{"Name": "t", "Partitions": twice}, {"Name": "u", "Partitions": []}]
+    )
+    (topic,) = deleted.topics
+    assert [row.error_code for row in topic.partitions] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+
+
 @pytest.mark.parametrize("version", [7, 12, 13, 18])
 def test_a_partition_that_ends_its_session_is_not_read(version: int) -> None:
     """A request that names the session's only partition and forgets it, too, gets no records without READ (FS-8)."""
