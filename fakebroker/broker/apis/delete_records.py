@@ -3,6 +3,8 @@
 All replicas follow at once, so there is nothing to wait for and timeout_ms does nothing.
 """
 
+from collections.abc import Iterable
+
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -12,6 +14,7 @@ from fakebroker.protocol.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
+    DeleteRecordsTopic,
     DeleteRecordsTopicResult,
 )
 
@@ -21,10 +24,19 @@ _TO_HIGH_WATERMARK = -1
 def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     """Delete in each partition for itself."""
     response = DeleteRecordsResponse()
-    for topic in request.topics:
+    for topic in merged(request.topics):
         results = [_result(call, topic.name, entry) for entry in topic.partitions]
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
     return response
+
+
+def merged(topics: Iterable[DeleteRecordsTopic]) -> list[DeleteRecordsTopic]:
+    """One entry for each topic that names partitions; of a partition that comes twice the last one counts (DL-6)."""
+    found: dict[str, dict[int, DeleteRecordsPartition]] = {}
+    for topic in topics:
+        if topic.partitions:
+            found.setdefault(topic.name, {}).update((each.partition_index, each) for each in topic.partitions)
+    return [DeleteRecordsTopic(name=name, partitions=list(entries.values())) for name, entries in found.items()]
 
 
 def _result(call: Call, name: str, entry: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:

@@ -203,12 +203,13 @@ def _unreplicated(
 
 
 def _merged(entries: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Entries of the same topic as one new entry; the decoded request stays as it is."""
-    if len(entries) < 2:
+    """Entries of the same topic as one new entry, without those that name no partition (PD-26)."""
+    if len(entries) == 1 and entries[0].partition_data:
         return entries
     topics: dict[tuple[str, bytes], list[PartitionProduceData]] = {}
     for entry in entries:
-        topics.setdefault((entry.name, entry.topic_id), []).extend(entry.partition_data)
+        if entry.partition_data:
+            topics.setdefault((entry.name, entry.topic_id), []).extend(entry.partition_data)
     return [
         TopicProduceData(name=name, topic_id=topic_id, partition_data=data) for (name, topic_id), data in topics.items()
     ]

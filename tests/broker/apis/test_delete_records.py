@@ -61,3 +61,19 @@ def test_delete_records_refusals(make_call: Make) -> None:
     assert delete(lab, 0, node_id=2) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
     assert delete(lab, 0, name="c") == (ErrorCode.POLICY_VIOLATION, -1)
     assert delete(lab, 0, name="both") == delete(lab, 0, name="none") == (0, 0)
+
+
+@pytest.mark.rules("DL-6")
+def test_each_partition_is_answered_once(make_call: Make) -> None:
+    """Of a partition that is named twice the last entry counts; a topic without partitions is left out."""
+    lab = LogApis(make_call)
+    lab.append(T0, T0, T0)
+
+    def topic(name: str, *partitions: tuple[int, int]) -> DeleteRecordsTopic:
+        entries = [DeleteRecordsPartition(partition_index=index, offset=offset) for index, offset in partitions]
+        return DeleteRecordsTopic(name=name, partitions=entries)
+
+    asked = [topic("t", (0, 3)), topic("none"), topic("nope", (0, 0), (0, 0)), topic("t", (0, 1))]
+    answer = lab.ask(delete_records, DeleteRecordsRequest(topics=asked), 2, 1)
+    found = [(each.name, [(row.error_code, row.low_watermark) for row in each.partitions]) for each in answer.topics]
+    assert found == [("t", [(0, 1)]), ("nope", [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)])]

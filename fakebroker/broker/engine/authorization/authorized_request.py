@@ -1,14 +1,15 @@
 """One request on its way through the checks of its API: what is left of it, and what its answer has to say beside."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.access import Access
-from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, error_entries
-from fakebroker.broker.engine.faults.entries import Errors, merge
+from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
+from fakebroker.broker.engine.faults.entries import Errors, merge_in_steps
 from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID, Message, Struct
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 Asked = TypeVar("Asked", bound=Message)
 Answered = TypeVar("Answered", bound=Message)
 T = TypeVar("T")
+Refusing = Generator[None, None, list[Entry]]
+"""The steps in which entries are refused; they end with what the answer gets for them."""
+
+NAMES_PER_STEP = 2_000  # that are judged
 CODES = {  # what is answered for a refusal, by the type of the resource (AU-4)
     ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
@@ -97,19 +102,16 @@ class AuthorizedRequest(Generic[Asked, Answered]):
 
     def take_out(
         self, field: str, resource_type: ResourceType, is_refused: Callable[[T], bool], text: str | None = None
-    ) -> list[Entry]:
+    ) -> Refusing:
         """Refuse some entries of a list of the request; the answer gets errors in their place. Returns what it gets.
 
         Every entry is judged by `is_refused`. If none is left, the request is answered without its handler.
         """
-        refused, rest = parted(getattr(self.request, field) or (), is_refused)
-        errors = self._refuse_entries(field, refused, CODES[resource_type], text)
-        self._keep(field, rest)
-        return errors
+        return (yield from self._take_out(field, CODES[resource_type], is_refused, text))
 
     def take_out_denied(
         self, field: str, operation: Operation, resource_type: ResourceType, text: str | None = None
-    ) -> list[Entry]:
+    ) -> Refusing:
         """The same of entries with whose resource the client may not do it. Ids of unknown topics need nothing."""
         topics = self.call.cluster.topics
 
@@ -117,38 +119,66 @@ class AuthorizedRequest(Generic[Asked, Answered]):
             name = name_in(entry, topics)
             return name is not None and not self.access.may(operation, resource_type, name)
 
-        return self.take_out(field, resource_type, is_denied, text)
+        return (yield from self.take_out(field, resource_type, is_denied, text))
 
-    def take_out_repeated(self, field: str, key: Callable[[T], Hashable], text: str, *, once: bool) -> None:
+    def take_out_repeated(self, field: str, key: Callable[[T], Hashable], text: str, *, once: bool) -> Refusing:
         """Refuse entries that the request has more than once, before their rights are looked at, as Kafka does.
 
         `once`: each is answered once, else as often as the request has it.
         """
-        times = Counter(map(key, getattr(self.request, field)))
-        repeated, rest = parted(getattr(self.request, field), lambda entry: times[key(entry)] > 1)
-        answered = {key(entry): entry for entry in repeated}.values() if once else repeated
-        self._refuse_entries(field, [*answered], ErrorCode.INVALID_REQUEST, text)
-        self._keep(field, rest)
+        keys = list(map(key, getattr(self.request, field)))
+        times, last = Counter(keys), dict(zip(keys, getattr(self.request, field), strict=True))
 
-    def take_out_invalid(self, field: str, is_invalid: Callable[[T], bool], text: str) -> list[Entry]:
+        def is_repeated(entry: T) -> bool:
+            return times[key(entry)] > 1
+
+        def is_answered(entry: T) -> bool:
+            return not once or last[key(entry)] is entry
+
+        return (yield from self._take_out(field, ErrorCode.INVALID_REQUEST, is_repeated, text, is_answered))
+
+    def take_out_invalid(self, field: str, is_invalid: Callable[[T], bool], text: str) -> Refusing:
         """Refuse entries that Kafka finds invalid before it looks at their rights."""
-        invalid, rest = parted(getattr(self.request, field), is_invalid)
-        errors = self._refuse_entries(field, invalid, ErrorCode.INVALID_REQUEST, text)
+        return (yield from self._take_out(field, ErrorCode.INVALID_REQUEST, is_invalid, text))
+
+    def _take_out(
+        self,
+        field: str,
+        code: ErrorCode,
+        is_refused: Callable[[T], bool],
+        text: str | None,
+        is_answered: Callable[[T], bool] | None = None,
+    ) -> Refusing:
+        """In steps: a frame of 1 MB may name 300,000 resources."""
+        refused, rest, errors, pace = list[T](), list[T](), list[Entry](), Pace(NAMES_PER_STEP)
+        for entry in getattr(self.request, field) or ():
+            if not is_refused(entry):
+                rest.append(entry)
+            elif is_answered is None or is_answered(entry):
+                refused.append(entry)
+            if pace.is_over():
+                errors += self._error_entries(field, refused, code, text)
+                refused = []
+                yield
+        errors += self._error_entries(field, refused, code, text)
+        if errors:
+            self._errors.append((self._mirror(field), errors))
         self._keep(field, rest)
         return errors
 
-    def _refuse_entries(self, field: str, refused: list[T], code: ErrorCode, text: str | None) -> list[Entry]:
+    def _error_entries(self, field: str, refused: list[T], code: ErrorCode, text: str | None) -> list[Entry]:
         if not refused:
             return []
-        api_key, version = self.route.api_key, self.route.version
-        mirrors = (*MIRRORS.get(api_key, ()), *ENTRIES.get(api_key, ()))
-        mirror = next(each for each in mirrors if each.asked == field)
         chosen = with_fields(self.request, **{field: refused})
-        errors = error_entries(mirror, self.route.response, chosen, version, code)
+        errors = error_entries(self._mirror(field), self.route.response, chosen, self.route.version, code)
         if text is not None:
             put_text(errors, text)
-        self._errors.append((mirror, errors))
         return errors
+
+    def _mirror(self, field: str) -> Mirror:
+        api_key = self.route.api_key
+        mirrors = (*MIRRORS.get(api_key, ()), *ENTRIES.get(api_key, ()))
+        return next(each for each in mirrors if each.asked == field)
 
     def _keep(self, field: str, rest: list[T]) -> None:
         if len(rest) < len(getattr(self.request, field) or ()):
@@ -162,7 +192,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
 
     # What the stage does
 
-    def finish(self, response: Answered | None) -> Answered | None:
+    def finish(self, response: Answered | None) -> Generator[None, None, Answered | None]:
         """The answer, of what the handler answered; None: nothing. Raises CloseConnection if that says of errors."""
         if response is None:
             if self._errors:  # as Kafka tells a producer that wants no answers of an error (PD-5)
@@ -172,7 +202,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
             return response
         response = copy(response)  # the handler may keep its own
         if self.route.api_key in ANSWERED_ONCE:
-            merge(response, self._errors)
+            yield from merge_in_steps(response, self._errors)
         else:
             for mirror, entries in self._errors:
                 add_entries(response, mirror.answered, entries)

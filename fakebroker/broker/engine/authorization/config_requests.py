@@ -1,5 +1,6 @@
 """Checks of requests about configs and delegation tokens."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -87,28 +88,28 @@ class ConfigResources:
 
     operation: Operation
 
-    def __call__(self, authorized: "AboutConfigs") -> None:
+    def __call__(self, authorized: "AboutConfigs") -> Generator[None, None, None]:
         """Take out the resources that are refused. One of an unknown type is invalid whatever the client's rights are.
 
         DescribeConfigs refuses all resources if the type of one is unknown (DC-5), so its handler shows none of them.
         """
         if self.operation is Operation.ALTER_CONFIGS:
-            self._take_out_invalid(authorized)
+            yield from self._take_out_invalid(authorized)
         elif any(map(_is_unknown, authorized.request.resources)):
             return
         if authorized.answer is not None:
             return
         for resource_type in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER):
             is_refused = partial(self._is_refused, authorized, resource_type)
-            authorized.take_out("resources", resource_type, is_refused, REFUSED_TEXTS[resource_type])
+            yield from authorized.take_out("resources", resource_type, is_refused, REFUSED_TEXTS[resource_type])
             if authorized.answer is not None:
                 return
 
-    def _take_out_invalid(self, authorized: "AboutConfigs") -> None:
+    def _take_out_invalid(self, authorized: "AboutConfigs") -> Generator[None, None, None]:
         named = attrgetter("resource_type", "resource_name")
-        authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
+        yield from authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
         if authorized.answer is None:
-            errors = authorized.take_out_invalid("resources", _is_unknown, "")
+            errors = yield from authorized.take_out_invalid("resources", _is_unknown, "")
             for error in cast("list[AlterConfigsResourceResponse]", errors):
                 error.error_message = f"Unknown resource type {error.resource_type}"
 

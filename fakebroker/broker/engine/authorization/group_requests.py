@@ -1,6 +1,6 @@
 """Checks of requests about groups: their members, their offsets, what is shown of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -134,7 +134,7 @@ def list_allowed(authorized: "ListGroups") -> None:
         authorized.finish_with(finish)
 
 
-def find_allowed(authorized: "FindCoordinator") -> None:
+def find_allowed(authorized: "FindCoordinator") -> Generator[None, None, None]:
     """FindCoordinator: DESCRIBE on the group or transactional id; CLUSTER_ACTION for share partitions."""
     request, access = authorized.request, authorized.access
     if request.key_type == SHARE_KEY:
@@ -150,7 +150,7 @@ def find_allowed(authorized: "FindCoordinator") -> None:
             code, text = CODES[resource_type], REFUSED_TEXTS[resource_type]
             authorized.answer_at_once(error_code=code, error_message=text, node_id=-1, port=-1)
         return
-    refused = authorized.take_out_denied("coordinator_keys", Operation.DESCRIBE, resource_type)
+    refused = yield from authorized.take_out_denied("coordinator_keys", Operation.DESCRIBE, resource_type)
     _without_address(cast("list[Coordinator]", refused))
 
 

@@ -1,9 +1,11 @@
 """Checks of requests that show topics and the cluster: who may not describe a topic does not learn that it exists."""
 
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
-from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, parted
+from fakebroker.broker.engine.authorization.authorized_request import NAMES_PER_STEP, AuthorizedRequest, parted
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.message import with_fields
@@ -16,8 +18,6 @@ from fakebroker.protocol.wire.messages.metadata import MetadataResponseTopic
 from fakebroker.protocol.wire.registry import first_without_creation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fakebroker.broker.core.topics import Topics
     from fakebroker.broker.engine.authorization.access import Access
     from fakebroker.protocol.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -140,7 +140,7 @@ def show_cluster_operations(authorized: "DescribeCluster") -> None:
 
 def describe_allowed(
     authorized: "DescribeTopicPartitions",
-) -> None:
+) -> Generator[None, None, None]:
     """DescribeTopicPartitions: DESCRIBE on each topic; in a list of all, others are left out (TP)."""
     request, access, topics = authorized.request, authorized.access, authorized.call.cluster.topics
     cursor = request.cursor
@@ -149,9 +149,15 @@ def describe_allowed(
     if cursor is not None and (cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names)):
         return
     names = [name for name in names if cursor is None or name >= cursor.topic_name]
-    refused, shown = parted(names, lambda name: not access.may(Operation.DESCRIBE, TOPIC, name))
-    if wants_all:
-        refused = []
+    refused, shown = list[DescribeTopicPartitionsResponseTopic](), list[str]()
+    pace = Pace(NAMES_PER_STEP)
+    for name in names:
+        if access.may(Operation.DESCRIBE, TOPIC, name):
+            shown.append(name)
+        elif not wants_all:
+            refused.append(DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name))
+        if pace.is_over():
+            yield
     if cursor is not None and cursor.topic_name not in shown:
         request = with_fields(request, cursor=None)
     authorized.request = with_fields(request, topics=[TopicRequest(name=name) for name in shown])
@@ -159,10 +165,7 @@ def describe_allowed(
     def finish(response: "DescribeTopicPartitionsResponse") -> None:
         for topic in response.topics:
             topic.topic_authorized_operations = access.operations(TOPIC, topic.name or "")
-        response.topics = [
-            *response.topics,
-            *[DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name) for name in refused],
-        ]
+        response.topics = [*response.topics, *refused]
 
     authorized.finish_with(finish)
     if not shown:

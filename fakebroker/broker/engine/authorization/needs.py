@@ -4,11 +4,10 @@ A check looks at one request (`AuthorizedRequest`): it refuses it, takes entries
 Those of an API are made in their order. APIs that are not in the table need no right.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization import (
     config_requests,
@@ -18,13 +17,12 @@ from fakebroker.broker.engine.authorization import (
     topic_requests,
     transaction_requests,
 )
-from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest, name_in
+from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest, Refusing
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.api_keys import ApiKey
 
-NAMES_PER_STEP = 2_000  # that are judged
-
-Check = Callable[[AuthorizedRequest[Any, Any]], None]  # of the request and the answer of the API
+Check = Callable[[AuthorizedRequest[Any, Any]], Generator[None, None, Any] | None]
+"""Checks a request, at once or in the steps that it returns."""
 
 Checks = tuple[Check, ...]
 
@@ -62,22 +60,9 @@ class Each:
     field: str
     text: str | None = None  # of the answers' messages
 
-    def in_steps(self, authorized: "AuthorizedRequest[Message, Message]") -> Iterator[None]:
-        """Judge the entries of a long list in steps; what comes of it is known then when they are taken out."""
-        entries = getattr(authorized.request, self.field) or ()
-        if len(entries) <= NAMES_PER_STEP:
-            return
-        topics, may, pace = authorized.call.cluster.topics, authorized.access.may, Pace(NAMES_PER_STEP)
-        for entry in entries:
-            name = name_in(entry, topics)
-            if name is not None:
-                may(self.operation, self.resource_type, name)
-            if pace.is_over():
-                yield
-
-    def __call__(self, authorized: "AuthorizedRequest[Message, Message]", /) -> None:
+    def __call__(self, authorized: "AuthorizedRequest[Message, Message]", /) -> Refusing:
         """Take out the entries with which the client may not do it. Ids of topics that are unknown need nothing."""
-        authorized.take_out_denied(self.field, self.operation, self.resource_type, self.text)
+        return authorized.take_out_denied(self.field, self.operation, self.resource_type, self.text)
 
     def __str__(self) -> str:
         return f"{self.operation.name} {self.resource_type.name}"

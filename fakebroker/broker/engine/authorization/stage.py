@@ -1,17 +1,20 @@
 """The stage that checks rights before the handlers of APIs that need some, where there is an authorizer (AU-6)."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest
-from fakebroker.broker.engine.authorization.needs import NEEDS, Each
+from fakebroker.broker.engine.authorization.needs import NEEDS
 from fakebroker.broker.engine.feature_gates import FEATURES
-from fakebroker.broker.engine.stages import Handle, NextTurn, Passage, StageKind
+from fakebroker.broker.engine.stages import Command, Handle, NextTurn, Passage, StageKind
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.security.authorizer import Authorizer
     from fakebroker.broker.engine.dispatch import Route
     from fakebroker.broker.engine.exchange import Exchange
     from fakebroker.protocol.schema import Message
+
+T = TypeVar("T")
 
 
 class AuthorizationStage:
@@ -34,13 +37,23 @@ class AuthorizationStage:
             return (yield Handle(request))
         authorized: AuthorizedRequest[Message, Message] = AuthorizedRequest(route, call, request, self._authorizer)
         for check in NEEDS[route.api_key]:
-            if isinstance(check, Each):
-                for _ in check.in_steps(authorized):
-                    yield NextTurn()
-            check(authorized)
+            steps = check(authorized)
+            if steps is not None:
+                yield from _in_turns(steps)
             if authorized.answer is not None:
-                return authorized.finish(authorized.answer if _wants_answer(request) else None)
-        return authorized.finish((yield Handle(authorized.request, authorized.handle)))
+                return (yield from _in_turns(authorized.finish(authorized.answer if _wants_answer(request) else None)))
+        response = yield Handle(authorized.request, authorized.handle)
+        return (yield from _in_turns(authorized.finish(response)))
+
+
+def _in_turns(steps: Generator[None, None, T]) -> Generator[Command, "Message | None", T]:
+    """Let others have their turn between the steps. Returns what the steps do."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast("T", end.value)
+        yield NextTurn()
 
 
 def _wants_answer(request: "Message") -> bool:

@@ -1,16 +1,18 @@
 """Checks of requests about topics: records, and making and deleting topics."""
 
+from collections.abc import Generator
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
-from fakebroker.broker.apis import delete_topics, fetch
+from fakebroker.broker.apis import delete_records, delete_topics, fetch
 from fakebroker.broker.apis.produce_transactions import is_transactional
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import REPEATED_TOPIC, AuthorizedRequest, name_in
 from fakebroker.broker.engine.faults.entries import with_session
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
+from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -36,7 +38,12 @@ if TYPE_CHECKING:
         OffsetForLeaderEpochRequest,
         OffsetForLeaderEpochResponse,
     )
-    from fakebroker.protocol.wire.messages.produce import ProduceRequest, ProduceResponse, TopicProduceResponse
+    from fakebroker.protocol.wire.messages.produce import (
+        ProduceRequest,
+        ProduceResponse,
+        TopicProduceData,
+        TopicProduceResponse,
+    )
 
     CreatePartitions = AuthorizedRequest[CreatePartitionsRequest, CreatePartitionsResponse]
     CreateTopics = AuthorizedRequest[CreateTopicsRequest, CreateTopicsResponse]
@@ -51,9 +58,10 @@ _REFUSED_TEXT = "Topic authorization failed."
 _METADATA_LOG = "__cluster_metadata"
 _NO_METADATA_LOG = "Creation of internal topic __cluster_metadata is prohibited."
 _FIRST_WITH_IDS = 6  # of DeleteTopics
+_FIRST_FETCH_BY_ID = _FIRST_PRODUCE_BY_ID = 13
 
 
-def write_allowed(authorized: "Produce") -> None:
+def write_allowed(authorized: "Produce") -> Generator[None, None, None]:
     """Produce: WRITE on each topic; transactional records also need it on the transactional id (PD-25)."""
     request, access = authorized.request, authorized.access
     if any(is_transactional(each.records) for topic in request.topic_data for each in topic.partition_data):
@@ -61,7 +69,15 @@ def write_allowed(authorized: "Produce") -> None:
         if name is None or not access.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, name):
             _without_offsets(authorized.refuse(ResourceType.TRANSACTIONAL_ID).responses)
             return
-    denied = authorized.take_out_denied("topic_data", Operation.WRITE, TOPIC)
+    # What names no partition is not answered, whatever the client's rights are (seen on 4.3.1).
+    authorized.change(topic_data=[each for each in request.topic_data if each.partition_data])
+    topics, by_id = authorized.call.cluster.topics, authorized.route.version >= _FIRST_PRODUCE_BY_ID
+
+    def is_denied(entry: "TopicProduceData") -> bool:
+        name = None if by_id and entry.topic_id == ZERO_UUID else name_in(entry, topics)
+        return name is not None and not access.may(Operation.WRITE, TOPIC, name)
+
+    denied = yield from authorized.take_out("topic_data", TOPIC, is_denied)
     _without_offsets(cast("list[TopicProduceResponse]", denied))
 
 
@@ -76,32 +92,35 @@ def _without_offsets(responses: "list[TopicProduceResponse]") -> None:
 def read_allowed(authorized: "Fetch") -> None:
     """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION."""
     call, request, access = authorized.call, authorized.request, authorized.access
-    topics = with_session(call, request).topics
+    # What the request names and forgets at once is in no session, yet it is read if the session ends by that (FS-8).
+    topics = [*request.topics, *with_session(call, request).topics]
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
     if replica_id >= 0:
         is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
         denied = [] if is_allowed else [name_in(topic, call.cluster.topics) for topic in topics]
     else:
         names = dict.fromkeys(name_in(topic, call.cluster.topics) for topic in topics)
-        denied = [name for name in names if name and not access.may(Operation.READ, TOPIC, name)]
+        denied = [name for name in names if name is not None and not access.may(Operation.READ, TOPIC, name)]
+    if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
+        denied = [name for name in denied if name]
     if denied:
-        authorized.handle = partial(fetch.handle, denied=frozenset(name for name in denied if name))
+        authorized.handle = partial(fetch.handle, denied=frozenset(name for name in denied if name is not None))
 
 
 def describe_epochs_allowed(
     authorized: "OffsetForLeaderEpoch",
-) -> None:
+) -> Generator[None, None, None]:
     """OffsetForLeaderEpoch: CLUSTER_ACTION, or else DESCRIBE on each topic."""
     access = authorized.access
     if not access.may_cluster(Operation.CLUSTER_ACTION, noted=False):
-        authorized.take_out_denied("topics", Operation.DESCRIBE, TOPIC)
+        yield from authorized.take_out_denied("topics", Operation.DESCRIBE, TOPIC)
 
 
-def create_allowed(authorized: "CreateTopics") -> None:
+def create_allowed(authorized: "CreateTopics") -> Generator[None, None, None]:
     """CreateTopics: CREATE on the cluster or on each topic; what it became is shown with DESCRIBE_CONFIGS."""
     access = authorized.access
     if not access.may_cluster(Operation.CREATE, noted=False):
-        _refuse_creations(authorized)
+        yield from _refuse_creations(authorized)
 
     def hide_configs(response: "CreateTopicsResponse") -> None:
         for index, topic in enumerate(response.topics):
@@ -115,14 +134,14 @@ def create_allowed(authorized: "CreateTopics") -> None:
         authorized.finish_with(hide_configs)
 
 
-def _refuse_creations(authorized: "CreateTopics") -> None:
+def _refuse_creations(authorized: "CreateTopics") -> Generator[None, None, None]:
     """Repeated names and the metadata log are refused first, as Kafka does, then names that the client may not make."""
-    authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
+    yield from authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
     if authorized.answer is None:
-        authorized.take_out_invalid("topics", _is_metadata_log, _NO_METADATA_LOG)
-    errors = []
+        yield from authorized.take_out_invalid("topics", _is_metadata_log, _NO_METADATA_LOG)
+    errors = list[Entry]()
     if authorized.answer is None:
-        errors = authorized.take_out_denied("topics", Operation.CREATE, TOPIC, "Authorization failed.")
+        errors = yield from authorized.take_out_denied("topics", Operation.CREATE, TOPIC, "Authorization failed.")
     for error in cast("list[CreatableTopicResult]", errors):
         error.configs = None if authorized.route.version < 5 else []
 
@@ -133,16 +152,17 @@ def _is_metadata_log(topic: "CreatableTopic") -> bool:
 
 def create_partitions_allowed(
     authorized: "CreatePartitions",
-) -> None:
+) -> Generator[None, None, None]:
     """CreatePartitions: ALTER on each topic; repeated names are refused first, as Kafka does."""
-    authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
+    yield from authorized.take_out_repeated("topics", attrgetter("name"), REPEATED_TOPIC, once=True)
     if authorized.answer is None:
-        authorized.take_out_denied("topics", Operation.ALTER, TOPIC)
+        yield from authorized.take_out_denied("topics", Operation.ALTER, TOPIC)
 
 
-def delete_records_allowed(authorized: "DeleteRecords") -> None:
+def delete_records_allowed(authorized: "DeleteRecords") -> Generator[None, None, None]:
     """DeleteRecords: DELETE on each topic."""
-    errors = authorized.take_out_denied("topics", Operation.DELETE, TOPIC)
+    authorized.change(topics=delete_records.merged(authorized.request.topics))
+    errors = yield from authorized.take_out_denied("topics", Operation.DELETE, TOPIC)
     for topic in cast("list[DeleteRecordsTopicResult]", errors):
         for each in topic.partitions:
             each.low_watermark = -1

@@ -5,11 +5,12 @@ error into the answer to the rest. Requests that change nothing are not parted b
 where a list that is empty means everything, or that is kept in a session, what is left would be another request.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from fakebroker.broker.apis import fetch
+from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.engine.error_response import (
     ENTRIES,
     MIRRORS,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.core.topics import Topics
 
+ENTRIES_PER_STEP = 5_000
 ASKED_WHOLE = (ApiKey.FETCH, ApiKey.METADATA, ApiKey.OFFSET_FETCH)
 
 Chosen = Callable[[Named], bool]
@@ -101,11 +103,20 @@ def _split_list(
 
 def merge(answer: Message, errors: Errors) -> None:
     """Put entries with an error into an answer, in the place of those that stand for the same."""
+    for _ in merge_in_steps(answer, errors):
+        pass
+
+
+def merge_in_steps(answer: Message, errors: Errors) -> Iterator[None]:
+    """The same, where the entries may be very many."""
+    pace = Pace(ENTRIES_PER_STEP)
     for mirror, entries in errors:
-        _merge(type(answer), answer, mirror, entries)
+        yield from _merge(type(answer), answer, mirror, entries, pace)
 
 
-def _merge(declaration: type[Declaration], answer: Entry, mirror: Mirror, entries: list[Entry]) -> None:
+def _merge(
+    declaration: type[Declaration], answer: Entry, mirror: Mirror, entries: list[Entry], pace: Pace
+) -> Iterator[None]:
     element = element_of(declaration, mirror.answered)
     there = list(getattr(answer, mirror.answered) or ())
     positions = _Positions(element, mirror, there)
@@ -117,7 +128,9 @@ def _merge(declaration: type[Declaration], answer: Entry, mirror: Mirror, entrie
             there[position] = entry
         else:
             there[position] = copy(there[position])  # the handler may keep its own
-            _merge(element, there[position], mirror.inner, getattr(entry, mirror.inner.answered))
+            yield from _merge(element, there[position], mirror.inner, getattr(entry, mirror.inner.answered), pace)
+        if pace.is_over():
+            yield
     setattr(answer, mirror.answered, there)
 
 

@@ -99,6 +99,47 @@ def test_a_topic_is_made_by_metadata_with_create_only() -> None:
 
 
 @pytest.mark.rules("AU-6")
+@pytest.mark.rules("AU-6")
+def test_topics_that_no_name_or_id_stands_for() -> None:
+    """Without rights an empty name is refused, an id of zeros is unknown, and what names no partition not answered."""
+    client = client_of(guarded_lab())
+    for version in (4, 7, 12):
+        topics = [{"Topic": "", "Partitions": [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1}]}]
+        (row,) = ask(client, "Fetch", version, Topics=topics, SessionEpoch=-1).responses[0].partitions
+        assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    nameless = [{"TopicId": uuid_to_text(bytes(16)), "PartitionData": [{"Index": 0, "Records": None}]}]
+    (row,) = ask(client, "Produce", 13, Acks=1, TopicData=nameless).responses[0].partition_responses
+    assert row.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert ask(client, "Produce", 12, Acks=1, TopicData=[{"Name": "t", "PartitionData": []}]).responses == []
+    twice = [{"PartitionIndex": 0, "Offset": 0}] * 2
+    deleted = ask(
+        client, "DeleteRecords", 2, Topics=[{"Name": "t", "Partitions": twice}, {"Name": "u", "Partitions": []}]
+    )
+    (topic,) = deleted.topics
+    assert [row.error_code for row in topic.partitions] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+
+
+@pytest.mark.parametrize("version", [7, 12, 13, 18])
+def test_a_partition_that_ends_its_session_is_not_read(version: int) -> None:
+    """A request that names the session's only partition and forgets it, too, gets no records without READ (FS-8)."""
+    lab = guarded_lab()
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+    topic.partitions[0].log.append(build_batch([Record(0, 1_700_000_000_000, b"k", b"secret")]), lab.network.now)
+    client = client_of(lab)
+    name = {"TopicId": uuid_to_text(topic.id)} if version >= 13 else {"Topic": "t"}
+    wanted = [{**name, "Partitions": [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1000}]}]
+    begun = ask(client, "Fetch", version, SessionEpoch=0, Topics=wanted, MaxBytes=1000)
+    assert begun.session_id
+    forgotten = [{**name, "Partitions": [0]}]
+    ended = ask(
+        client, "Fetch", version, SessionId=begun.session_id, SessionEpoch=1, Topics=wanted,
+        ForgottenTopicsData=forgotten, MaxBytes=1000,
+    )  # fmt: skip
+    (row,) = ended.responses[0].partitions
+    assert (row.error_code, row.records or b"") == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, b"")
+
+
 def test_a_right_that_is_taken_away_ends_a_fetch_session() -> None:
     """The next fetch of the session says 29 for a partition that it does not even name; and 0 again later."""
     lab = guarded_lab()
