@@ -77,7 +77,7 @@ def conformance(
 ) -> None:
     """Judge a Kafka broker by dialogues recorded from real ones, and print a score by chapter.
 
-    HOST:PORT is a running broker. What a case makes has a name of its own and is deleted afterwards; nothing else is
+    HOST:PORT is a running broker. What a case creates has a name of its own and is deleted afterwards; nothing else is
     touched. Cases that need other settings, or a broker of their own, are counted and not played.
 
     With --command 'start {port} {settings}' brokers are started for the cases, one for all with the same settings, and
@@ -154,7 +154,7 @@ class _Progress:
         self._is_shown = sys.stderr.isatty()
 
     def show(self, results: "Sequence[Result]") -> None:
-        """Write the line anew."""
+        """Write the line again."""
         if self._is_shown:
             differ = sum(bool(result.problems) for result in results)
             click.echo(f"\r{len(results)}/{self._cases} cases, {differ} differ ", err=True, nl=False)
