@@ -79,7 +79,7 @@ def conformance(
 
     Prints each difference with its rules, and a score by chapter.
 
-    HOST:PORT is a running broker. What a case makes has a name of its own and is deleted afterwards; nothing else is
+    HOST:PORT is a running broker. What a case creates has a name of its own and is deleted afterwards; nothing else is
     touched. Cases that need other settings, or a broker of their own, are counted and not played.
 
     With --command 'start {port} {settings}' brokers are started for the cases, one for all with the same settings, and

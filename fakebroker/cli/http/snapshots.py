@@ -69,7 +69,7 @@ async def _list(served: Served, _request: Request) -> Response:
 
 
 async def _take(served: Served, request: Request) -> Response:
-    """Keep all that the broker has durably, as it is now: topics, records, committed offsets, settings, nodes, time."""
+    """Take a snapshot of the durable state: topics, records, committed offsets, settings, nodes, time."""
     _no_arguments().from_body(await body_of(request))
     return _keep(served, served.broker_of(request).snapshot())
 
@@ -87,7 +87,7 @@ async def _remove(served: Served, request: Request) -> Response:
 
 
 async def _restore(served: Served, request: Request) -> Response:
-    """Make the broker what it was when the snapshot was taken, its time of day included. Clients are disconnected."""
+    """Restore the state of a snapshot, including the time of day. Clients are disconnected."""
     _no_arguments().from_body(await body_of(request))
     served.broker_of(request).restore(_find(served, request))
     return Response(status_code=204)
@@ -96,7 +96,7 @@ async def _restore(served: Served, request: Request) -> Response:
 async def _fork(served: Served, request: Request) -> Response:
     """Start an isolated broker with the same history: under other settings, on another release, with lost commits.
 
-    `lost_commits` are (group, topic, partition): the latest commit of each never happened.
+    `lost_commits` are (group, topic, partition): the latest commit of each is undone.
     """
     snapshot = _find(served, request)
     _, options = fork_arguments().from_body(await body_of(request))

@@ -65,10 +65,10 @@ class BrokerControl(ShortErrors, ABC):
 
     @abstractmethod
     def wait(self, probe: Callable[[], T | None], timeout_s: TimeoutS, failure: Callable[[], str]) -> Any:
-        """What `probe` gives as soon as it gives something, or an awaitable of it.
+        """The value of `probe` as soon as it returns one, or an awaitable of it.
 
-        Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile, or is not running
-        and `probe` gives nothing.
+        Raises WaitTimeout, and BrokerStopped as soon as the broker stops, or if it is not running and `probe` returns
+        None.
         """
 
     # Time
@@ -262,7 +262,7 @@ class BrokerControl(ShortErrors, ABC):
     # Faults
 
     def fault(self, **fields: Unpack[FaultFields]) -> "FaultHandle":
-        """Let something go wrong with the requests that match, from now on.
+        """Set a fault: from now on, the requests that match fail, wait or lose their answers.
 
         The fields and actions are in docs/how-to/faults.md. Several faults are evaluated in the order in which they
         were set. Raises InvalidArgument for an unknown field, an invalid value or combination, an unsupported API or
