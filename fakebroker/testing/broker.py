@@ -180,7 +180,7 @@ class FakeBroker(_Broker):
         running.
         """
         if self._is_own_thread():
-            raise RuntimeError("stop() cannot be used inside call(): it would wait for itself")
+            raise RuntimeError("stop() cannot be used inside a function that the broker runs: it would wait for itself")
         with self._life:
             self._close_clients()
             if self._thread is not None:
@@ -215,7 +215,9 @@ class FakeBroker(_Broker):
         try:
             self._call(lambda: self._waiters.add(waiter, self.is_running))
             if not done.done() and self._is_own_thread():
-                raise RuntimeError("waits cannot be used inside call(): nothing else happens before it returns")
+                raise RuntimeError(
+                    "no waits inside a function that the broker runs: nothing else happens before it returns"
+                )
             return done.result(min(timeout_s, threading.TIMEOUT_MAX))
         except TimeoutError:
             if done.done():  # it was the probe's, or came in the last moment

@@ -16,6 +16,7 @@ from fakebroker.broker.engine.journal import Journal
 from fakebroker.broker.engine.server import EngineServer
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
+from fakebroker.protocol.arguments.types import Secret
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Listener
@@ -146,9 +147,9 @@ class BrokerBase(BrokerControl):
         node_id: int | None = None,
         *,
         user: str | None = None,
-        password: str | None = None,
+        password: Secret | None = None,
         mechanism: str | None = None,
-        token: str | None = None,
+        token: Secret | None = None,
     ) -> "ScriptedClient":
         """A scripted client of one node, by default the first: every request is a step (client/scripted/).
 

@@ -96,10 +96,10 @@ class VirtualBroker(BrokerBase):
     def stop(self) -> None:
         """Close every connection; `start` continues. Stopping twice is allowed.
 
-        Re-raises internal errors of the broker. Raises RuntimeError inside `call`.
+        Re-raises internal errors of the broker. Raises RuntimeError inside a function that the broker runs.
         """
         if self._is_inside:
-            raise RuntimeError("stop() cannot be used inside call(): it would wait for itself")
+            raise RuntimeError("stop() cannot be used inside a function that the broker runs: it would wait for itself")
         self._close_clients()
         self.driver.close_all()
         if self.is_running:
@@ -120,7 +120,8 @@ class VirtualBroker(BrokerBase):
         """Let time pass, and scripted clients run, until `probe` returns a value.
 
         Raises WaitTimeout with the text of `failure`, any error of `probe`, BrokerStopped on a stopped broker if
-        `probe` returns None, RuntimeError inside `call`. An infinite wait ends after a year.
+        `probe` returns None, RuntimeError inside a function that the
+        broker runs. An infinite wait ends after a year.
         """
         found: list[T] = []
 
@@ -141,7 +142,8 @@ class VirtualBroker(BrokerBase):
     def pass_time(self, *, ms: Count | None = None, s: TimeoutS | None = None) -> None:
         """Let time pass for all clients: timers fire at their times, and clients see the effects.
 
-        Raises InvalidArgument for an invalid or negative time or more than a year, RuntimeError inside `call`.
+        Raises InvalidArgument for an invalid or negative time or more than a year, RuntimeError inside a function
+        that the broker runs.
         """
         if ms is None and s is None:
             raise InvalidArgument("s", None, "pass_time() needs a duration: s=5, or ms=")
@@ -152,7 +154,9 @@ class VirtualBroker(BrokerBase):
 
     def _pass_ms(self, ms: int, is_reached: Callable[[], bool]) -> None:
         if self._depth:
-            raise RuntimeError("time cannot pass inside call(): nothing else happens before it returns")
+            raise RuntimeError(
+                "time cannot pass inside a function that the broker runs: nothing else happens before it returns"
+            )
         self.driver.pass_time(ms, is_reached)
 
     @property

@@ -221,7 +221,7 @@ def test_a_closed_connection_is_logged_with_its_reason() -> None:
         ),
         (["--journal", "/dev/null/journal"], "cannot write a journal to '/dev/null/journal'"),
         (["--topic", "or ders:1"], "INVALID_TOPIC_EXCEPTION"),
-        (["--as", "1.7"], "there is no '1.7'; there are 1.0.2, "),
+        (["--as", "1.7"], "--as: there is no '1.7'; did you mean '1.1' or '1.0'?"),
         (["--listen", "99092"], "is not HOST:PORT with a port from 0 to 65535"),
         (["--advertise", "here"], "'here' is not HOST:PORT"),
         (["--advertise", ":9092"], "':9092' cannot be advertised"),
@@ -231,7 +231,7 @@ def test_a_closed_connection_is_logged_with_its_reason() -> None:
         ),
         (["--listen", "a..b:9092"], "the host 'a..b' cannot be resolved"),
         (["--listen", "dialect=kip-99,127.0.0.1:0"], "kip-99"),
-        (["--profile", "fast"], "Invalid value for '--profile': there is no 'fast'; there are test, kafka"),
+        (["--profile", "fast"], "Invalid value for '--profile': unknown choice 'fast'; there are test, kafka"),
     ],
 )
 def test_errors_are_one_clear_line(options: list[str], message: str) -> None:

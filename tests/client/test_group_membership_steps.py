@@ -166,7 +166,7 @@ def test_a_step_of_a_member_needs_a_group(broker: Broker) -> None:
     for flow in (broker.steps.share_group_heartbeat, broker.steps.consumer_group_heartbeat, broker.steps.reconcile):
         with pytest.raises(FakebrokerError, match="has joined no"):
             broker.take(flow())
-    with pytest.raises(FakebrokerError, match="say for which group"):
+    with pytest.raises(FakebrokerError, match="name the group with group_id"):
         broker.take(broker.steps.share_fetch([("orders", 0)]))
 
 
@@ -314,7 +314,7 @@ def test_a_streams_member_joins_with_its_topology_and_owns_its_tasks(broker: Bro
 @pytest.mark.parametrize("endpoint", ["h", ":1", "h:", "h:x", "h:70000"])
 def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
     """Anything else is a mistake of the test."""
-    with pytest.raises(InvalidArgument, match="is no HOST:PORT"):
+    with pytest.raises(InvalidArgument, match="is not HOST:PORT"):
         ClientSteps("c").join_streams_group("app", [], endpoint=endpoint)
 
 

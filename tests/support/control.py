@@ -64,8 +64,10 @@ def with_control(
         async with AsyncFakeBroker(**options) as broker:
             app = ControlApp(broker, token, has_host_access=has_host_access)
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
-                await test(Client(broker, app, http))
-            await app.close()
+                try:
+                    await test(Client(broker, app, http))
+                finally:
+                    await app.close()
 
     asyncio.run(run())
 

@@ -101,7 +101,7 @@ def test_a_snapshot_keeps_the_ids(broker: VirtualBroker, tmp_path: Path) -> None
     fork = snapshot.virtual_fork()
     assert [node.node_id for node in fork.nodes] == IDS
     assert sorted(fork.topic("orders").leaders.values()) == IDS
-    with pytest.raises(InvalidArgument, match="nodes 0, 1, 2, this broker has 1, 2, 3"):
+    with pytest.raises(InvalidArgument, match="nodes 0, 1, 2, but this broker has 1, 2, 3"):
         VirtualBroker(nodes=3).restore(snapshot)
 
 

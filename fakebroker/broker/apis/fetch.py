@@ -22,7 +22,7 @@ NO_TOPICS: frozenset[str] = frozenset()
 def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS) -> FetchResponse | None:
     """Read at once, or wait until there is enough. `denied` are the topics that the client may not read (AU-6)."""
     if request.isolation_level not in (0, 1):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown unknown isolation level {request.isolation_level}")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown isolation level {request.isolation_level}")
     fetches, params = _partition_fetches(call, request), _params(call, request)
     full, incremental = (FullFetch, IncrementalFetch) if call.quota is None else _in_quota(call.quota, params)
     if denied:

@@ -66,7 +66,7 @@ def handle(call: Call, request: ShareFetchRequest, may_read: MayRead = everythin
     if any(call.cluster.topics.by_id(topic_id) is None for topic_id, _ in named):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic id is unknown")  # an accident of 4.3.1 (SGF-8)
     if request.share_acquire_mode not in tuple(AcquireMode):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown unknown acquire mode {request.share_acquire_mode}")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown acquire mode {request.share_acquire_mode}")
     _ShareFetchRequest(call, request, session, may_read).begin(wanted)
     return None
 

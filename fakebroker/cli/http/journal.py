@@ -16,7 +16,7 @@ from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.journal_stream import journal_events
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.cli.http.request_body import read_body
-from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.testing.exchanges.reading import UnreadableFile
 from fakebroker.testing.handles.still_journal import StillJournal
 from fakebroker.testing.journal.diff import JournalDiff
 
@@ -78,8 +78,9 @@ def _difference(journal: StillJournal, other: bytes) -> JournalDiff:
         path.write_bytes(other)
         try:
             return journal.diff(path)
-        except InvalidArgument as error:
-            raise Problem(422, "invalid-argument", str(error).replace(str(path), path.name)) from None
+        except UnreadableFile as error:
+            where = path.name if error.number is None else f"{path.name}, line {error.number}"
+            raise Problem(422, "invalid-argument", f"{where}: {error.problem}") from None
 
 
 def _written(write: Callable[[str | os.PathLike[str]], object], media_type: str) -> Response:

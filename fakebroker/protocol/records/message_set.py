@@ -122,7 +122,7 @@ def _parse_message(data: bytes) -> Message:
     magic = data[MAGIC_POSITION]
     attributes = data[_ATTRIBUTES_POSITION] if len(data) > _ATTRIBUTES_POSITION else 0
     if magic not in _FIXED_BYTES:
-        raise CorruptBatch(f"unknown unknown magic {magic} at offset {offset} of a message set")
+        raise CorruptBatch(f"unknown magic {magic} at offset {offset} of a message set")
     if len(data) < _FIXED_BYTES[magic]:
         raise CorruptBatch(
             f"the message of {len(data)} bytes at offset {offset} is too short: format {magic} needs "

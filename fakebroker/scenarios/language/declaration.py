@@ -19,6 +19,7 @@ from fakebroker.protocol.arguments.kinds import (
     NAME,
     NULL,
     SCALAR,
+    SECRET,
     TEXT,
     WHOLE,
     Choice,
@@ -245,9 +246,9 @@ ACTOR_KEYS: Mapping[str, Key] = {
     "versions": Key(TableOf(Whole(0, 100)), "APIs pinned to versions: {JoinGroup: 4}."),
     "node": Key(Whole(1), "The broker that it connects to; by default the first."),
     "user": Key(NAME, "The user that its connections log in as; needs `password`."),
-    "password": Key(NAME, "The password of its user."),
+    "password": Key(SECRET, "The password of its user."),
     "mechanism": Key(Choice(get_args(Mechanism)), "The mechanism of its login. [PLAIN; with a token OAUTHBEARER]"),
-    "token": Key(NAME, "The token of its OAUTHBEARER login."),
+    "token": Key(SECRET, "The token of its OAUTHBEARER login."),
 }
 NOTE = Key(TEXT, "A remark for the transcript.")
 STEP_KEYS: Mapping[str, Key] = {

@@ -28,6 +28,7 @@ class UnreadableFile(InvalidArgument):
 
     def __init__(self, path: str | os.PathLike[str], number: int | None, problem: str) -> None:
         """`number` is that of the line, None if the whole file cannot be read."""
+        self.number = number
         self.problem = problem
         name = os.fspath(path)
         super().__init__("path", name, f"{name}: {problem}" if number is None else f"{name}:{number}: {problem}")

@@ -43,7 +43,7 @@ class RequestLog(Observer):
         """The last line. A call on a stopped broker ends without one."""
         if self._is_serving:
             self._is_serving = False
-            log.info("the broker has stopped")
+            log.info("the broker stopped")
 
     def _is_new(self, exchange: Exchange) -> bool:
         connection = exchange.connection_id

@@ -23,7 +23,9 @@ def what_is_wrong(state: BrokerState) -> str | None:
     try:
         settings = Settings(options.config, profile=options.profile)
         build_cluster(state.cluster, settings, release(options.as_release), Instant(state.clock.wall_ms, 0))
-    except (FakebrokerError, ValueError, TypeError, LookupError, OverflowError) as error:
+    except FakebrokerError as error:
+        return str(error)
+    except (ValueError, TypeError, LookupError, OverflowError) as error:
         return f"{error.__class__.__name__}: {error}"
     return None
 

@@ -105,5 +105,5 @@ def _with_batch(state: SegmentState, index: int, batch: bytes | None) -> Segment
 
 def _unknown(commit: Commit, why: str) -> UnknownThing:
     group_id, topic, partition = commit
-    what = f"group {group_id!r} has no commit for {topic}-{partition} to lose: {why}"
+    what = f"cannot lose a commit of group {group_id!r} for {topic}-{partition}: {why}"
     return UnknownThing("lost_commits", commit, what)

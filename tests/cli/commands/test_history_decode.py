@@ -105,7 +105,7 @@ def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch
         ((), 2, "give either PATHs or --bootstrap"),
         (("x", "--bootstrap", "localhost:1"), 2, "give either PATHs or --bootstrap"),
         (("x", "--source", "\udcff"), 2, "'\\udcff' is not UTF-8"),
-        (("nowhere",), 2, "Error: nowhere: there is no such file or folder"),
+        (("nowhere",), 2, "Error: nowhere: no such file or folder"),
         (("--bootstrap", "localhost"), 2, "--bootstrap: 'localhost' is not HOST:PORT"),
         (("x", "--command-config", "f"), 2, "--command-config needs --bootstrap HOST:PORT"),
         (("--bootstrap", "localhost:1", "--command-config", "nowhere"), 2, "nowhere: No such file or directory"),

@@ -169,7 +169,7 @@ def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--redact", "payload"], "--redact: there is no 'payload'; did you mean 'payloads'?"),
-        (["--redact", "nothing,payloads"], "--redact nothing,payloads: nothing cannot be combined with others"),
+        (["--redact", "nothing,payloads"], "--redact nothing,payloads: nothing cannot be combined with other values"),
         (["--upstream", "kafka"], "--upstream: 'kafka' is not HOST:PORT with a port from 1 to 65535"),
         (["--upstream", "a:1,b:2"], "--upstream a:1,b:2: give one broker; it names the others"),
         (["--listen", "localhost:99999"], "'localhost:99999' is not HOST:PORT"),

@@ -89,7 +89,7 @@ def test_files_of_the_journal(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("journal", "pcap").output_bytes[:4] == b"\xd4\xc3\xb2\xa1"
     journal.write_text("garbage")
     refused = ctl("journal", "diff", str(journal))
-    assert (refused.exit_code, "line 1, is no line of a journal" in refused.output) == (1, True)
+    assert (refused.exit_code, "the body, line 1: not JSON: Expecting value" in refused.output) == (1, True)
     assert ctl("journal", "file", "--out", str(tmp_path / "no" / "where")).exit_code == 2
 
 

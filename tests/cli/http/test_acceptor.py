@@ -67,4 +67,4 @@ def test_callers_wait_while_there_are_no_descriptors(
 
     asyncio.run(run())
     messages = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert messages == ["cannot accept a caller of the HTTP port: [Errno 24] Too many open files"] * 3
+    assert messages == ["cannot accept a connection on the HTTP port: [Errno 24] Too many open files"] * 3

@@ -216,6 +216,6 @@ def test_a_file_that_is_no_journal_is_refused() -> None:
     async def test(control: Client) -> None:
         answer = await control.ask("POST", "/journal/diff", content=b"no journal")
         assert answer.status_code == 422
-        assert answer.json()["detail"] == "the body, line 1: not a line of a journal: not a JSON object"
+        assert answer.json()["detail"] == "the body, line 1: not JSON: Expecting value: line 1 column 1 (char 0)"
 
     with_control(test)

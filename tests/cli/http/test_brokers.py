@@ -86,7 +86,7 @@ def test_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(control: Client) -> None:
         await control.do("POST", "/brokers")
         problem = await control.problem("POST", "/brokers")
-        assert (problem["status"], "delete those" in problem["detail"]) == (409, True)
+        assert (problem["status"], "delete unused ones" in problem["detail"]) == (409, True)
 
     with_control(test)
 

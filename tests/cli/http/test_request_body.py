@@ -50,7 +50,7 @@ def test_a_caller_that_hangs_up_in_a_body_is_no_error(caplog: pytest.LogCaptureF
                 await hang_up(control, path, length)
 
     with_control(test)
-    records = [record for record in caplog.records if "hung up" in record.getMessage()]
+    records = [record for record in caplog.records if "the client disconnected" in record.getMessage()]
     assert len(records) == 12
     assert all(record.levelno == logging.DEBUG and not record.exc_info for record in caplog.records)
 

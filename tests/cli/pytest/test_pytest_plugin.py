@@ -161,8 +161,8 @@ def test_a_failure_comes_with_the_story(run: Runner) -> None:
         [
             "*fakebroker 127.0.0.1:*",
             "svc-a: the last * requests",
-            "*JoinGroup v9 of group billing, as a new member -> told to join again * (MEMBER_ID_REQUIRED)*",
-            "*Heartbeat v4 of group billing -> told to join again, * (REBALANCE_IN_PROGRESS)*",
+            "*JoinGroup v9 of group billing, as a new member -> told to rejoin * (MEMBER_ID_REQUIRED)*",
+            "*Heartbeat v4 of group billing -> told to rejoin, * (REBALANCE_IN_PROGRESS)*",
             "groups and offsets:",
             "*billing: Empty -> PreparingRebalance, generation 0 (member svc-a-* joined)",
             "unanswered:",
@@ -226,14 +226,14 @@ def test_options_that_cannot_be(run: Runner) -> None:
         "nodes=True": "nodes is True, which is not",
         "users={'a': 5}": "users is '(passwords)', which is not passwords by user",
         "racks='a'": "racks is 'a', which is not the rack of each broker",
-        "nodes=2, racks=['a']": "it has the rack of each node, 2 in all",
+        "nodes=2, racks=['a']": "racks: should have the rack of each of the 2 nodes, not [[]'a']",
         "config=['a']": "config is [[]'a'], which is not settings by their Kafka names",
         "config={'num.partition': 3}": "unknown setting 'num.partition'; did you mean 'num.partitions'?",
         "config={'num.partitions': 'many'}": "num.partitions",
         "seed='x'": "seed is 'x', which is not a whole number",
         "as_release='9.9'": 'as_release is *9.9*, which is not a release of Kafka: "4.3", "3.9", "2.1"',
         "profile='fast'": "profile is 'fast', which is not 'kafka' or 'test'",
-        "3": "the mark has the unnamed value 3 without a name",
+        "3": "the mark has the unnamed value 3; it takes nodes=..., ",
     }
     tests = [f"@pytest.mark.fakebroker({option})\ndef test_{n}(fakebroker): pass" for n, option in enumerate(wrong)]
     result = run("import pytest\n" + "\n".join(tests))

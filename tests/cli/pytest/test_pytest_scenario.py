@@ -127,7 +127,7 @@ def test_the_fixture_tells_of_the_scenario(run: Runner) -> None:
         ('"nowhere.yaml"', "fakebroker", "*nowhere.yaml: No such file*"),
         ("", "fakebroker", "*it takes one file*"),
         ('"moves.yaml", erorr="X"', "fakebroker", "*erorr*error*"),
-        ('"moves.yaml"', "", "*does not use the fixture that it is for, fakebroker*"),
+        ('"moves.yaml"', "", "*does not use the fixture fakebroker*"),
         ('"broken.yaml"', "fakebroker", "*broken.yaml:1: *"),
     ],
 )

@@ -133,9 +133,12 @@ def test_a_fault_that_never_happened_is_said(run: Runner) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("OffsetCommit", "ERROR: --fakebroker-fault is [[]CLIENT/[]]API#N:FAULT, e.g. OffsetCommit#3:lost-answer;*"),
+        (
+            "OffsetCommit",
+            "ERROR: --fakebroker-fault must be [[]CLIENT/[]]API#N:FAULT, e.g. OffsetCommit#3:lost-answer, not '*'",
+        ),
         ("OffsetCommt#1:disconnect", "ERROR: *there is no API 'OffsetCommt'; did you mean 'OffsetCommit'*"),
-        ("OffsetCommit#1:lost", "ERROR: *no fault 'lost'; *"),
+        ("OffsetCommit#1:lost", "ERROR: --fakebroker-fault: unknown fault 'lost'; there are *"),
     ],
 )
 def test_a_fault_that_cannot_be_ends_the_run(run: Runner, fault: str, message: str) -> None:
@@ -150,10 +153,10 @@ def test_a_fault_that_cannot_be_ends_the_run(run: Runner, fault: str, message: s
     ("mark", "message"),
     [
         ('apis="OffsetCommt"', "*there is no API 'OffsetCommt'; did you mean 'OffsetCommit'*"),
-        ('faults="lost"', "*a sweep has no fault 'lost'; *"),
+        ('faults="lost"', "*faults: unknown fault 'lost'; there are *"),
         ("budget=0", "*budget must be a whole number from 1, not 0"),
-        ("api=3", "*it has no api; it has apis, budget, faults, seed"),
-        ('"OffsetCommit"', "*it has the unnamed value 'OffsetCommit'; it has apis, budget, faults, seed"),
+        ("api=3", "*it has no api; it takes apis, budget, faults, seed"),
+        ('"OffsetCommit"', "*it has the unnamed value 'OffsetCommit'; it takes apis, budget, faults, seed"),
     ],
 )
 def test_a_mark_that_cannot_be_fails_its_test(run: Runner, mark: str, message: str) -> None:
@@ -176,7 +179,7 @@ def test_a_marked_test_needs_a_broker(run: Runner) -> None:
     result = run("@pytest.mark.fakebroker_sweep\ndef test_none(): pass")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*uses neither of the fixtures whose broker is swept, fakebroker and *"])
+    result.stdout.fnmatch_lines(["*uses neither of the fixtures with a broker, fakebroker and fakebroker_async"])
 
 
 def test_a_test_that_fails_by_itself_is_not_swept(run: Runner) -> None:

@@ -70,7 +70,7 @@ def test_phases_of_a_rebalance(broker: VirtualBroker) -> None:
     second = broker.client("b", V3)
     second.start(second.steps.join("billing", ["orders"]))
     broker.group("billing").wait(joined=1)
-    assert due(broker, "the time to rejoin of group billing is over").left_ms == 300_000
+    assert due(broker, "the time to rejoin of group billing ends").left_ms == 300_000
 
 
 def test_groups_of_other_kinds(broker: VirtualBroker) -> None:

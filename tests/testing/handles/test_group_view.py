@@ -214,7 +214,7 @@ def test_what_becomes_of_offsets(broker: VirtualBroker) -> None:
     (ages,) = seen.offsets
     assert (ages.status, ages.base_ms, ages.due_ms) == ("ages", seen.now_ms, seen.now_ms + seen.expiry.retention_ms)
     assert ages.pass_ms is not None
-    assert seen.rules[ages.rule].startswith("What an offset's age counts from")
+    assert seen.rules[ages.rule].startswith("The start of an offset's retention depends on its group")
     assert seen.state_for_ms == 0
 
     broker.clock.run_until(ages.pass_ms - 1)

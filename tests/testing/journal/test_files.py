@@ -128,7 +128,7 @@ def test_a_file_that_is_no_journal_is_an_error(tmp_path: Path, line: str, why: s
     with pytest.raises(UnreadableFile, match=r"other\.jsonl:1: ") as raised:
         load(path)
     assert why in str(raised.value)
-    with pytest.raises(InvalidArgument, match="there is no journal"):
+    with pytest.raises(InvalidArgument, match="no journal found at"):
         load(tmp_path / "nothing")
 
 
@@ -157,7 +157,7 @@ def test_a_full_disk_ends_the_journal_and_not_the_broker(
         client.join("billing")
         assert broker.group("billing").members
     assert [r.message for r in caplog.records if "No space left" in r.message] == [
-        f"the journal ends here, {tmp_path / next(tmp_path.iterdir())} cannot be written: No space left on device"
+        f"the journal ends here: {tmp_path / next(tmp_path.iterdir())} cannot be written: No space left on device"
     ]
 
 

@@ -81,7 +81,7 @@ def test_an_entry_in_full(broker: FakeBroker, saved: SavedView) -> None:
 
 def test_an_entry_that_is_not_there(saved: SavedView) -> None:
     """It is named."""
-    with pytest.raises(UnknownThing, match="there is no entry 100000"):
+    with pytest.raises(UnknownThing, match="this journal has no entry 100000"):
         saved.entry(100_000)
 
 

@@ -108,7 +108,7 @@ def heads() -> list[Any]:
         (lambda h: h["clock"].update(rate=0), "its clock is invalid"),
         (lambda h: h["clock"].update(wall_ms=10**20), "its clock is invalid"),
         (lambda h: h["options"].update(profile="fast"), "profile: there is no 'fast'; there are"),
-        (lambda h: h["options"].update(as_release="9.9"), "there is no '9.9'"),
+        (lambda h: h["options"].update(as_release="9.9"), "unknown release '9.9'; known are"),
         (lambda h: h["options"].update(node_ids=[1, 3]), r"it began with the nodes \[1, 3\]"),
         (lambda h: h["options"].update(node_ids=[]), r"it began with the nodes \[\]"),
         (lambda h: h["cluster"]["nodes"].append(h["cluster"]["nodes"][0]), r"its nodes are \[1, 2, 1\]"),

@@ -440,14 +440,14 @@ def test_an_offset_of_a_transaction_that_was_not_committed_cannot_be_lost(commit
     assert before.fork().group("billing").offsets == {("a", 0): 2, ("a", 1): 4}
     assert before.fork(lost_commits=[lost]).group("billing").offsets == {("a", 0): 1, ("a", 1): 4}
     assert before.fork(lost_commits=[lost, lost]).group("billing").offsets == {("a", 1): 4}
-    with pytest.raises(UnknownThing, match="has none for it"):
+    with pytest.raises(UnknownThing, match="the group has no commit for it"):
         before.fork(lost_commits=[lost] * 3)
 
 
 def bad_forks() -> list[Any]:
     return [
-        ({"lost_commits": [("nobody", "a", 0)]}, UnknownThing, "no commit of group 'nobody' for a-0"),
-        ({"lost_commits": [("billing", "a", 7)]}, UnknownThing, "has none for it"),
+        ({"lost_commits": [("nobody", "a", 0)]}, UnknownThing, "group 'nobody' for a-0: the group has no"),
+        ({"lost_commits": [("billing", "a", 7)]}, UnknownThing, "the group has no commit for it"),
         ({"lost_commits": [("gone", "a", 0)]}, UnknownThing, "expired"),
         ({"lost_commits": ["billing"]}, InvalidArgument, "should be a list of 3, not 'billing'"),
         ({"lost_commits": [("billing", "a", "0")]}, InvalidArgument, "should be a whole number, not '0'"),

@@ -23,7 +23,7 @@ def test_the_first_line_counts() -> None:
     assert report(result(1, BROKEN), result(2, HUNG), result(3, NOT_REACHED)).text.startswith(
         "test_orders: 3 requests, 3 runs, 0 held, 1 broken, 1 hung, 1 not reached\n"
     )
-    assert str(report(requests=0)).startswith("test_orders: nothing was swept: no client sent a request")
+    assert str(report(requests=0)).startswith("test_orders: no cases: no client sent a request")
 
 
 def test_a_break_has_its_sentence_message_and_repeat() -> None:
@@ -38,7 +38,7 @@ def test_a_break_has_its_sentence_message_and_repeat() -> None:
 def test_a_break_before_the_fault_is_said() -> None:
     """A test that fails by itself at times is not blamed on the fault."""
     assert (
-        "(it was broken before the fault, which may not be the cause)"
+        "(already broken before the fault, which may not be the cause)"
         in report(result(1, BROKEN, was_reached=False)).text
     )
 

@@ -177,7 +177,7 @@ def test_an_interrupted_sweep_tells_what_it_knows(monkeypatch: pytest.MonkeyPatc
         fakebroker.sweep(commit_once, apis="OffsetCommit", faults="not-coordinator|rebalance|disconnect", jobs=1)
 
     (note,) = stopped.value.__notes__
-    assert "cut off: KeyboardInterrupt came; 2 of 3 cases were not run" in note
+    assert "cut off: interrupted by KeyboardInterrupt; 2 of 3 cases were not run" in note
     assert "broken by" in note
 
 
@@ -238,11 +238,11 @@ def test_brokers_are_made_as_one_says() -> None:
     ("asked", "message"),
     [
         ({"apis": "Commit"}, "there is no API 'Commit'"),
-        ({"faults": "lost"}, "no fault 'lost'"),
+        ({"faults": "lost"}, "unknown fault 'lost'"),
         ({"budget": 0}, "budget must be a whole number from 1"),
         ({"jobs": 0}, "jobs must be a whole number from 1"),
-        ({"timeout_s": 0}, "timeout_s is a time in seconds above 0"),
-        ({"only": "OffsetCommit"}, "only is [CLIENT/]API#N:FAULT"),
+        ({"timeout_s": 0}, "timeout_s must be a number of seconds above 0"),
+        ({"only": "OffsetCommit"}, "only must be [CLIENT/]API#N:FAULT"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(asked: dict[str, Any], message: str) -> None:

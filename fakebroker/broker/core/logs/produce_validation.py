@@ -143,7 +143,7 @@ def append_at_once(partition: "Partition", node_id: int, batch: bytes, acks: int
 
 def _check_access(partition: "Partition", node_id: int, acks: int) -> None:
     if acks not in (-1, 0, 1):
-        raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"unknown unknown acks {acks}")
+        raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"unknown acks {acks}")
     topic = partition.topic
     if topic.is_internal:
         raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal: only coordinators write to it")
