@@ -23,13 +23,16 @@ def handle(call: Call, request: DescribeProducersRequest) -> DescribeProducersRe
 def _in_steps(call: Call, request: DescribeProducersRequest) -> Steps[DescribeProducersResponse]:
     """A frame of 1 MB may name 240,000 partitions."""
     response, pace = DescribeProducersResponse(), Pace(PRODUCERS_PER_STEP)
+    known: dict[tuple[str, int], PartitionResponse] = {}  # what is asked for again is answered by the same
     for topic in request.topics:
         answered = TopicResponse(name=topic.name)
         response.topics.append(answered)
         if pace.is_over():
             yield
         for index in topic.partition_indexes:
-            described = _partition(call, topic.name, index)
+            described = known.get((topic.name, index))
+            if described is None:
+                described = known[topic.name, index] = _partition(call, topic.name, index)
             answered.partitions.append(described)
             if pace.is_over(1 + len(described.active_producers)):
                 yield

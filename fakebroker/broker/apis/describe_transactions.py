@@ -21,9 +21,13 @@ def handle(call: Call, request: DescribeTransactionsRequest) -> DescribeTransact
 
 
 def _in_steps(call: Call, request: DescribeTransactionsRequest) -> Steps[DescribeTransactionsResponse]:
-    response, pace = DescribeTransactionsResponse(), Pace(PARTITIONS_PER_STEP)
+    """A transactional id that is asked for again has the same state: it may have many partitions."""
+    response, known = DescribeTransactionsResponse(), dict[str, TransactionState]()
+    pace = Pace(PARTITIONS_PER_STEP)
     for transactional_id in request.transactional_ids:
-        described = _describe(call, transactional_id)
+        described = known.get(transactional_id)
+        if described is None:
+            described = known[transactional_id] = _describe(call, transactional_id)
         response.transaction_states.append(described)
         if pace.is_over(1 + sum(len(topic.partitions) for topic in described.topics)):
             yield

@@ -8,8 +8,9 @@ ignore (KIP-848, OF-11, CGO-7). v10: topic ids in place of names.
 
 from collections.abc import Iterable, Sequence
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
+from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, TOPIC_ID
 from fakebroker.protocol.wire.messages.offset_fetch import (
@@ -24,6 +25,10 @@ from fakebroker.protocol.wire.messages.offset_fetch import (
 OffsetRow = tuple[int, int, int, str | None, int]  # partition, offset, leader epoch, metadata, error
 RequestedPartitions = Sequence[tuple[str, Sequence[int]]]  # topic names and their partition indexes
 
+_AllTopics = dict[str, list[OffsetFetchResponseTopics]]
+"""All topics of groups, by group id."""
+
+ROWS_PER_STEP = 5_000  # and groups and topics
 _ZOOKEEPER_VERSION = 0
 _TOP_LEVEL_ERROR_VERSION = 2
 _MANY_GROUPS_VERSION = 8
@@ -32,10 +37,10 @@ _NO_OFFSET = -1
 _NONE = int(ErrorCode.NONE)
 
 
-def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
+def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
     """One group or several, each answered on its own (OF-10)."""
     if call.version >= _MANY_GROUPS_VERSION:
-        return OffsetFetchResponse(groups=[_group(call, group, request.require_stable) for group in request.groups])
+        return call.work(_in_steps(call, request))
     if call.version == _ZOOKEEPER_VERSION:
         return _per_partition(request, ErrorCode.UNSUPPORTED_VERSION)
     try:
@@ -45,6 +50,17 @@ def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
     requested = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
     found = _rows_by_name(call, offsets, requested, request.require_stable)
     return OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name=name, partitions=rows) for name, rows in found])
+
+
+def _in_steps(call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
+    """Group by group. All offsets of a group are listed once, however often the request asks for them."""
+    response, all_of, pace = OffsetFetchResponse(), _AllTopics(), Pace(ROWS_PER_STEP)
+    for requested in request.groups:
+        group = _group(call, requested, request.require_stable, all_of)
+        response.groups.append(group)
+        if pace.is_over(1 + len(group.topics)):
+            yield
+    return response
 
 
 def _group_error(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
@@ -87,18 +103,24 @@ def _offsets_for_member(call: Call, requested: OffsetFetchRequestGroup) -> Group
     return group.offsets
 
 
-def _group(call: Call, group: OffsetFetchRequestGroup, require_stable: bool) -> OffsetFetchResponseGroup:
+def _group(
+    call: Call, group: OffsetFetchRequestGroup, require_stable: bool, all_of: _AllTopics
+) -> OffsetFetchResponseGroup:
     """The answer for one of several groups (v8 and later)."""
     try:
         offsets = _offsets_for_member(call, group)
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
+    if group.topics is None and group.group_id in all_of:
+        return OffsetFetchResponseGroup(group_id=group.group_id, topics=all_of[group.group_id])
     if call.version >= _TOPIC_ID_VERSION:
         topics = _topics_by_id(call, offsets, group, require_stable)
     else:
         requested = None if group.topics is None else [(topic.name, topic.partition_indexes) for topic in group.topics]
         found = _rows_by_name(call, offsets, requested, require_stable)
         topics = [OffsetFetchResponseTopics(name=name, partitions=rows) for name, rows in found]
+    if group.topics is None:
+        all_of[group.group_id] = topics
     return OffsetFetchResponseGroup(group_id=group.group_id, topics=topics)
 
 

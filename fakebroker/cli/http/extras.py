@@ -1,5 +1,7 @@
 """What the HTTP API has beside the powers: health, metrics, the OpenAPI document, isolated brokers."""
 
+from functools import cache
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -40,9 +42,15 @@ async def _metrics(served: Served, request: Request) -> Response:
 
 async def _openapi(_served: Served, _request: Request) -> Response:
     """This document."""
+    return Response(_document(), media_type=JSONResponse.media_type)
+
+
+@cache
+def _document() -> bytes:
+    """The document as JSON; it is the same at each request, and takes long to make."""
     from fakebroker.cli.http.openapi import document
 
-    return JSONResponse(document())
+    return bytes(JSONResponse(document()).body)
 
 
 async def _list_brokers(served: Served, _request: Request) -> Response:

@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fakebroker.cli.http import extras, openapi
 from fakebroker.cli.http.openapi import document
 from fakebroker.cli.http.operations import OPERATIONS
 from fakebroker.cli.http.schema_enums import rows
+from tests.support.control import Client, with_control
 
 
 def test_the_document_says_everything() -> None:
@@ -99,3 +103,25 @@ def test_isolated_brokers_are_a_server() -> None:
 
     assert (served["url"], isolated["url"]) == ("/", "/brokers/{broker_id}")
     assert isolated["variables"].keys() == {"broker_id"}
+
+
+def test_the_document_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes seconds of processor time in which the broker serves no client, and it is the same at each request."""
+    made = []
+
+    def document() -> dict[str, object]:
+        made.append(1)
+        return {"openapi": "3.1.0"}
+
+    monkeypatch.setattr(openapi, "document", document)
+    extras._document.cache_clear()
+
+    async def test(control: Client) -> None:
+        first, second = [await control.ask("GET", "/openapi.json") for _ in range(2)]
+        assert first.json() == second.json() == {"openapi": "3.1.0"}
+
+    try:
+        with_control(test)
+    finally:
+        extras._document.cache_clear()
+    assert len(made) == 1

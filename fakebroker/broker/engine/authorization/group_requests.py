@@ -181,11 +181,15 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> None:
     authorized.change(groups=groups)
 
     def finish(response: "OffsetFetchResponse") -> None:
+        shown: dict[int, list[OffsetFetchResponseTopics]] = {}  # groups that are there twice have the same list
         for asked, group, errors in zip(groups, response.groups, topics_refused, strict=True):
             if group.error_code:
                 continue
             if asked.topics is None:
-                group.topics = _describable(authorized, group.topics)
+                all_topics = group.topics
+                if id(all_topics) not in shown:
+                    shown[id(all_topics)] = _describable(authorized, all_topics)
+                group.topics = shown[id(all_topics)]
             else:
                 group.topics = [*group.topics, *errors]
         response.groups = [*response.groups, *refused]

@@ -1,0 +1,91 @@
+"""Requests that name one thing very many times: it is described once, and all entries of the answer share that."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.schema.jsonable import from_json
+from fakebroker.protocol.wire.frame import encode_request
+from fakebroker.protocol.wire.registry import api
+from tests.support.engine import SimEngine
+from tests.support.frames import framed
+from tests.support.rights import ask
+from tests.support.work_counter import calls_of
+
+PARTS = 40  # that the thing has
+FEW, MANY = 20, 120
+
+
+def with_members(lab: SimEngine) -> None:
+    for number in range(PARTS):
+        ask(
+            lab.client(), "ConsumerGroupHeartbeat", 1, GroupId="g", MemberId=f"m{number}", MemberEpoch=0,
+            RebalanceTimeoutMs=60_000, SubscribedTopicNames=["t"], TopicPartitions=[],
+        )  # fmt: skip
+
+
+def with_classic_members(lab: SimEngine) -> None:
+    for _ in range(PARTS):
+        client = lab.client()
+        fields = {
+            "GroupId": "g", "SessionTimeoutMs": 60_000, "RebalanceTimeoutMs": 60_000, "ProtocolType": "consumer",
+            "Protocols": [{"Name": "range", "Metadata": {"hex": ""}}],
+        }  # fmt: skip
+        request = from_json(api("JoinGroup").request, 3, fields)
+        client.socket.send(framed(encode_request(request, 3, 1, "test")))
+
+
+def with_offsets(lab: SimEngine) -> None:
+    for number in range(PARTS):
+        lab.cluster.topics.create(f"o{number}")
+    topics = [
+        {"Name": f"o{number}", "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 1}]} for number in range(PARTS)
+    ]
+    ask(lab.client(), "OffsetCommit", 2, GroupId="g", GenerationIdOrMemberEpoch=-1, MemberId="", Topics=topics)
+
+
+def with_producers(lab: SimEngine) -> None:
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+    for number in range(PARTS):
+        data = build_batch([Record(0, 0, b"k", b"v")], producer_id=number, producer_epoch=0, base_sequence=0)
+        topic.partitions[0].log.append(data, lab.network.now)
+
+
+def partitions(count: int) -> dict[str, Any]:
+    return {"Topics": [{"Name": "t", "PartitionIndexes": [0] * count}]}
+
+
+Case = tuple[str, int, Callable[[SimEngine], None], Callable[[int], dict[str, Any]], int]
+CASES: tuple[Case, ...] = (
+    ("ConsumerGroupDescribe", 1, with_members, lambda count: {"GroupIds": ["g"] * count}, 400),
+    ("DescribeGroups", 5, with_classic_members, lambda count: {"Groups": ["g"] * count}, 90),
+    ("OffsetFetch", 9, with_offsets, lambda count: {"Groups": [{"GroupId": "g", "Topics": None}] * count}, 80),
+    ("DescribeProducers", 0, with_producers, partitions, 80),
+)
+
+
+@pytest.mark.parametrize(("name", "version", "fill", "fields", "most_calls"), CASES, ids=[case[0] for case in CASES])
+def test_a_thing_is_described_once(
+    name: str, version: int, fill: Callable[[SimEngine], None], fields: Callable[[int], dict[str, Any]], most_calls: int
+) -> None:
+    """What a frame of 1 MB names hundreds of thousands of times takes memory and time once."""
+    lab = SimEngine()
+    lab.cluster.topics.create("t")
+    fill(lab)
+    client = lab.client()
+
+    def handled(count: int) -> int:
+        request = from_json(api(name).request, version, fields(count))
+        data = framed(encode_request(request, version, 1, "test"))
+        calls = calls_of(lambda: client.socket.send(data))
+        answer = client.answer(name, version)
+        rest = calls_of(lambda: answer.encode(version))  # its bytes are repeated, as in Kafka
+        return calls - rest
+
+    handled(FEW)
+    few, many = handled(FEW), handled(MANY)
+    assert many - few < (MANY - FEW) * most_calls, (few, many)
