@@ -167,7 +167,7 @@ def the_other_pictures(camera: Camera, shown: ShownPage) -> None:
     eventually(lambda: state(shown) in ("Empty", "Dead"), 60)
     camera.open("/groups/billing", "expires in", "[aria-label='Committed offsets']")
     camera.take("offsets", ("light",))
-    camera.open("/topics/orders?when=max", "offset", "[aria-label='What was found']")
+    camera.open("/topics/orders?when=max", "offset", "[aria-label='Result']")
     camera.take("topics")
     shown.ask("POST", "/faults", {"api": "Heartbeat", "group": "billing", "error": "NOT_COORDINATOR", "times": 2})
     shown.ask("POST", "/nodes", {"rack": "b"})

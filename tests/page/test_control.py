@@ -29,7 +29,7 @@ def test_the_clock_is_moved_frozen_and_paced(shown: ShownPage) -> None:
     clock.get_by_role("button", name="+1 d", exact=True).click()
     eventually(lambda: (now(shown) - began).days == 1)
     clock.get_by_label("Move the clock by").fill("2d 30 m")
-    clock.get_by_role("button", name="Advance").click()
+    clock.get_by_role("button", name="Advance", exact=True).click()
     eventually(lambda: (now(shown) - began).total_seconds() >= 3 * 86400 + 5400)
     reads(clock.locator(".script"), "broker.clock.advance(days=2, minutes=30)")
     clock.get_by_role("button", name="Freeze").click()
@@ -157,7 +157,7 @@ def test_a_snapshot_is_taken_restored_and_deleted(shown: ShownPage) -> None:
     page.get_by_role("button", name="Yes").click()
     eventually(lambda: "late" not in [each["name"] for each in shown.ask("GET", "/topics")])
     whole.get_by_role("button", name="Delete", exact=True).click()
-    shown.sees("A snapshot keeps topics")
+    shown.sees("A snapshot holds topics")
     assert shown.ask("GET", "/snapshots") == []
 
 

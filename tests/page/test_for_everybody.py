@@ -21,7 +21,7 @@ PLACES = {
     "groups": ("/groups/billing", "svc-1", ".members"),
     "timeline": ("/timeline?polls=1", "JoinGroup", ".entries"),
     "entry": ("/timeline?seq=3", "Entry 3", ".panel"),
-    "topics": ("/topics/orders?when=0", "offset 0", "[aria-label='What was found']"),
+    "topics": ("/topics/orders?when=0", "offset 0", "[aria-label='Result']"),
     "control": ("/control?group=billing", "coordinates", "[aria-label='Coordinator']"),
 }
 

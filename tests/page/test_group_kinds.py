@@ -109,5 +109,5 @@ def test_each_isolated_broker_has_a_page_of_its_own(shown: ShownPage) -> None:
     shown.ask("DELETE", f"/brokers/{second}")
     shown.sees(f"Broker {second} does not exist")
     page.get_by_role("link", name="Go to the served broker").click()
-    shown.sees("No group has rebalanced")
+    shown.sees("No groups have rebalanced")
     assert page.url == f"{shown.url}/"

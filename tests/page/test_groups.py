@@ -185,7 +185,7 @@ def test_a_held_rebalance_says_who_is_there_and_is_released(shown: ShownPage, cl
     page = shown.open("/groups/billing")
     shown.sees("1 of 3 members is there", ".rebalance")
     shown.sees("any 2 more", ".rebalance")
-    shown.sees("A test holds its joins until 3 members have sent JoinGroup.", ".rebalance")
+    shown.sees("Held by a test: its joins wait until 3 members have sent JoinGroup.", ".rebalance")
     page.get_by_role("progressbar", name="1 of 3 members are there").wait_for()
     page.get_by_role("button", name="Release").click()
     shown.sees("CompletingRebalance", ".head")

@@ -81,12 +81,12 @@ def test_where_a_token_is_needed_the_page_asks_for_it(browser: object) -> None:
         page.wait_for_function("() => document.activeElement.name === 'token'")
         page.keyboard.type("s3cret")
         page.keyboard.press("Enter")
-        shown.sees("No group has rebalanced")
+        shown.sees("No groups have rebalanced")
         context.close()
         context = browser.new_context()  # type: ignore[attr-defined]
         shown = ShownPage(context, url)
         shown.open("token=s3cret")
-        shown.sees("No group has rebalanced")
+        shown.sees("No groups have rebalanced")
         assert "s3cret" not in shown.page.url
         assert shown.complaints == []
         context.close()

@@ -23,7 +23,7 @@ def test_without_topics_it_offers_a_producer(shown: ShownPage) -> None:
 def test_partitions_and_records_are_shown_with_all_they_have(shown: ShownPage) -> None:
     """Key, value, headers and timestamp of what comes while one looks."""
     shown.open("/topics/orders?partition=1")
-    shown.sees("There is no record here", "[aria-label='Records']")
+    shown.sees("No records.", "[aria-label='Records']")
     headers = [["trace", "t-1"]]
     shown.ask("POST", "/topics/orders/records", {"values": ["v1"], "key": "k1", "partition": 1, "headers": headers})
     for text in ("v1", "k1", "trace t-1"):
@@ -91,8 +91,8 @@ def test_the_record_of_a_time_is_found_as_list_offsets_finds_it(shown: ShownPage
     page = shown.open("/topics/audit")
     page.get_by_label("Time in UTC, or max").fill(time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(between_ms / 1000)))
     page.get_by_role("button", name="Find").click()
-    shown.sees("offset 1", "[aria-label='What was found']")
-    shown.sees("late", "[aria-label='What was found']")
+    shown.sees("offset 1", "[aria-label='Result']")
+    shown.sees("late", "[aria-label='Result']")
     page.get_by_role("link", name="offset 1").click()
     shown.sees("late", "tr.is-chosen")
 
