@@ -44,7 +44,8 @@ class _Commands(LazyCommands):
 def main() -> None:
     """Run a Kafka broker made for tests, and control, record, replay and analyse it.
 
-    Exit status: 0 done, 1 a check failed, 2 wrong option or file, 3 something outside is missing.
+    Exit status: 0 done, 1 a check failed, 2 wrong option or file, 3 environment (no broker answers, a port is in use,
+    an extra is not installed).
     """
 
 

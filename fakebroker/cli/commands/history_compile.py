@@ -61,7 +61,7 @@ def compile_history(
     source: str | None,
     choice: EngineChoice,
 ) -> None:
-    """Make a scenario of what happened to a group around a moment.
+    """Make a scenario from the history of a group around a moment.
 
     DIR has the tables of `history decode` or `pipeline build`. The scenario is played once before it is written; one
     that does not pass is written to X.failed.yaml, and the exit status is 1.

@@ -19,7 +19,7 @@ class _Commands(LazyCommands):
 
 @click.group(cls=_Commands)
 def pipeline() -> None:
-    """Make tables and a report of journals.
+    """Make tables and a report from journals.
 
     Needs the extra `history`, or `spark` for --engine spark.
     """
@@ -29,7 +29,7 @@ def pipeline() -> None:
 @click.argument("folder", metavar="[DIR]", default="pipeline")
 @engine_options
 def build(folder: str, choice: EngineChoice) -> None:
-    """Make the silver and gold tables of the events in DIR.
+    """Make the silver and gold tables from the events in DIR.
 
     DIR is `pipeline` unless it is given.
     """

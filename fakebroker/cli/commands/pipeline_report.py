@@ -14,7 +14,7 @@ from fakebroker.protocol.errors import FakebrokerError
 @click.option("--out", default="report.html", show_default=True, metavar="FILE", help="HTML file to write.")
 @click.option("--markdown", metavar="FILE", help="Also write the report as Markdown.")
 def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
-    """Make one HTML page of the tables in one or more directories.
+    """Make one HTML page from the tables in one or more directories.
 
     DIR is `pipeline` unless it is given. The page is one file without dependencies. A table that is missing has no
     section.

@@ -18,7 +18,7 @@ from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def from_session(file: Path, out: Path | None, force: bool) -> None:
-    """Make a scenario of a session that `fakebroker record` wrote.
+    """Make a scenario from a session that `fakebroker record` wrote.
 
     The scenario has the steps of the recorded clients, to be read and changed. It is played once before it is written:
     where fakebroker differs from the recorded broker, a comment says so instead of an expectation.

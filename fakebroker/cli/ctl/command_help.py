@@ -70,7 +70,7 @@ COMMANDS: Final = {
     "GET /nodes/{node_id}": "Show a node.",
     "DELETE /nodes/{node_id}": "Remove a node from the cluster.",
     "POST /nodes/{node_id}/freeze": "Freeze the process of a node, as SIGSTOP does.",
-    "POST /nodes/{node_id}/half_open": "Accept connections of a node but never answer.",
+    "POST /nodes/{node_id}/half_open": "Lose all bytes on open connections of a node.",
     "POST /nodes/{node_id}/heal": "Restore the network of a node.",
     "POST /nodes/{node_id}/isolate": "Cut a node off from the other nodes.",
     "POST /nodes/{node_id}/kill": "Kill a node.",

@@ -42,7 +42,7 @@ OPTIONS: Final = {
     "interval_ms": "Time between two pushes.",
     "ip": "IP address; <default> is the default entity.",
     "jitter_s": "Random addition to the delay, at most this many seconds.",
-    "joined": "Wait for this many members whose JoinGroup waits.",
+    "joined": "Wait for this many members with a parked JoinGroup.",
     "journal_dir": "Directory for the journal, as JSON lines.",
     "key": "Key of the records.",
     "kind": "Kind, such as classic or consumer.",
