@@ -47,7 +47,7 @@ BAD_LINES: list[tuple[bytes, str]] = [
     (b'"text"', 'the line is "text", not a JSON object'),
     (b"{}", "schema_version is missing"),
     (_with(schema_version=2), "schema_version is 2; only 1 is supported"),
-    (_with(schema_version="1"), 'schema_version is "1"; 1 can be read'),
+    (_with(schema_version="1"), 'schema_version is "1"; only 1 is supported'),
     (_without("run"), "run is missing"),
     (_without("reason"), "reason is missing"),
     (_with(seq=None), "seq is null"),

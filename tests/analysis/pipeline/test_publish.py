@@ -149,7 +149,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
 
-    with pytest.raises(FakebrokerError, match="is not a folder of published tables; it is left as it is"):
+    with pytest.raises(FakebrokerError, match="is not a folder of published tables; it was not changed"):
         put(PythonEngine(), tmp_path / "photos", [])
     with pytest.raises(FakebrokerError, match=r"it has no manifest\.json"):
         Published(tmp_path / "photos")
@@ -255,7 +255,7 @@ def test_a_file_that_was_changed_in_place_is_noticed_by_the_check(tmp_path: Path
 
     result = CliRunner().invoke(main, ["pipeline", "check", *check])
     assert result.exit_code == 1
-    assert f"Error: {out}/expiries was changed after it was published: {file.name} was changed." in result.output
+    assert f"Error: {out}/expiries was changed after it was published: {file.name} differs." in result.output
 
 
 def test_tables_without_digests_are_checked_as_before(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ PLANNING = 'Failed to plan: Traceback (most recent call last):\n  File "x.py", l
     [
         (JAVA, "Py4JJavaError", "java.io.IOException: No space left on device"),
         ("x\nCaused by: java.lang.OutOfMemoryError: Java heap space\n at", "", "spark.driver.memory=8g"),
-        ("Connection refused", "ConnectionRefusedError", "the Java process of Spark is gone"),
-        ("All masters are unresponsive! Giving up.", "", "is the address after --master right?"),
-        (": java.lang.X: Cannot call methods on a stopped SparkContext", "", "is the address after --master right?"),
+        ("Connection refused", "ConnectionRefusedError", "the Java process of Spark died"),
+        ("All masters are unresponsive! Giving up.", "", "the Spark master does not answer: check --master"),
+        (": java.lang.X: Cannot call methods on a stopped SparkContext", "", "check --master"),
         (
             f"{PLANNING}fakebroker.some.NoSuchThing: it is not there\n SQLSTATE: 38000",
             "",
@@ -35,7 +35,7 @@ PLANNING = 'Failed to plan: Traceback (most recent call last):\n  File "x.py", l
         ("An error occurred while calling o1.x.\n: java.io.IOException: no host\n\tat a.b(C.java:1)\n", "", "no host"),
         (JAVA.partition("Caused")[0], "Py4JJavaError", "org.apache.spark.SparkException: Job aborted."),
         ("An error.\n: [X] Insufficient driver memory: System memory 209715200", "", "spark.driver.memory=8g"),
-        ("[JAVA_GATEWAY_EXITED] Java gateway process exited before", "", "is what --master and --conf say right?"),
+        ("[JAVA_GATEWAY_EXITED] Java gateway process exited before", "", "Check --master and --conf"),
         ("", "Py4JError", "Py4JError"),
     ],
 )

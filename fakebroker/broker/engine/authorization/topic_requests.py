@@ -97,14 +97,14 @@ def read_allowed(authorized: "Fetch") -> None:
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
     if replica_id >= 0:
         is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
-        denied = [] if is_allowed else [name_in(topic, call.cluster.topics) for topic in topics]
+        hidden = [] if is_allowed else [name_in(topic, call.cluster.topics) for topic in topics]
     else:
         names = dict.fromkeys(name_in(topic, call.cluster.topics) for topic in topics)
-        denied = [name for name in names if name is not None and not access.may(Operation.READ, TOPIC, name)]
+        hidden = [name for name in names if name is not None and not access.may(Operation.READ, TOPIC, name)]
     if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
-        denied = [name for name in denied if name]
-    if denied:
-        authorized.handle = partial(fetch.handle, denied=frozenset(name for name in denied if name is not None))
+        hidden = [name for name in hidden if name]
+    if hidden:
+        authorized.handle = partial(fetch.handle, denied=frozenset(name for name in hidden if name is not None))
 
 
 def describe_epochs_allowed(

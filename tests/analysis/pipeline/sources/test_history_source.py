@@ -125,7 +125,10 @@ def test_a_stream_keeps_to_its_limit(spark: "SparkSession", tmp_path: Path) -> N
             {"path": "x", "maxBytesPerTrigger": "many"},
             "maxBytesPerTrigger is 'many'; it must be a whole number",
         ),
-        ({"path": "x", "maxBytePerTrigger": "1"}, "no option 'maxbytepertrigger'; did you mean 'maxBytesPerTrigger'"),
+        (
+            {"path": "x", "maxBytePerTrigger": "1"},
+            "unknown option 'maxbytepertrigger'; did you mean 'maxBytesPerTrigger'",
+        ),
         ({"paths": "a,b"}, "paths is 'a,b'; it must be a list of texts in JSON"),
         ({"paths": "3"}, "paths is '3'; it must be a list of texts in JSON"),
     ],

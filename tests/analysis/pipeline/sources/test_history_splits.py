@@ -190,7 +190,7 @@ def test_a_file_that_goes_before_it_is_read_is_an_error(tmp_path: Path) -> None:
     end = found.latest(is_growing=False)
     path.unlink()
 
-    with pytest.raises(HistoryError, match="gone"):
+    with pytest.raises(HistoryError, match="the file was deleted before it was read completely"):
         found.splits({}, end)
 
 
