@@ -41,7 +41,7 @@ def test_a_librdkafka_consumer_of_the_new_protocol(fakebroker: FakeBroker) -> No
     stuck.subscribe(["t"])
     (line,) = wait_for_warnings(fakebroker, 1)
     assert line.startswith('client "svc-1" asked for FindCoordinator of group "g" several times')
-    assert "does not serve KIP-848" in line
+    assert "does not support KIP-848" in line
     for consumer in (ordinary, stuck):
         consumer.close()
     assert len(warnings(fakebroker)) == 1

@@ -328,7 +328,7 @@ def test_tables_that_workers_wrote_to_other_disks_are_not_taken_for_empty_ones(
     """After a write without files there is nothing to publish: Spark writes one for a table without rows, too."""
     away = SparkEngine(spark)
     frame = _WrittenElsewhere(away.frame(EXPIRIES, [expiry(1)]))
-    with pytest.raises(SparkFailure, match="is not the same folder on all machines of the cluster"):
+    with pytest.raises(SparkFailure, match="is not shared by all machines of the cluster"):
         away.store(EXPIRIES, frame, tmp_path / "expiries")
 
 

@@ -129,8 +129,8 @@ def test_a_stream_keeps_to_its_limit(spark: "SparkSession", tmp_path: Path) -> N
             {"path": "x", "maxBytePerTrigger": "1"},
             "unknown option 'maxbytepertrigger'; did you mean 'maxBytesPerTrigger'",
         ),
-        ({"paths": "a,b"}, "paths is 'a,b'; it must be a list of texts in JSON"),
-        ({"paths": "3"}, "paths is '3'; it must be a list of texts in JSON"),
+        ({"paths": "a,b"}, "paths is 'a,b'; it must be a JSON list of strings"),
+        ({"paths": "3"}, "paths is '3'; it must be a JSON list of strings"),
     ],
 )
 def test_wrong_options_are_reported(options: dict[str, str], problem: str) -> None:

@@ -91,9 +91,9 @@ def test_what_cannot_be_read_is_reported_in_a_line(spark: "SparkSession", tmp_pa
     (tmp_path / "notes.txt").write_text("nothing of ours")
     for url, problem in {
         f"file://{tmp_path}/nowhere": "no such file or folder",
-        f"file://{tmp_path}/*.parquet": "no file has such a name",
+        f"file://{tmp_path}/*.parquet": "no file matches",
         f"file://{tmp_path}": "no log segments of __consumer_offsets, JSON lines or Parquet found",
-        f"file://{tmp_path}/notes.txt": "neither log segments",
+        f"file://{tmp_path}/notes.txt": "no log segments",
         "s3a://dump/x/*.parquet": "--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:",
         "s3://dump/x": "write s3a://",
         "moon://dump/x": "spark.jars.packages=GROUP:NAME:VERSION",
@@ -114,5 +114,5 @@ def test_python_does_not_read_urls(tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert "s3a://x/*.parquet: files with a scheme are read by Spark: use --engine spark" in result.output
-    with pytest.raises(HistoryError, match="other file systems are read by"):
+    with pytest.raises(HistoryError, match="only `history decode --engine spark` reads other file systems"):
         files_of(["s3a://x"])

@@ -97,7 +97,7 @@ def test_a_folder_that_workers_do_not_share_is_an_error(
     history(tmp_path / "data")
     parts = parts_of(spark, tmp_path / "data")
     monkeypatch.setattr(stored_history, "_write_part", _written_elsewhere)
-    with pytest.raises(SparkFailure, match="not the same folder on all machines"):
+    with pytest.raises(SparkFailure, match="not shared by all machines"):
         store_history(spark, parts, folders_in(tmp_path))
 
 
