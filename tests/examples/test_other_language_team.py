@@ -132,7 +132,7 @@ def test_a_wait_in_vain_says_what_there_was(http: Http) -> None:
     given_up = http("POST", "/groups/billing/wait", {"state": "Stable", "members": 2, "timeout_s": 0.05})
 
     assert given_up.status == 408
-    assert "it is Dead: it does not exist" in given_up.data["detail"]
+    assert "it is Dead: the group does not exist" in given_up.data["detail"]
 
 
 def test_a_topic_is_made(http: Http) -> None:

@@ -86,7 +86,7 @@ def test_a_broken_copy_is_noticed_and_restored(copy: Path, monkeypatch: pytest.M
     files, names = mutate.tests_of(rule)
 
     assert run_tests(copy, files, names) is None
-    result = mutate.result_of(rule, 0, copy)
+    result = mutate.result_of(rule, 1, copy)
     assert (result.outcome, result.test.partition("::")[0]) == ("found", "tests/broker/apis/test_alter_configs.py")
     assert changed.read_text() == original
 

@@ -1,5 +1,6 @@
 """The broker's clock as a test sees it."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,7 @@ Duration = Annotated[
         f"{_IN_PYTHON} (a number takes its unit: days=8, ms=500)", lambda value: isinstance(value, timedelta | str)
     ),
 ]
+_LARGEST = sys.float_info.max
 _UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}
 
 
@@ -184,7 +186,7 @@ class _Amount:
         total_ms: float = 0
         for name, value in units.items():
             total_ms += value * _UNITS_MS[name]
-        self.total_ms = round(total_ms)
+        self.total_ms = round(min(total_ms, _LARGEST))  # finite amounts may add up to infinity
 
 
 def _wall_ms(when: datetime | int) -> int:
