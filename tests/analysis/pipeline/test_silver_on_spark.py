@@ -164,7 +164,7 @@ def test_a_path_without_anything_is_an_error(spark: "SparkSession", tmp_path: Pa
     """It is said before any job is started; a folder without journals is none, it has no events."""
     from fakebroker.analysis.pipeline.sources.journal_frames import journal_frames
 
-    with pytest.raises(InvalidArgument, match="there is no journal"):
+    with pytest.raises(InvalidArgument, match="no journal found"):
         journal_frames(spark, [tmp_path / "nothing"])
     events, rejects = journal_frames(spark, [tmp_path])
     assert (events.count(), rejects.count()) == (0, 0)
