@@ -1,7 +1,6 @@
 """`fakebroker conformance`: judges any broker by the recorded dialogues."""
 
 import datetime
-import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ import click
 
 from fakebroker.cli.choice import Choice
 from fakebroker.cli.exit_status import CommandError, ExitStatus, errors_end_the_command
+from fakebroker.cli.quiet_log import quiet_log
 
 if TYPE_CHECKING:
     from fakebroker.scenarios.conformance.cases import Case
@@ -89,7 +89,7 @@ def conformance(
 
     Exit status: 0 nothing differs, 1 something differs, 2 wrong option, 3 no broker answers or not all cases were run.
     """
-    with errors_end_the_command(), _quiet(), _ended_by_signals():
+    with errors_end_the_command(), quiet_log(), _ended_by_signals():
         cases = _cases(options)
         judge = _judge(address, command, options)
         results = _run(judge, cases, verbose)
@@ -199,18 +199,6 @@ def _end(results: "Sequence[Result]") -> None:
         raise CommandError("not all cases were run", ExitStatus.UNAVAILABLE)
     if Verdict.SAME not in verdicts:
         raise CommandError("no case could be played on this broker", ExitStatus.UNAVAILABLE)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No log lines about what is part of a play."""
-    log = logging.getLogger("fakebroker")
-    before = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
 
 
 @contextmanager

@@ -1,10 +1,8 @@
 """`fakebroker dialogue play`: recorded dialogues from the command line."""
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -12,6 +10,7 @@ import click
 from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
 from fakebroker.cli.lazy_commands import Commands
+from fakebroker.cli.quiet_log import quiet_log
 from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.client.security import ClientConfig
@@ -52,25 +51,13 @@ def play(
     """
     if tcp and fresh:
         raise click.UsageError("--tcp and --fresh are mutually exclusive")
-    with errors_end_the_command(), _quiet_broker():
+    with errors_end_the_command(), quiet_log():
         way = _way(tcp, fresh, slack, jitter)
         files = find_dialogues(list(paths))
         outcomes = list(_shown(_play_all(files, way, jobs if fresh else 1), verbose))
     _summarize(outcomes)
     if any(not outcome.is_good for outcome in outcomes):
         raise SystemExit(ExitStatus.FAILED)
-
-
-@contextmanager
-def _quiet_broker() -> Iterator[None]:
-    """Brokers that close connections are part of the play: no log lines about it meanwhile."""
-    log = logging.getLogger("fakebroker")
-    before = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
 
 
 def _way(tcp: ClientConfig | None, fresh: bool, slack: float, jitter_ms: int) -> Callable[[Path], Outcome]:
