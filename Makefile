@@ -39,7 +39,7 @@ REST := not ($(TEST)) and not long and not spark
 # Their modules import what `make test` does not set up, or sets up beside its tests.
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
-.PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
+.PHONY: help run quick test rest all lint types collect tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
 	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
 
@@ -80,6 +80,10 @@ lint: .venv/.lint
 
 types: .venv/.test
 	@$(BIN)/mypy
+
+# Rewrites the assertions of every module once; the workers of `tests` would do it side by side, each for itself.
+collect: .venv/.test
+	@$(BIN)/pytest -qq --collect-only -m "$(TEST)" $(APART)
 
 tests: .venv/.test
 	@$(BIN)/pytest -q -n $$(( $(WORKERS) + 1 )) --dist worksteal -m "$(TEST)" $(APART) $(ARGS)

@@ -22,6 +22,7 @@ from typing import NamedTuple, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOK_S = 0.1  # how often ends are looked for
+COMPILED = ROOT / ".venv/compiled"  # where Python keeps compiled modules if the environment forbids it beside them
 STILL_S = 30  # how often it says what still runs, where nobody looks at a terminal
 GRACE_S = 5  # between being asked to end and being killed
 
@@ -49,7 +50,8 @@ PLANS = {
             Stage("lint"),
             Stage("set-up-test"),
             Stage("types", ("set-up-test",)),
-            Stage("tests", ("set-up-test",), 1200),
+            Stage("collect", ("set-up-test",)),
+            Stage("tests", ("collect",), 1200),
             Stage("set-up-spark", ("set-up-test",)),
             Stage("pipeline", ("set-up-spark", "types"), 1200),
         ),
@@ -71,6 +73,14 @@ PLANS = {
 }
 
 
+def environment() -> dict[str, str]:
+    """The environment of a stage: Python keeps what it compiles; hundreds of processes import it."""
+    found = dict(os.environ)
+    if found.pop("PYTHONDONTWRITEBYTECODE", ""):
+        found.setdefault("PYTHONPYCACHEPREFIX", str(COMPILED))
+    return found
+
+
 class Running:
     """A stage that was started, in a process group of its own."""
 
@@ -80,7 +90,7 @@ class Running:
         self._output = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - until close()
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self._output, stderr=subprocess.STDOUT,
-            start_new_session=True,
+            start_new_session=True, env=environment(),
         )  # fmt: skip
 
     @property

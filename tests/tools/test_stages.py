@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.stages import PLANS, ROOT, Plan, Runner, Running, Stage, last_line
+from tools.stages import COMPILED, PLANS, ROOT, Plan, Runner, Running, Stage, environment, last_line
 
 # A command that does what its argument says, in the place of make.
 SCRIPT = """
@@ -160,3 +160,15 @@ def test_every_stage_is_a_target_and_needs_one_of_its_plan() -> None:
 
         assert names <= targets
         assert {need for stage in plan.stages for need in stage.needs} <= names
+
+
+def test_python_keeps_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the environment forbids files beside the modules, they are kept below .venv; elsewhere nothing changes."""
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    assert "PYTHONPYCACHEPREFIX" not in environment()
+
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    found = environment()
+    assert "PYTHONDONTWRITEBYTECODE" not in found
+    assert found["PYTHONPYCACHEPREFIX"] == str(COMPILED)
