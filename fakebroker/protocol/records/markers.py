@@ -22,6 +22,12 @@ class ControlRecordType(IntEnum):
 
     ABORT = 0
     COMMIT = 1
+    # Of the log of a KRaft quorum (quorum_records.py).
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
 
 
 class ControlRecordTypeSchema(Message, versions="0"):
