@@ -6,22 +6,10 @@ Only ids that say where something is are replaced; an id that no broker has stay
 from collections.abc import Mapping
 from typing import Any
 
+from fakebroker.scenarios.comparison import fields
+
 RECORDED = 1
 _BROKER, _LOGGER = 4, 8  # resource types whose names are ids of brokers
-_LISTS = frozenset(
-    [
-        "BrokerIds",
-        "Replicas",
-        "ReplicaNodes",
-        "IsrNodes",
-        "OfflineReplicas",
-        "AddingReplicas",
-        "RemovingReplicas",
-        "EligibleLeaderReplicas",
-        "LastKnownElr",
-    ]
-)
-_ONE_NODE = frozenset({"NodeId", "LeaderId", "ControllerId", "PreferredReadReplica"})
 
 
 def filled(request: Any, node_id: int) -> Any:
@@ -46,11 +34,11 @@ def _replaced(value: Any, before: int, after: int) -> Any:
 
 
 def _of_field(name: str, value: Any, before: int, after: int) -> Any:
-    if name in _LISTS and isinstance(value, list) and all(type(each) is int for each in value):
+    if fields.entity_of(name) != "brokerId":
+        return _replaced(value, before, after)
+    if isinstance(value, list):
         return [after if each == before else each for each in value]
-    if name in _ONE_NODE and value == before:
-        return after
-    return _replaced(value, before, after)
+    return after if value == before else value
 
 
 def _names_a_broker(value: Mapping[str, Any]) -> bool:
