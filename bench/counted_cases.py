@@ -103,6 +103,28 @@ def commits(topics: int, partitions: int, metadata: Callable[[int], str] | None 
     return prepare
 
 
+def api_versions(_: World) -> Requests:
+    """Of a client that does not remember the answer."""
+    while True:
+        yield r.which_versions(), r.API_VERSIONS
+
+
+def metadata(world: World) -> Requests:
+    """Of ten topics with ten partitions each."""
+    names = [f"{TOPIC}-{number}" for number in range(10)]
+    for name in names:
+        world.broker.create_topic(name, partitions=10)
+    while True:
+        yield r.ask_for(names), r.METADATA
+
+
+def list_offsets(world: World) -> Requests:
+    """Of one partition, by a time that goes on."""
+    fill(world, partitions=1)
+    for number in count():
+        yield r.offset_at(TOPIC, r.FIRST_MS + number % (LOG_BATCHES * RECORDS)), r.LIST_OFFSETS
+
+
 def offset_fetches(world: World) -> Requests:
     """Of all offsets of a group with 1,000."""
     world.broker.create_topic(TOPIC, partitions=1000)
@@ -182,6 +204,9 @@ def fill(world: World, partitions: int) -> int:
 
 
 CASES = [
+    Case("ApiVersions, pipelined", 50, 8, api_versions),
+    Case("Metadata of 10 topics x 10, pipelined", 10, 8, metadata),
+    Case("ListOffsets of 1 partition by time", 50, 8, list_offsets),
     Case("Heartbeat, pipelined", 50, 16, heartbeats),
     Case("ConsumerGroupHeartbeat, pipelined", 50, 16, consumer_heartbeats),
     Case("StreamsGroupHeartbeat, pipelined", 50, 16, streams_heartbeats),

@@ -10,6 +10,7 @@ from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.framing import with_length
+from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.protocol.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -42,12 +43,17 @@ CREATE_TOPICS, METADATA, JOIN, SYNC, HEARTBEAT, COMMIT, OFFSET_FETCH, PRODUCE, F
     11,
     5,
 )
-CONSUMER_HEARTBEAT = 1
+CONSUMER_HEARTBEAT, API_VERSIONS = 1, 3
 
 
 def frame(request: Message, version: int, correlation_id: int = 1) -> bytes:
     """A request as it goes over the wire."""
     return with_length(encode_request(request, version, correlation_id, "bench"))
+
+
+def which_versions() -> ApiVersionsRequest:
+    """Ask for the versions of APIs that are served."""
+    return ApiVersionsRequest(client_software_name="bench", client_software_version="1")
 
 
 def create(topics: dict[str, int]) -> CreateTopicsRequest:

@@ -15,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from fakebroker.broker.core import elections
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.lanes import Lane
@@ -24,9 +25,12 @@ from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.create_partitions import CreatePartitionsTopic
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
+from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsTopic
+from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
 from fakebroker.protocol.wire.messages.sync_group import SyncGroupRequestAssignment
+from fakebroker.protocol.wire.messages.update_features import FeatureUpdateKey
 from fakebroker.protocol.wire.registry import api
 from tests.model.transactional_rows import (
     ENDS,
@@ -59,7 +63,10 @@ STEPS = st.sampled_from([1, 1, 3, 0, -1, 2**33])
 LIKELY_MEMBERS = st.sampled_from(["member"] * 8 + ["simple", "stale", "unknown"])
 
 
-LEAST_VERSIONS = {"Heartbeat": 0, "OffsetCommit": 0, "Produce": 3, "Fetch": 4}  # below are the formats before batches
+LEAST_VERSIONS = {
+    "Heartbeat": 0, "OffsetCommit": 0, "Produce": 3, "Fetch": 4,  # below are the formats before batches
+    "ApiVersions": 0, "Metadata": 0, "ListOffsets": 0,
+}  # fmt: skip
 
 
 def versions() -> st.SearchStrategy[dict[str, int]]:
@@ -79,6 +86,10 @@ EVENTS = st.none() | st.one_of(
         {"cleanup.policy": "compact"}, {"min.insync.replicas": "2"}, {"retention.ms": "1000"},
     ])),
     st.tuples(st.just("lead"), st.sampled_from(["t", "u", CONSUMER_OFFSETS]), st.sampled_from([1, 2, -1])),
+    st.tuples(st.just("set_in_sync"), TOPICS, st.sampled_from([[1], [2], [1, 2]])),
+    st.tuples(st.just("fence"), st.booleans()),
+    st.tuples(st.just("finalize"), st.integers(0, 1)),
+    st.tuples(st.just("subscribe_to_metrics"), st.booleans()),
     st.tuples(st.just("reload_groups"), st.sampled_from([None, 0, 500])),
     st.tuples(st.just("fault"), st.sampled_from(list(LEAST_VERSIONS)), st.integers(1, 3), st.sampled_from([
         {"error": "NOT_COORDINATOR"}, {"action": "disconnect"}, {"delay_s": 0.5}, {"action": "answer-twice"},
@@ -298,6 +309,44 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
 
         self._row(connection, "Fetch", each(), **how)
 
+    # What a client asks first
+
+    @rule(connection=CLIENTS, event=EVENTS, rows=ROWS, cut=CUTS, client_id=CLIENT_IDS,
+          topics=st.sampled_from(["t", "t", "tu", "tt", "v", "", None]), may_create=st.booleans())  # fmt: skip
+    def asks_for_metadata(self, connection: int, rows: int, topics: str | None, may_create: bool, **how: Any) -> None:
+        asked = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+        if self.versions[connection]["Metadata"] == 0:
+            asked = asked or []
+        fields = {"topics": asked}
+        if self.versions[connection]["Metadata"] >= 4:
+            fields["allow_auto_topic_creation"] = may_create
+        self._row(connection, "Metadata", iter([fields] * rows), **how)
+
+    @rule(connection=CLIENTS, event=EVENTS, rows=ROWS, cut=CUTS, name=st.sampled_from(["client"] * 3 + ["?"]))
+    def asks_for_versions(self, connection: int, rows: int, name: str, **how: Any) -> None:
+        fields = {"client_software_name": name, "client_software_version": "1"}
+        self._row(connection, "ApiVersions", iter([fields] * rows), **how)
+
+    @rule(connection=CLIENTS, event=EVENTS, rows=ROWS, cut=CUTS, topics=st.sampled_from(["t", "t", "tu", "tt"]),
+          partitions=st.integers(1, 3), first=st.sampled_from([T0, T0, T0, -1, -2, -4, 0, 7]),
+          step=st.sampled_from([0, 0, 1, 1, 100, -1]), epoch=st.sampled_from([-1, -1, 0, 1]),
+          isolation=ISOLATION)  # fmt: skip
+    def lists_offsets(
+        self, connection: int, topics: str, partitions: int, first: int, step: int, epoch: int, isolation: int,
+        rows: int, **how: Any,
+    ) -> None:  # fmt: skip
+        version = self.versions[connection]["ListOffsets"]
+
+        def each() -> Iterator[dict[str, Any]]:
+            for number in range(rows):
+                asked = [
+                    (index, epoch if version >= 4 else -1, first + step * number, 1) for index in range(partitions)
+                ]
+                entries = [ListOffsetsTopic(name=name, partitions=asked) for name in topics]
+                yield {"replica_id": -1, "isolation_level": isolation * (version >= 2), "topics": entries}
+
+        self._row(connection, "ListOffsets", each(), **how)
+
     # Transactions
 
     @rule(data=st.data(), transactional_id=IDS, connection=CLIENTS, topic=LIKELY_TOPICS,
@@ -402,6 +451,41 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
                     partition.lead(leader, now)
 
         self.twins.do(lead)
+
+    def set_in_sync(self, name: str, in_sync: list[int]) -> None:
+        """Of the topic's replicas only these are in sync."""
+
+        def set_all(broker: SimEngine, now: Instant) -> None:
+            topic = broker.cluster.topics.get(name)
+            for partition in topic.partitions if topic is not None else ():
+                elections.set_in_sync(partition, [each for each in in_sync if each in partition.replicas], now)
+
+        self.twins.do(set_all)
+
+    def fence(self, is_fenced: bool) -> None:
+        """The last broker is not shown to clients, or is again."""
+
+        def set_fenced(broker: SimEngine, _now: Instant) -> None:
+            *_, last = broker.cluster.nodes.values()
+            last.is_fenced = is_fenced
+
+        self.twins.do(set_fenced)
+
+    def finalize(self, level: int) -> None:
+        """A feature gets another level."""
+        update = FeatureUpdateKey(feature="share.version", max_version_level=level, upgrade_type=3 - 2 * level)
+        if api("UpdateFeatures").key in self.twins.brokers[0].engine.listeners[0].versions:
+            self.twins.send(2, "UpdateFeatures", 1, [{"feature_updates": [update], "timeout_ms": 1000}])
+
+    def subscribe_to_metrics(self, is_on: bool) -> None:
+        """Somebody subscribes to metrics of clients, or nobody does any more."""
+
+        def subscribe(broker: SimEngine, _now: Instant) -> None:
+            broker.cluster.client_metrics.pop("s", None)
+            if is_on:
+                broker.cluster.client_metrics["s"] = {}
+
+        self.twins.do(subscribe)
 
     def reload_groups(self, load_ms: int | None) -> None:
         """The groups are forgotten, and loaded again by the next request, now, or slowly."""

@@ -9,8 +9,9 @@ not serve (AV-9, UF-3). The APIs of client telemetry are listed while somebody h
 """
 
 import re
+from typing import Any
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.api_versions import (
     ApiVersion,
@@ -39,6 +40,24 @@ def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
     )
     _show_features(call, response)
     return response
+
+
+def repeat(call: Call, _request: ApiVersionsRequest, response: ApiVersionsResponse) -> Repeat | None:
+    """The same again, while features and client telemetry are what they were."""
+    if response.error_code:
+        return None
+    listed, said = _listed(call), response.encode(call.version)
+
+    def answer(call: Call, _values: tuple[Any, ...]) -> bytes | None:
+        return said if _listed(call) == listed else None
+
+    return answer
+
+
+def _listed(call: Call) -> tuple[object, ...]:
+    """What an answer depends on that may change."""
+    features = call.cluster.features
+    return call.cluster.collects_telemetry, features.epoch, features.finalized()
 
 
 def _show_features(call: Call, response: ApiVersionsResponse) -> None:

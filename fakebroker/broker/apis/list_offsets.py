@@ -9,10 +9,13 @@ Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). KAF
 """
 
 from collections import Counter
+from typing import Any
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Repeat
 from fakebroker.broker.core.logs import list_offsets
+from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -73,6 +76,14 @@ def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -
     partition = call.cluster.topics.partition(name, index)
     if partition is None:
         return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return _looked_up(call, request, partition, current_leader_epoch, target)
+
+
+def _looked_up(
+    call: Call, request: ListOffsetsRequest, partition: Partition, current_leader_epoch: int, target: int
+) -> _AnswerRow:
+    """The answer for a partition that there is, and a target that the version knows."""
+    index = partition.index
     code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
     if code:
         return _error(index, code)
@@ -90,6 +101,35 @@ def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -
     timestamp_ms, offset, leader_epoch = answer
     tells_epoch = call.version >= 4 and call.cluster.behaviours.list_offsets_tells_epochs
     return index, 0, [], timestamp_ms, offset, leader_epoch if tells_epoch else -1
+
+
+def repeat(call: Call, request: ListOffsetsRequest, response: ListOffsetsResponse) -> Repeat | None:
+    """The next lookups in the same partitions, each for another time. All of them have to succeed."""
+    asked = [(topic.name, row) for topic in request.topics for row in topic.partitions]
+    found = [(topic.name, row) for topic in response.topics for row in topic.partitions]
+    if call.version == 0 or any(row[1] for _, row in found):
+        return None
+    if [(name, row[0]) for name, row in asked] != [(name, row[0]) for name, row in found]:
+        return None
+    topics, changes, count = call.cluster.topics, call.cluster.topics.changes, 3 if call.version >= 4 else 2
+    lookups = [(topics.partition(name, row[0]), row[1]) for name, row in asked]
+    body = response.encode(call.version)
+    template = AnswerTemplate(body, ListOffsetsResponse.locator(call.version)(body, 0))
+
+    def answer(call: Call, targets: tuple[Any, ...]) -> bytes | list[bytes] | None:
+        if topics.changes != changes:
+            return None
+        values: list[int] = []
+        for (partition, leader_epoch), target in zip(lookups, targets, strict=True):
+            if partition is None or (target < 0 and _SINCE.get(target, 99) > call.version):
+                return None
+            row = _looked_up(call, request, partition, leader_epoch, target)
+            if row[1]:
+                return None
+            values += row[3:][:count]
+        return template.fill(*values)
+
+    return answer
 
 
 def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _AnswerRow:

@@ -8,10 +8,11 @@ A topic that auto-creation makes exists at once, yet this answer says UNKNOWN_TO
 LEADER_NOT_AVAILABLE as those before (MD-2).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from fakebroker.broker.apis import operations
-from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition, Topic
@@ -28,6 +29,7 @@ from fakebroker.protocol.wire.messages.metadata import (
 
 PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
 _CREATION_COSTS_PARTITIONS = 10
+_MAX_REPEATED_PARTITIONS = 250  # each takes some 0.2 KB of the connection's memory
 
 
 def handle(call: Call, request: MetadataRequest) -> MetadataResponse | None:
@@ -58,6 +60,35 @@ def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
             if topic.name is not None:  # else its id is unknown
                 topic.topic_authorized_operations = operations.TOPIC
     return response
+
+
+def repeat(call: Call, _request: MetadataRequest, response: MetadataResponse) -> Repeat | None:
+    """The same again, while brokers and partitions are what they were. A topic with an error is looked for anew."""
+    entries = response.topics
+    if response.error_code or any(entry.error_code for entry in entries):
+        return None
+    if sum(len(entry.partitions) for entry in entries) > _MAX_REPEATED_PARTITIONS:
+        return None
+    found = [call.cluster.topics.get(entry.name or "") for entry in entries]
+    partitions = [partition for topic in found if topic is not None for partition in topic.partitions]
+    shown, said = _shown(call, partitions), response.encode(call.version)
+
+    def answer(call: Call, _values: tuple[Any, ...]) -> bytes | None:
+        return said if _shown(call, partitions) == shown else None
+
+    return answer
+
+
+def _shown(call: Call, partitions: Sequence[Partition]) -> tuple[object, ...]:
+    """What an answer depends on that may change. While `Topics.changes` is the same, so are topics and partitions."""
+    cluster, node_id = call.cluster, call.node.id
+    brokers = [(node.id, node.is_fenced, node.rack, call.address_of(node.id)) for node in cluster.nodes.values()]
+    leaders = [
+        (seen.leader, seen.leader_epoch, tuple(seen.isr), tuple(partition.replicas))
+        for partition in partitions
+        for seen in (partition.seen_by(node_id),)
+    ]
+    return cluster.topics.changes, cluster.cluster_id, cluster.controller_id, brokers, leaders
 
 
 def _request_error(version: int, request: MetadataRequest) -> MetadataResponse | None:

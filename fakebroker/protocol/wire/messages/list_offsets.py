@@ -12,7 +12,7 @@ from fakebroker.protocol.schema import Int8, Int16, Int32, Int64, Message, Row, 
 class ListOffsetsPartition(Row):
     partition_index: Int32 = field("0+", entity="partitionIndex")
     current_leader_epoch: Int32 = field("4+", default=-1, ignorable=True, entity="leaderEpoch")
-    timestamp: Int64 = field("0+", entity="timestamp")
+    timestamp: Int64 = field("0+", varies=True, entity="timestamp")
     max_num_offsets: Int32 = field("0", default=1)
 
 
@@ -32,9 +32,9 @@ class ListOffsetsPartitionResponse(Row):
     partition_index: Int32 = field("0+", entity="partitionIndex")
     error_code: Int16 = field("0+", entity="errorCode")
     old_style_offsets: list[Int64] = field("0")
-    timestamp: Int64 = field("1+", default=-1, entity="timestamp")
-    offset: Int64 = field("1+", default=-1)
-    leader_epoch: Int32 = field("4+", default=-1, entity="leaderEpoch")
+    timestamp: Int64 = field("1+", default=-1, varies=True, entity="timestamp")
+    offset: Int64 = field("1+", default=-1, varies=True)
+    leader_epoch: Int32 = field("4+", default=-1, varies=True, entity="leaderEpoch")
 
 
 class ListOffsetsTopicResponse(Struct):
