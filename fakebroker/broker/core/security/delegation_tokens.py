@@ -88,7 +88,7 @@ class DelegationTokens:
     def renew(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
         """Let a token live on; returns until when. Raises KafkaError (TK-3)."""
         token = self._managed(digest, principal, now_ms)
-        own_ms = limits.expiry_time_ms if period_ms < 0 else period_ms
+        own_ms = limits.expiry_time_ms if period_ms <= 0 else period_ms
         return self._end_at(token, min(token.max_ms, now_ms + own_ms))
 
     def expire(self, digest: bytes, principal: Principal, period_ms: int, now_ms: int) -> int:

@@ -203,13 +203,13 @@ class Authentication:
     def _finish(self, login: Login, now: Instant) -> int:
         """The client has logged in. Returns how long that is valid, in milliseconds; 0: for ever.
 
-        Only `connections.max.reauth.ms` makes sessions end; without it the answer names the end of a token.
+        A session ends with the token that the client logged in with, and after `connections.max.reauth.ms`.
         """
         lifetimes = [] if login.ends_ms is None else [max(0, login.ends_ms - now.wall_ms)]
         longest = self._logins.setting(SESSION, self._mechanism_name)
         if isinstance(longest, int) and longest > 0:
             lifetimes.append(longest)
-            self._session_ends_ms = now.mono_ms + min(lifetimes)
+        self._session_ends_ms = now.mono_ms + min(lifetimes) if lifetimes else None
         self.state, self._mechanism, self._began_ms = DONE, None, now.mono_ms
         what = "logged in" if self._principal is None else "logged in again"
         self._principal = login.principal

@@ -43,6 +43,7 @@ def test_owner_and_renewers_renew_up_to_the_maximum() -> None:
 
     assert tokens.renew(token.hmac, BOB, 2 * DAY_MS, LIMITS, NOW_MS) == NOW_MS + 2 * DAY_MS
     assert tokens.renew(token.hmac, ALICE, 9 * DAY_MS, LIMITS, NOW_MS) == token.max_ms
+    assert [tokens.renew(token.hmac, BOB, none_ms, LIMITS, NOW_MS) for none_ms in (0, -1)] == [NOW_MS + DAY_MS] * 2
     for digest, who, now_ms, code in (
         (token.hmac, CAROL, NOW_MS, ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH),
         (b"x", ALICE, NOW_MS, ErrorCode.DELEGATION_TOKEN_NOT_FOUND),
