@@ -17,9 +17,10 @@ from fakebroker.scenarios.dialogue.batches import build
 
 Json = Any
 
-PARKED_MS = 80  # a request that neither broker has answered by then waits for something else to happen
+PARKED_MS = 100  # a request that neither broker has answered by then waits for something else to happen
 ANSWER_MS = 5_000  # in which one broker answers what the other has answered
 RETRIES, RETRY_MS = 60, 25
+READ_AGAIN, READ_AGAIN_MS = 8, 60
 LONGEST_VALUE = 12  # in the kind of a difference
 RAW_CORRELATION_ID = 0x7FFFFFFF  # of requests that are sent as bytes, as in dialogues
 _ENTRY = re.compile(r"\[[^\]]*\]")
@@ -38,12 +39,24 @@ NOT_YET = frozenset(
 )
 
 
+# These change nothing. What they read may be under way on one side: the end of a transaction, a join that is parked.
+READS = frozenset(
+    {
+        "ConsumerGroupDescribe", "DescribeConfigs", "DescribeGroups", "DescribeProducers", "DescribeShareGroupOffsets",
+        "DescribeTopicPartitions", "DescribeTransactions", "DescribeAcls", "DescribeClientQuotas", "ListGroups",
+        "ListOffsets", "ListTransactions", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch", "ShareGroupDescribe",
+        "StreamsGroupDescribe",
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request: on which connection, of which API and version, with Kafka's field names.
 
     Attributes:
         can_wait: It may be parked until something else happens.
+        then_ms: What passes after the answer, as it begins something that ends later.
         frame: The bytes that are sent in the place of `request`.
     """
 
@@ -52,7 +65,14 @@ class Asked:
     version: int
     request: dict[str, Json]
     can_wait: bool = False
+    then_ms: int = 0
     frame: bytes | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it changes nothing, so that it may be asked again."""
+        sessionless = self.api == "Fetch" and self.request.get("SessionEpoch", -1) == -1
+        return self.frame is None and (sessionless or self.api in READS)
 
 
 @dataclass
@@ -167,7 +187,8 @@ class Pair:
         self.history.add("request", exchange)
         parked = self._parked[asked.connection] = _Parked(exchange, theirs, ours, started_ms)
         self._driver.pass_time(PARKED_MS if asked.can_wait else ANSWER_MS, parked.is_done)
-        return self._ended()
+        ended = self._ended()
+        return [*ended, *self.wait(asked.then_ms)] if asked.then_ms else ended
 
     def wait(self, ms: int) -> list[Exchange]:
         """Let time pass; returns the exchanges that ended."""
@@ -230,14 +251,26 @@ class Pair:
                 theirs = self._again(asked)
                 continue
             exchange.answer = said
-            found = self._matching.differences(
-                said, answered, Around(asked.request, self._driver.wall_ms, self._driver.wall_ms)
-            )
+            around = Around(asked.request, self._driver.wall_ms, self._driver.wall_ms)
+            if self._matching.same(said, answered, around):
+                return
+            if asked.is_read and attempt < READ_AGAIN:
+                theirs, ours = self._both_again(asked)
+                continue
+            found = self._matching.differences(said, answered, around)
             if found:
                 kind = "; ".join(sorted({_kind_of(each) for each in found}))
                 lines = [f"{each.path}: subject {each.ours}, reference {each.recorded}" for each in found]
                 raise _differs(asked, kind, *lines)
             return
+
+    def _both_again(self, asked: Asked) -> tuple[Pending, Pending]:
+        """Ask both again, a moment later."""
+        self._driver.pass_time(READ_AGAIN_MS)
+        theirs = self._reference.send(asked, asked.request)
+        ours = self._subject.send(asked, self._translated(asked.request))
+        self._driver.pass_time(ANSWER_MS, lambda: theirs.is_done and ours.is_done)
+        return theirs, ours
 
     def _again(self, asked: Asked) -> Pending:
         self._driver.pass_time(RETRY_MS)

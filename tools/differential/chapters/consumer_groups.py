@@ -7,6 +7,8 @@ from fakebroker.protocol.errors import ErrorCode
 from tools.differential.chapters.chapter import Chapter, Json
 from tools.differential.pair import Asked, Exchange
 
+RESOLVING_MS = 150  # in which a broker finds the topics of a pattern
+
 
 class ConsumerGroups(Chapter):
     """Groups of the consumer protocol (KIP-848): members that reconcile, go, come back and claim epochs.
@@ -78,6 +80,7 @@ class ConsumerGroups(Chapter):
         if self.is_rare(3):
             pattern = self.mostly(f"{self.topics[0].name}", f"{self.topics[0].name[:-1]}[a-z]", "(", "", None)
             request |= {"SubscribedTopicRegex": pattern, "SubscribedTopicNames": self.pick([None, []])}
+            return self.ask("m", "ConsumerGroupHeartbeat", request, is_plain=True, then_ms=RESOLVING_MS)
         return self.ask("m", "ConsumerGroupHeartbeat", request, is_plain=True)
 
     def leave(self) -> Asked | None:

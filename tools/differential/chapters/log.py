@@ -96,8 +96,8 @@ class Log(Chapter):
         }
         partition: dict[str, Json] = {"Index": index, "Records": {"batch": batch}}
         topic = self.topics[0]
-        topics = [{"Name": topic.name, "TopicId": topic.topic_id, "PartitionData": [partition]}]
-        request = {"TransactionalId": None, "Acks": -1, "TimeoutMs": 1000, "TopicData": topics}
+        topics: list[Json] = [{"Name": topic.name, "TopicId": topic.topic_id, "PartitionData": [partition]}]
+        request: dict[str, Json] = {"TransactionalId": None, "Acks": -1, "TimeoutMs": 1000, "TopicData": topics}
         return self.ask("p", "Produce", request, least=3, is_plain=True)
 
     def fetch(self) -> Asked | None:
