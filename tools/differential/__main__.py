@@ -1,6 +1,7 @@
 """See the package. Prints a line for each chapter and the differences; the status says whether there were any."""
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ from tools.differential.worker import Part, Result, Worker, common_versions
 
 STEPS_A_PART = 2_000
 NOT_STARTED = 3
+ENDED = 143
 
 
 def play(part: Part) -> Result:
@@ -44,6 +46,7 @@ def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, R
 def main() -> int:
     """Start the pair, play every chapter, print what came of it."""
     arguments = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(ENDED))  # and with it the brokers
     out = arguments.out or Path(tempfile.mkdtemp(prefix="differential-"))
     out.mkdir(parents=True, exist_ok=True)
     began_s = time.monotonic()

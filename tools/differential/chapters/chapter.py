@@ -7,6 +7,8 @@ the other. 0 stands for the plain case of every choice, so that hypothesis shrin
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from fakebroker.protocol.wire.registry import api as declared
+from tools.differential.fitting import fitting
 from tools.differential.mutation import mutated
 from tools.differential.pair import Asked, Exchange
 from tools.differential.topic import Topic
@@ -95,6 +97,7 @@ class Chapter:
         if not served:
             return None
         version = self.pick(served[::-1])
+        request = fitting(declared(api).request, request)
         if not is_plain and self.is_rare(ODD_ONE_IN):
             request = mutated(request, self.pick(range(4096)))
         return Asked(connection, api, version, request, **options)
