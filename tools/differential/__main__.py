@@ -1,57 +1,103 @@
 """See the package. Prints a line for each chapter and the differences; the status says whether there were any."""
 
 import argparse
+import signal
 import sys
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
 
-from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.errors import Unavailable
 from tools.differential import __doc__ as about
+from tools.differential.brokers import Running, running
 from tools.differential.chapters import CHAPTERS
-from tools.differential.worker import Result, Worker
+from tools.differential.played import PLAYED, Play, keep
+from tools.differential.warming import warm
+from tools.differential.worker import Part, Result, Worker, common_versions
+
+STEPS_A_PART = 2_000
+NOT_STARTED = 3
+ENDED = 143
 
 
-def play(job: tuple[str, Address, Address, int, str, int]) -> Result:
-    """Play one chapter, in a process of its own."""
-    chapter, reference, subject, seed, out, steps = job
-    return Worker(chapter, reference, subject, seed, Path(out)).play(steps)
+def play(part: Part) -> Result:
+    """Play a part, in a process of its own."""
+    return Worker(part).play()
 
 
-def address_of(text: str) -> Address:
-    """HOST:PORT."""
-    host, _, port = text.rpartition(":")
-    return Address(host, int(port))
+def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, Running], out: Path) -> Iterator[Part]:
+    """What is played: each chapter in parts with seeds of their own."""
+    reference, subject = pair
+    settings = tuple((reference.settings or {}).items())
+    names = list(chapters)
+    each = max(1, steps // len(names))
+    count = -(-each // STEPS_A_PART)
+    for number in range(count):
+        for name in names:
+            yield Part(
+                name, seed * 1000 + number, -(-each // count), reference.address, subject.address, str(reference),
+                settings, out,
+            )  # fmt: skip
 
 
 def main() -> int:
-    """Play every chapter, two at a time."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reference", type=address_of, help="HOST:PORT of the broker that is right")
-    parser.add_argument("subject", type=address_of, help="HOST:PORT of the broker that is judged")
+    """Start the pair, play every chapter, print what came of it."""
+    arguments = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(ENDED))  # and with it the brokers
+    out = arguments.out or Path(tempfile.mkdtemp(prefix="differential-"))
+    out.mkdir(parents=True, exist_ok=True)
+    began_s = time.monotonic()
+    with ExitStack() as stack:
+        try:
+            pair = (
+                stack.enter_context(running(arguments.reference)),
+                stack.enter_context(running(arguments.subject)),
+            )
+        except (Unavailable, ValueError) as error:
+            print(f"differential: {error}", file=sys.stderr)
+            return NOT_STARTED
+        for broker in pair:
+            warm(broker.address, common_versions(broker.address))
+        pool = stack.enter_context(ProcessPoolExecutor(arguments.jobs))
+        chapters = arguments.chapter or list(CHAPTERS)
+        every = parts(chapters, arguments.steps, arguments.seed, pair, out)
+        found = Play(str(pair[0]), str(pair[1]), arguments.seed)
+        for future in as_completed([pool.submit(play, part) for part in every]):
+            found.add(future.result())
+            for line in told(future.result()):
+                print(line, flush=True)
+    found.seconds = round(time.monotonic() - began_s)
+    for line in found.lines():
+        print(line)
+    if arguments.keep:
+        keep(found, PLAYED)
+    return int(any(chapter.kinds for chapter in found.chapters.values()))
+
+
+def told(result: Result) -> Iterator[str]:
+    """The differences of a part."""
+    for found in result.differences:
+        yield f"{result.chapter}: {found.text}\n    {found.file}"
+    for found in result.once:
+        yield f"{result.chapter}: once: {found.text}\n    {found.file}"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.differential", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("reference", nargs="?", default="kafka-4.3.1", help="the broker that is right")
+    parser.add_argument("subject", nargs="?", default="fakebroker", help="the broker that is judged")
     parser.add_argument("--steps", type=int, default=20_000, help="requests in all [default: 20000]")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--chapter", action="append", choices=list(CHAPTERS), help="repeatable [default: all]")
     parser.add_argument("--out", type=Path, help="folder for recordings of differences")
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
-    out = arguments.out or Path(tempfile.mkdtemp(prefix="differential-"))
-    out.mkdir(parents=True, exist_ok=True)
-    chapters = arguments.chapter or list(CHAPTERS)
-    each = arguments.steps // len(chapters)
-    jobs = [(name, arguments.reference, arguments.subject, arguments.seed, str(out), each) for name in chapters]
-    with ProcessPoolExecutor(arguments.jobs) as pool:
-        results = list(pool.map(play, jobs))
-    for result in results:
-        print(
-            f"{result.chapter}: {result.steps} steps in {result.histories} histories, "
-            f"{len(result.differences)} differences{result.why_not and f'; not played: {result.why_not}'}"
-        )
-        for found in result.differences:
-            print(f"  {found.text}\n    {found.file}")
-        for text in result.not_again:
-            print(f"  once: {text}")
-    return int(any(result.differences for result in results))
+    parser.add_argument("--jobs", type=int, default=6, help="parts played at a time [default: 6]")
+    parser.add_argument("--keep", action="store_true", help="add the result to played.json, for the scoreboard")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ from typing import Any
 Json = Any
 
 _NUMBERS = (-1, 0, 1, 32_767, -2)
-_TEXTS = ("", "x" * 300, "\u00e9\u4e2d", "..")
+# Waits and names that histories share: the brokers would be asked in different orders.
+_KEPT = frozenset({"MaxWaitMs", "TimeoutMs", "timeoutMs"})
+_NAMES = frozenset({"GroupId", "GroupIds", "Groups", "GroupsNames", "CoordinatorKeys", "Key", "TransactionalId"})
 
 
 def mutated(request: dict[str, Json], number: int) -> dict[str, Json]:
@@ -15,24 +17,32 @@ def mutated(request: dict[str, Json], number: int) -> dict[str, Json]:
     places = list(_places(copy))
     if not places:
         return copy
-    holder, key = places[number % len(places)]
-    holder[key] = _odd(holder[key], number // len(places))
+    holder, key, field = places[number % len(places)]
+    holder[key] = _odd(holder[key], number // len(places), field in _NAMES)
     return copy
 
 
-def _places(value: Json) -> list[tuple[Any, Any]]:
-    """Every field and entry that can be changed: what holds it, and its key there."""
+def _places(value: Json, field: str = "") -> list[tuple[Any, Any, str]]:
+    """Every field and entry that can be changed: what holds it, its key there, and the name of the field."""
+    found: list[tuple[Any, Any, str]] = []
     if isinstance(value, dict):
-        if "hex" in value or "batch" in value:
+        if "hex" in value or "batch" in value or "batches" in value:
             return []
-        found = [(value, key) for key, each in value.items() if not isinstance(each, (dict, type(None), bool))]
-        return [*found, *(place for each in value.values() for place in _places(each))]
-    return [place for each in value for place in _places(each)] if isinstance(value, list) else []
+        found = [(value, key, key) for key, each in value.items() if key not in _KEPT and _can_change(each)]
+        return [*found, *(place for key, each in value.items() for place in _places(each, key))]
+    if isinstance(value, list):
+        found = [(value, index, field) for index, each in enumerate(value) if isinstance(each, (str, int))]
+        return [*found, *(place for each in value for place in _places(each, field))]
+    return []
 
 
-def _odd(value: Json, number: int) -> Json:
+def _can_change(value: Json) -> bool:
+    return isinstance(value, (int, str, list)) and not isinstance(value, bool)
+
+
+def _odd(value: Json, number: int, is_name: bool) -> Json:
     if isinstance(value, int):
         return _NUMBERS[number % len(_NUMBERS)]
     if isinstance(value, str):
-        return _TEXTS[number % len(_TEXTS)]
-    return [[*value, *value[:1]], [], value[:1]][number % 3] if isinstance(value, list) else value
+        return [f"{value}{'x' * 300}", f"{value}\u00e9\u4e2d", value if is_name else "", f"{value} "][number % 4]
+    return [[*value, *value[:1]], [], value[:1]][number % 3]

@@ -1,5 +1,6 @@
 """One chapter played for as many steps as asked for: histories, the differences found, each shrunk."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,166 +13,232 @@ from hypothesis.errors import FlakyFailure
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.scenarios.conformance.access import Access, served_versions
 from tools.differential.agreed import is_agreed
-from tools.differential.chapters import CHAPTERS, Action
-from tools.differential.pair import Asked, Differs, Exchange, Pair
+from tools.differential.chapters import CHAPTERS, Action, Chapter
+from tools.differential.chapters.chapter import BITS
+from tools.differential.pair import Asked, Differs, Exchange, History, Pair
 from tools.differential.recording import recording
+from tools.differential.topic import Topic
 
-LONGEST = 40  # actions of a history
-MOST_DIFFERENCES = 5  # of a chapter: the next ones are often the same
-_CHOICE = st.integers(0, 7)
+HISTORIES_A_ROUND = 40
+SHRINK_S = 45
+MOST_DIFFERENCES = 8  # of a part
+_NUMBER = st.integers(0, (1 << BITS) - 1)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one process plays: a chapter with a seed of its own, so that names are used once."""
+
+    chapter: str
+    seed: int
+    steps: int
+    reference: Address
+    subject: Address
+    broker: str  # the name of the reference, with its release
+    config: tuple[tuple[str, str], ...]  # its settings
+    out: Path
 
 
 @dataclass
 class Found:
-    """A difference: what was answered, and the file with the shortest history that shows it."""
+    """A difference: its kind, what was answered, and the file with the shortest history that shows it."""
 
+    kind: str
     text: str
     file: str
 
 
 @dataclass
 class Result:
-    """What came of a chapter. `not_again` are differences that did not come again when they were played again."""
+    """What came of a part.
+
+    Attributes:
+        once: Differences that did not come again when their history was played again.
+        agreed: How many histories ended with a difference that is meant.
+        why_not: Why it was not played.
+    """
 
     chapter: str
     steps: int = 0
     histories: int = 0
     differences: list[Found] = field(default_factory=list)
-    not_again: list[str] = field(default_factory=list)
-    why_not: str = ""  # why it was not played
+    once: list[Found] = field(default_factory=list)
+    agreed: int = 0
+    why_not: str = ""
 
 
 class Worker:
     """Plays histories of one chapter on a reference and a subject, each history with names of its own."""
 
-    def __init__(self, chapter: str, reference: Address, subject: Address, seed: int, out: Path) -> None:
-        self.result = Result(chapter)
-        self._chapter = CHAPTERS[chapter]
-        self._brokers = reference, subject
-        self._seed, self._out = seed, out
-        self._prefix = f"{chapter.replace(' ', '')}-{seed}"
+    def __init__(self, part: Part) -> None:
+        self.result = Result(part.chapter)
+        self._part = part
+        self._chapter = CHAPTERS[part.chapter]
+        self._prefix = f"{part.chapter.replace(' ', '')}-{part.seed}"
         self._number = 0
-        self._has_failed = False
-        self._last: tuple[list[str], list[Exchange]] = ([], [])
+        self._found: Differs | None = None  # in this round: from then on histories are shrunk, and no longer counted
+        self._known: set[str] = set()  # kinds of differences
+        self._shrink_until_s = 0.0
+        self._shortest: list[Action] = []  # the last history that showed the difference
+        self._last: tuple[Sequence[Topic], History] = ([], History())
+        self._first = self._last  # the history that was to be shrunk
+        self._versions: Mapping[str, range] = {}
+        self._shared: list[Topic] = []
 
-    def play(self, steps: int) -> Result:
+    def play(self) -> Result:
         """Play about so many steps."""
-        versions = self._versions()
-        missing = [api for api in self._chapter.needs if api not in versions]
+        part = self._part
+        self._versions = common_versions(part.reference, part.subject)
+        missing = [api for api in self._chapter.needs if api not in self._versions]
         if missing:
             self.result.why_not = f"{', '.join(missing)} not served by both"
             return self.result
-        shared = [self._new_topic() for _ in range(2)]
-        for round_number in range(1000):
-            if self.result.steps >= steps or len(self.result.differences) >= MOST_DIFFERENCES:
+        for number in range(part.steps):
+            if self.result.steps >= part.steps or len(self.result.differences) >= MOST_DIFFERENCES:
                 break
-            self._round(steps, self._seed * 1000 + round_number, versions, shared)
+            self._round(part.seed * 1000 + number)
         return self.result
 
-    def _round(self, steps: int, seed: int, versions: Mapping[str, range], shared: list[str]) -> None:
-        """Play until a difference is found and shrunk, or the steps are done."""
-        self._has_failed = False
+    def _round(self, seed: int) -> None:
+        """Play until a difference is found and shrunk, or the histories of a round are done."""
+        self._found = None
+        self._shared = [] if self._chapter.own_topics else self._new_topics()
+        longest = self._chapter.longest
+        actions = [name for name, times in self._chapter.actions.items() for _ in range(times)]
 
         @with_seed(seed)
         @settings(
-            max_examples=60, database=None, deadline=None, phases=[Phase.generate, Phase.shrink],
+            max_examples=HISTORIES_A_ROUND, database=None, deadline=None, phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet, print_blob=False,
             report_multiple_bugs=False,
         )  # fmt: skip
-        @given(st.lists(st.tuples(st.sampled_from(self._chapter.actions), _CHOICE, _CHOICE, _CHOICE), max_size=LONGEST))
-        def histories(actions: list[Action]) -> None:
-            if self._has_failed or self.result.steps < steps:
-                self._history(actions, versions, shared)
+        @given(
+            st.lists(
+                st.tuples(st.sampled_from(["nothing", *actions]), _NUMBER, _NUMBER),
+                min_size=longest // 2,
+                max_size=longest,
+            )
+        )
+        def histories(history: list[Action]) -> None:
+            if self._found is None and self.result.steps >= self._part.steps:
+                return
+            if self._found is None or time.monotonic() < self._shrink_until_s or history == self._shortest:
+                self._history(history)
 
         try:
             histories()
         except Differs as difference:
-            self._write(str(difference))
-        except FlakyFailure as error:
-            self.result.not_again.append(str(error.exceptions[0])[:2000])
+            self._known.add(difference.kind)
+            self.result.differences.append(self._written(difference, len(self.result.differences) + 1, self._last))
+        except FlakyFailure:
+            assert self._found is not None
+            self.result.once.append(self._written(self._found, f"once-{len(self.result.once) + 1}", self._first))
 
-    def _history(self, actions: Sequence[Action], versions: Mapping[str, range], shared: list[str]) -> None:
+    def _history(self, actions: Sequence[Action]) -> None:
         self._number += 1
-        topics = [self._new_topic()] if self._chapter.own_topics else shared
-        chapter = self._chapter(f"{self._prefix}-{self._number}", topics, [], dict(versions))
-        pair = Pair(*self._brokers)
-        self._last = topics, pair.exchanges
+        topics = self._new_topics() if self._chapter.own_topics else self._shared
+        chapter = self._chapter(f"{self._prefix}-{self._number}", topics, self._versions)
+        pair = self._pair(topics)
+        before, self._last = self._last, (topics, pair.history)
         try:
+            for asked in chapter.first():
+                self._note(chapter, pair.ask(asked))
             for action in actions:
                 self._take(pair, chapter, action)
         except Differs as difference:
             if is_agreed(str(difference)):
-                return
-            self._has_failed = True
-            raise
+                self.result.agreed += self._found is None
+            elif difference.kind not in self._known:
+                if self._found is None or self._found.kind == difference.kind:
+                    if self._found is None:
+                        self._shrink_until_s = time.monotonic() + SHRINK_S
+                        self._first = self._last
+                    self._found, self._shortest = difference, list(actions)
+                    raise
+                self._last = before
         finally:
-            if not self._has_failed:
+            if self._found is None:
                 self.result.histories += 1
-                self.result.steps += len(pair.exchanges)
+                self.result.steps += pair.history.steps
             pair.close_all()
 
-    def _take(self, pair: Pair, chapter: Any, action: Action) -> None:
+    def _take(self, pair: Pair, chapter: Chapter, action: Action) -> None:
         step = chapter.read(action)
-        try:
-            match step:
-                case Asked() if not pair.is_busy(step.connection):
-                    ended = pair.ask(step)
-                case int():
-                    ended = pair.wait(step)
-                case str():
-                    pair.close(step)
-                    return
-                case _:
-                    return
-        except WireError:
-            return  # the request does not fit its version: a field that this version cannot leave at another value
+        match step:
+            case Asked() if not pair.is_busy(step.connection):
+                try:
+                    self._note(chapter, pair.ask(step))
+                except WireError:
+                    return  # the request does not fit its version: this version has no such value
+            case int():
+                self._note(chapter, pair.wait(step))
+            case str():
+                pair.close(step)
+
+    @staticmethod
+    def _note(chapter: Chapter, ended: Sequence[Exchange]) -> None:
         for exchange in ended:
             chapter.note(exchange)
 
-    def _new_topic(self) -> str:
-        """A topic of two partitions on both brokers, in order and with leaders."""
+    def _pair(self, topics: Sequence[Topic]) -> Pair:
+        pair = Pair(self._part.reference, self._part.subject)
+        for topic in topics:
+            if topic.topic_id:
+                pair.know_topic(topic.topic_id, topic.subject_id)
+        return pair
+
+    def _new_topics(self) -> list[Topic]:
+        """Topics on both brokers, in order and with leaders."""
+        if not self._chapter.topic_count:
+            return []
         self._number += 1
-        name = f"{self._prefix}-t{self._number}"
-        topic = {"Name": name, "NumPartitions": 2, "ReplicationFactor": 1, "Assignments": [], "Configs": []}
-        row = [{"PartitionIndex": index, "Timestamp": -1} for index in (0, 1)]
-        pair = Pair(*self._brokers)
+        names = [f"{self._prefix}-{self._number}t{number}" for number in range(self._chapter.topic_count)]
+        count = self._chapter.partitions
+        configs = [{"Name": name, "Value": value} for name, value in self._chapter.topic_configs.items()]
+        new = [
+            {"Name": name, "NumPartitions": count, "ReplicationFactor": 1, "Assignments": [], "Configs": configs}
+            for name in names
+        ]
+        rows = [{"PartitionIndex": index, "Timestamp": -1} for index in range(count)]
+        listed = [{"Name": name, "Partitions": rows} for name in names]
+        pair = Pair(self._part.reference, self._part.subject)
         try:
-            pair.ask(Asked("t", "CreateTopics", 4, {"Topics": [topic], "timeoutMs": 10_000}))
-            pair.ask(Asked("t", "ListOffsets", 4, {"ReplicaId": -1, "Topics": [{"Name": name, "Partitions": row}]}))
+            pair.ask(
+                Asked("t", "CreateTopics", min(7, self._newest("CreateTopics")), {"Topics": new, "timeoutMs": 9_000})
+            )
+            pair.ask(
+                Asked("t", "ListOffsets", min(4, self._newest("ListOffsets")), {"ReplicaId": -1, "Topics": listed})
+            )
+            asked = Asked("t", "Metadata", self._newest("Metadata"), {"Topics": [{"Name": name} for name in names]})
+            (exchange,) = pair.ask(asked)
+            ids = {each["Name"]: each.get("TopicId", "") for each in exchange.answer["Topics"]}
+            return [Topic(name, ids[name], pair.subject_topic_id(ids[name])) for name in names]
         finally:
             pair.close_all()
-        return name
 
-    def _versions(self) -> dict[str, range]:
-        """The versions that both brokers serve, by API."""
-        return common_versions(*self._brokers)
+    def _newest(self, api: str) -> int:
+        return self._versions[api][-1]
 
-    def _write(self, text: str) -> None:
-        topics, exchanges = self._last
-        name = f"{self._prefix}-{len(self.result.differences) + 1}"
-        path = self._out / f"{name}.jsonl"
-        path.write_text(recording(name, text.partition("\n")[0], "Kafka 4.3.1", topics, exchanges))
-        self.result.differences.append(Found(text, str(path)))
+    def _written(self, difference: Differs, number: int | str, what: tuple[Sequence[Topic], History]) -> Found:
+        """Write a history as a dialogue."""
+        topics, history = what
+        name = f"{self._prefix}-{number}"
+        path = self._part.out / f"{name}.jsonl"
+        head: dict[str, Any] = {"name": name, "about": str(difference).replace("\n", " "), "broker": self._part.broker}
+        head["config"] = dict(self._part.config)
+        new_topic = {"partitions": self._chapter.partitions, "config": dict(self._chapter.topic_configs)}
+        path.write_bytes(recording(head, self._prefix, topics, new_topic, history))
+        return Found(difference.kind, str(difference), str(path))
 
 
 def common_versions(*brokers: Address) -> dict[str, range]:
     """The versions of each API that all these brokers serve, and this package speaks."""
-    from fakebroker.client.connection import ClientConnection
-    from fakebroker.client.scripted.tcp_driver import TcpDriver
-    from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
-    from fakebroker.protocol.wire.registry import APIS
-
     served = {key: (spec.min, spec.max) for key, spec in APIS.items()}
     for address in brokers:
-        driver, client = TcpDriver(*address), ClientConnection("differential")
-        driver.open(client)
-        pending = client.send(ApiVersionsRequest(), 0)
-        driver.flush(client)
-        driver.pass_time(10_000, lambda one=pending: one.is_done)  # type: ignore[misc]
-        listed: Any = pending.result()
-        driver.close_all()
-        theirs = {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
+        theirs = served_versions(Access(*address))
         served = {
             key: (max(low, theirs[key][0]), min(high, theirs[key][1]))
             for key, (low, high) in served.items()

@@ -23,8 +23,10 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
     names = sorted(set(asked or (topic.name for topic in call.cluster.topics)))
     if cursor is not None:
         if cursor.partition_index < 0 or (asked and cursor.topic_name not in names):
-            return _error_response(asked)
+            return _error_response(asked, ErrorCode.INVALID_REQUEST)
         names = [name for name in names if name >= cursor.topic_name]
+    if "" in names:  # Kafka fails (TP-1)
+        return _error_response(asked, ErrorCode.UNKNOWN_SERVER_ERROR)
     left = max(1, min(request.response_partition_limit, call.node.settings.get_int("max.request.partition.size.limit")))
     response = DescribeTopicPartitionsResponse(next_cursor=None)
     for name in names:
@@ -43,13 +45,10 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
     return response
 
 
-def _error_response(names: Iterable[str]) -> DescribeTopicPartitionsResponse:
-    """INVALID_REQUEST for every topic: the cursor cannot be (TP-3)."""
+def _error_response(names: Iterable[str], code: ErrorCode) -> DescribeTopicPartitionsResponse:
+    """The code for every topic: the cursor cannot be (TP-3), or a name is empty."""
     return DescribeTopicPartitionsResponse(
-        topics=[
-            DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name) for name in names
-        ],
-        next_cursor=None,
+        topics=[DescribeTopicPartitionsResponseTopic(error_code=code, name=name) for name in names], next_cursor=None
     )
 
 

@@ -131,7 +131,7 @@ UNORDERED = {
     "Configs": ("Name",),
     "Responses": ("Name",),
     "TransactionStates": ("TransactionalId",),
-    "ActiveProducers": ("ProducerEpoch",),
+    "ActiveProducers": ("ProducerId",),
     "PartitionResponses": ("Index",),
     "ResultsByPartition": ("PartitionIndex",),
     "ResultsByTopicV3AndBelow": ("Name",),

@@ -210,7 +210,7 @@ class _Comparison(Walk):
 
 def content_of(record: ReadRecord) -> tuple[Json, ...]:
     """What must be equal of two records: what a consumer sees of them, but for a time that the broker gave."""
-    time_ms = 0 if record.is_append_time else record.timestamp_ms
+    time_ms = 0 if record.is_append_time or record.is_control else record.timestamp_ms
     return (
         record.offset,
         time_ms,

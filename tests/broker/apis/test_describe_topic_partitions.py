@@ -57,6 +57,17 @@ def test_sorted_and_once(ask: Ask, cluster: Cluster) -> None:
     )
 
 
+@pytest.mark.rules("TP-1", "TP-4")
+def test_an_empty_name_fails_the_whole_request(ask: Ask, cluster: Cluster) -> None:
+    """Every topic is UNKNOWN_SERVER_ERROR without operations, unless the cursor skips the empty name."""
+    request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="a"), TopicRequest(name="")])
+
+    failed = [(each.name, each.error_code, each.topic_authorized_operations) for each in ask(cluster, request, 0).topics]
+
+    assert failed == [(name, ErrorCode.UNKNOWN_SERVER_ERROR, -(1 << 31)) for name in ("a", "")]
+    assert describe(ask, cluster, "a", "", cursor=("a", 1)) == ([("a", 0, [1])], None)
+
+
 @pytest.mark.rules("TP-2")
 def test_limit(ask: Ask, cluster: Cluster) -> None:
     """At most so many partitions, at least one, never more than the broker allows; a topic with an error is none."""

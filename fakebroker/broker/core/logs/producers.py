@@ -124,7 +124,7 @@ class Producers:
             self._check_verified_sequence(batch, has_batches=bool(state.batches))
         goes_on = batch.producer_epoch == state.epoch
         expected = (state.last_sequence + 1) & _SEQUENCE_MASK if goes_on else 0
-        if batch.base_sequence != expected:
+        if batch.base_sequence != expected and state.epoch >= 0:  # -1 is none: any sequence may follow (ID-7)
             raise KafkaError(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {batch.producer_id}: sequence {batch.base_sequence} is out of order; expected {expected}",

@@ -80,6 +80,16 @@ def test_an_unknown_producer_may_begin_anywhere(sequence: int, epoch: int) -> No
     assert send(log, (sequence + 1) & LAST, epoch=epoch).base_offset == 1
 
 
+@pytest.mark.rules("ID-7")
+@pytest.mark.parametrize("epoch", [-1, 0, 3])
+def test_any_sequence_follows_epoch_minus_one(epoch: int) -> None:
+    """A producer whose batches have epoch -1 has no epoch: the next batch may begin anywhere, in any epoch."""
+    log = LogsCluster().log()
+    send(log, 0, epoch=-1)
+
+    assert send(log, 7, epoch=epoch).base_offset == 1
+
+
 @pytest.mark.rules("ID-8", "RB-7")
 def test_sequences_wrap() -> None:
     """0 follows 2147483647, also inside a batch, which is recognised when it comes again."""

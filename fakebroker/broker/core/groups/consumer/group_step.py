@@ -17,6 +17,7 @@ from fakebroker.broker.core.groups.consumer.patterns import check_pattern
 from fakebroker.broker.core.groups.consumer.reconciliation import Goal, reconcile
 from fakebroker.broker.core.groups.consumer.subscriptions import TopicIds
 from fakebroker.broker.core.groups.modern.assignments import (
+    NOTHING,
     Assignment,
     AssignorGroup,
     AssignorMember,
@@ -176,6 +177,9 @@ class GroupStep:
             0 if is_due else group_config_int(self.group.host, self.group.group_id, "consumer.assignment.interval.ms")
         )
         if not is_target_due(self.group, self.group_epoch, interval_ms, self.now):
+            instance_id = self.expect(joined).instance_id
+            if instance_id is not None and self.group.static_member(instance_id) is None:
+                self._targets[joined] = NOTHING  # Kafka looks the target up by the instance id (CGS-7)
             return
         spec, assignor = self._assignor_group(joined)
         computed = ASSIGNORS[assignor](spec)

@@ -64,6 +64,20 @@ def test_a_static_member_comes_back(member_id: str) -> None:
     assert set(lab.group.members) == {member_id, "m2"} == set(lab.group.target)
 
 
+@pytest.mark.rules("CGS-7")
+def test_a_member_that_becomes_static_has_nothing() -> None:
+    """Its target is not found by the new instance id; the next assignment epoch brings it back."""
+    lab = OneConsumerGroup()
+    lab.join("m1")
+    lab.join("m2")
+
+    assert lab.assigned(lab.join("m1", instance="i1")) == {}
+    assert lab.has("m1") == (3, "STABLE", {}, {})
+    assert lab.assigned(lab.send("m2", 3)) == {"t": [2, 3]}
+    lab.join("m3")
+    assert lab.assigned(lab.send("m1", 3, instance="i1"))
+
+
 @pytest.mark.rules("CGS-3")
 def test_a_static_member_comes_back_with_another_subscription() -> None:
     """Then the epoch moves, and its target is written anew although its id is new."""
