@@ -113,7 +113,7 @@ def test_tls_is_recognised_without_an_alert() -> None:
     with (
         server(serve) as listening,
         ClusterClient(listening.address) as cluster,
-        pytest.raises(NotLetIn, match="speaks TLS: security.protocol is SSL or SASL_SSL there"),
+        pytest.raises(NotLetIn, match=r"speaks TLS: security\.protocol is SSL or SASL_SSL there"),
     ):
         cluster.topics()
 
@@ -122,5 +122,5 @@ def test_a_closed_connection_without_sasl_wants_no_login() -> None:
     """A broker that closes the connection for another reason is not said to want a login."""
     with FakeBroker() as broker, ClusterClient(broker.bootstrap, retries=0) as cluster:
         broker.fault(api="Metadata", action="disconnect")
-        with pytest.raises(NoBroker, match="closed by the broker$"):
+        with pytest.raises(NoBroker, match=r"closed by the broker$"):
             cluster.topics()
