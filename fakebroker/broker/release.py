@@ -350,7 +350,8 @@ def _full_name(name: str) -> str:
             if _line(full_name) == _line(name):
                 return full_name
     # All of them: a release that is spelt like another one is not like it.
-    raise UnknownRelease("as_release", name, f"as_release: unknown release {name!r}; known are {', '.join(RELEASES)}")
+    text = f"as_release: there is no release {name!r}; there are {', '.join(RELEASES)}"
+    raise UnknownRelease("as_release", name, text)
 
 
 def _line(name: str) -> tuple[int, int]:

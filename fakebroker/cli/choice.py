@@ -18,5 +18,5 @@ class Choice(_Choice):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name. Fails for one that does not exist."""
         if value not in self.choices:
-            self.fail(f"unknown choice {value!r}; {nearest(value, list(self.choices))}", param, ctx)
+            self.fail(f"there is no {value!r}; {nearest(value, list(self.choices))}", param, ctx)
         return super().convert(value, param, ctx)

@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.client.login import Credentials, LoginRefused, log_in, refusal_of
 from fakebroker.protocol.arguments.checks import check_text
-from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, UnknownThing, nearest
+from fakebroker.protocol.errors import FakebrokerError, UnknownThing
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.building import built
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
-from fakebroker.protocol.wire.registry import APIS, api, newest_by_name, newest_for_one
+from fakebroker.protocol.wire.registry import api, newest_by_name, newest_for_one, no_api
 
 T = TypeVar("T")
 Flow = Generator[Pending, Message, T]
@@ -69,8 +69,7 @@ class Requesting:
         try:
             declared = api(api_name)
         except KeyError:
-            hint = nearest(api_name, [each.name for each in APIS.values()], WHERE_APIS)
-            raise UnknownThing("api_name", api_name, f"api_name: there is no API {api_name!r}; {hint}") from None
+            raise UnknownThing("api_name", api_name, f"api_name: {no_api(api_name)}") from None
         return self.ask(built(declared.request, fields), version)
 
     def version_of(self, request: Message) -> Flow[int]:

@@ -18,7 +18,7 @@ def test_names(name: str | None, full_name: str) -> None:
 @pytest.mark.parametrize("name", ["4", "9.9", "latest", "", "3.9.x", "3.8"])
 def test_unknown_names(name: str) -> None:
     """A release we have no table for is refused, and the known ones are listed."""
-    with pytest.raises(UnknownRelease, match=r"known are 1\.0\.2, .*, 4\.3\.1"):
+    with pytest.raises(UnknownRelease, match=r"there are 1\.0\.2, .*, 4\.3\.1"):
         release(name)
 
 

@@ -217,7 +217,7 @@ def test_a_closed_connection_is_logged_with_its_reason() -> None:
         (["--topic", "orders:"], "--topic 'orders:': it is not NAME[:PARTITIONS[:SETTING=VALUE,...]]"),
         (
             ["--topic", "orders:3:retention.mss=5"],
-            "unknown topic setting 'retention.mss'; did you mean",
+            "there is no topic setting 'retention.mss'; did you mean",
         ),
         (["--journal", "/dev/null/journal"], "cannot write a journal to '/dev/null/journal'"),
         (["--topic", "or ders:1"], "INVALID_TOPIC_EXCEPTION"),
@@ -231,7 +231,7 @@ def test_a_closed_connection_is_logged_with_its_reason() -> None:
         ),
         (["--listen", "a..b:9092"], "the host 'a..b' cannot be resolved"),
         (["--listen", "dialect=kip-99,127.0.0.1:0"], "kip-99"),
-        (["--profile", "fast"], "Invalid value for '--profile': unknown choice 'fast'; there are test, kafka"),
+        (["--profile", "fast"], "Invalid value for '--profile': there is no 'fast'; there are test, kafka"),
     ],
 )
 def test_errors_are_one_clear_line(options: list[str], message: str) -> None:

@@ -265,5 +265,5 @@ def test_a_wrong_choice_is_answered_with_the_right_one() -> None:
     assert len(options) > 3
     for option, choices in options:
         name = next(iter(choices))
-        with pytest.raises(click.BadParameter, match=f"unknown choice '{name}x'; did you mean '{name}'"):
+        with pytest.raises(click.BadParameter, match=f"there is no '{name}x'; did you mean '{name}'"):
             option.type.convert(f"{name}x", option, None)

@@ -46,7 +46,7 @@ REFUSED = {
         "no TLS handshake: .*; if the listener has no TLS, security.protocol is PLAINTEXT",
     ),
     "no login": Refused(
-        SASL_PLAINTEXT, {}, "a listener with SASL answers ApiVersions and closes so when .*: set security.protocol=SASL"
+        SASL_PLAINTEXT, {}, r"wants a login \(SASL: .*PLAIN.*\): set security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl"
     ),
     "a login to plain": Refused(
         PLAINTEXT, _SASL, "the login failed: the listener takes no logins; its security protocol is PLAINTEXT or SSL"

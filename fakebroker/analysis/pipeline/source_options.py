@@ -58,7 +58,7 @@ class Options:
         if name in _REFUSED:
             raise wrong(name, value, f"the option {name} is not supported: {_REFUSED[name]}")
         if not name.startswith(_KAFKA):
-            raise wrong(name, value, f"unknown option {name!r}; {nearest(name, (*known, *kafka))}")
+            raise wrong(name, value, f"there is no option {name!r}; {nearest(name, (*known, *kafka))}")
 
     def text(self, name: str) -> str | None:
         """The value of an option, None if it is not given."""

@@ -65,7 +65,7 @@ class Reader:
         try:
             return self._values[name]
         except KeyError:
-            raise SettingError(f"unknown setting {name!r}{_nearest(name, self._values)}") from None
+            raise SettingError(f"there is no setting {name!r}{_nearest(name, self._values)}") from None
 
     def is_null(self, name: str) -> bool:
         """Whether the setting has no value (no default, and it was not set)."""
@@ -333,14 +333,14 @@ def find(name: str) -> Setting:
     if topic is not None:
         hint = f"; the broker's default for topics is {topic.broker_name!r}" if topic.broker_name else ""
         raise SettingError(f"{name!r} is a topic setting{hint}")
-    raise SettingError(f"unknown setting {name!r}{_nearest(name, BROKER)}")
+    raise SettingError(f"there is no setting {name!r}{_nearest(name, BROKER)}")
 
 
 def find_topic(name: str, table: Mapping[str, Setting] = TOPIC) -> Setting:
     """The declaration of a topic setting. Raises SettingError naming the nearest."""
     setting = table.get(name)
     if setting is None:
-        raise SettingError(f"unknown topic setting {name!r}{_nearest(name, table)}")
+        raise SettingError(f"there is no topic setting {name!r}{_nearest(name, table)}")
     return setting
 
 
@@ -348,7 +348,7 @@ def find_group(name: str) -> Setting:
     """The declaration of a setting of single groups. Raises SettingError naming the nearest."""
     setting = GROUP.get(name)
     if setting is None:
-        raise SettingError(f"unknown group setting {name!r}{_nearest(name, GROUP)}")
+        raise SettingError(f"there is no group setting {name!r}{_nearest(name, GROUP)}")
     return setting
 
 

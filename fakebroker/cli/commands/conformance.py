@@ -121,7 +121,7 @@ def _judge(address: str | None, command: str | None, options: dict[str, Any]) ->
     config = options["command_config"]
     if address is not None:
         security = Security() if config is None else security_in_file(config)
-        return OnRunning(Access(*parsed_address(address), security), how)
+        return OnRunning(Access(parsed_address(address), security), how)
     assert command is not None
     if config is not None:
         raise click.UsageError("--command-config needs HOST:PORT")

@@ -28,7 +28,7 @@ class NotLetIn(NoBroker):
 
 
 class LoginMissing(NotLetIn):
-    """A listener that has SASL closed a connection without a login."""
+    """A listener with SASL closed a connection without a login."""
 
 
 class NoCommonVersion(ClusterError):

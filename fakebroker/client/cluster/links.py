@@ -7,12 +7,13 @@ from fakebroker.client.cluster.errors import LoginMissing, NoBroker, NoCommonVer
 from fakebroker.client.connection import ClientConnection, ConnectionLost, Pending
 from fakebroker.client.scripted.tcp_driver import TLS_REFUSED, NotSecured, TcpDriver
 from fakebroker.client.security import Security
-from fakebroker.protocol.errors import ErrorCode, InvalidArgument
+from fakebroker.protocol.errors import ErrorCode, InvalidArgument, WireError, error_name
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.framing import TLS_ALERT
 from fakebroker.protocol.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest
+from fakebroker.protocol.wire.messages.sasl_handshake import SaslHandshakeRequest
 from fakebroker.protocol.wire.registry import api
 
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
 Endpoint = Address | None
 """Where a broker is reached; None is the one that a driver connects to by itself."""
 _VERSIONS_VERSION = 0  # of ApiVersions: every broker answers it, and it has all that is needed
-_WANTS_LOGIN: Final = (
-    "a listener with SASL answers ApiVersions and closes so when a client has not logged in:"
-    " set security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl.mechanism and a login"
-)
+_LOGIN: Final = "set security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl.mechanism and a login"
 FIRST_ANSWER_MS: Final = 5_000
 """How long a connection may take until it is accepted, and then until its first request is answered: a broker does both
 at once, and what is no broker may be silent for ever."""
@@ -51,6 +49,7 @@ class Links:
             Address("", 0), security, connect_timeout_s=self._first_answer_ms / 1000
         )  # every connection names its address
         self._open: dict[Endpoint, _Link] = {}
+        self._has_tls = security.tls is not None
         self._logs_in = security.credentials is not None
         self._is_let_in = False  # whether anything but ApiVersions has ever been answered
 
@@ -149,7 +148,7 @@ class Links:
         listed = self._result(address, pending)
         if listed.error_code != ErrorCode.NONE:
             self.lose(address)
-            raise NoBroker(f"{_shown(address)} does not tell its versions: error {listed.error_code}")
+            raise NoBroker(f"{_shown(address)} answers ApiVersions with {error_name(listed.error_code)}")
         served = {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
         return {ApiVersionsRequest.api_key: (_VERSIONS_VERSION, _VERSIONS_VERSION), **served}
 
@@ -168,15 +167,46 @@ class Links:
             answer = pending.result()
         except ConnectionLost as error:
             self.lose(address)
-            if str(error).endswith(TLS_ALERT):
-                raise NotLetIn(f"{_shown(address)} speaks TLS: security.protocol is SSL or SASL_SSL there") from None
-            if TLS_REFUSED in str(error):
-                raise NotLetIn(f"{_shown(address)}: {error}") from None
-            if not (is_first or self._is_let_in or self._logs_in):
-                raise LoginMissing(f"{_shown(address)}: {error}; {_WANTS_LOGIN}") from None
+            raise self._reason(address, error, is_first) from None
+        except WireError as error:
+            if not is_first:
+                raise
+            self.lose(address)
             raise NoBroker(f"{_shown(address)}: {error}") from None
         self._is_let_in = self._is_let_in or not is_first
         return answer
+
+    def _reason(self, address: Endpoint, error: ConnectionLost, is_first: bool) -> NoBroker:
+        """Why a connection was closed instead of an answer, and what would be right if that is TLS or a login."""
+        where = _shown(address)
+        if str(error).endswith(TLS_ALERT) or (is_first and self._speaks_tls(address)):
+            return NotLetIn(f"{where} speaks TLS: security.protocol is SSL or SASL_SSL there")
+        if TLS_REFUSED in str(error):
+            return NotLetIn(f"{where}: {error}")
+        if not (is_first or self._is_let_in or self._logs_in) and (mechanisms := self._mechanisms(address)):
+            return LoginMissing(f"{where} wants a login (SASL: {', '.join(mechanisms)}): {_LOGIN}")
+        return NoBroker(f"{where}: {error}")
+
+    def _speaks_tls(self, address: Endpoint) -> bool:
+        """Whether TLS is spoken where it was not tried: not every broker sends an alert before it closes."""
+        if address is None or self._has_tls or not self._is_own:
+            return False
+        from fakebroker.client.scripted.tls_stream import speaks_tls
+
+        return speaks_tls(address, self._first_answer_ms / 1000)
+
+    def _mechanisms(self, address: Endpoint) -> Sequence[str]:
+        """The mechanisms of SASL that a listener offers to a client that asks for another; none without SASL."""
+        try:
+            connection = self._link(address).connection
+            pending = connection.send(SaslHandshakeRequest(mechanism="?"), 1)
+            self.driver.flush(connection)
+            answer: Any = pending.result() if self._is_answered(address, pending, self._first_answer_ms) else None
+            return answer.mechanisms if answer is not None else ()
+        except (NoBroker, ConnectionLost, WireError):
+            return ()
+        finally:
+            self.lose(address)
 
 
 def _unreached(error: NoBroker) -> NoBroker:

@@ -22,10 +22,10 @@ from fakebroker.client.requesting import Flow
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.steps import ClientSteps
 from fakebroker.protocol.arguments.checks import check_text, check_whole
-from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
+from fakebroker.protocol.errors import InvalidArgument, WaitTimeout
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.short_errors import ShortErrors, short_errors
-from fakebroker.protocol.wire.registry import APIS
+from fakebroker.protocol.wire.registry import APIS, no_api
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,8 +56,7 @@ class ScriptedClients:
             check_text("client_id", client_id)
         for name, version in (versions or {}).items():
             if name not in {api.name for api in APIS.values()}:
-                hint = nearest(name, [api.name for api in APIS.values()], WHERE_APIS)
-                raise InvalidArgument("versions", versions, f"versions: there is no API {name!r}; {hint}")
+                raise InvalidArgument("versions", versions, f"versions: {no_api(name)}")
             check_whole("versions", version, 0)
         client = ScriptedClient(self, client_id, versions, address)
         client.steps.credentials = credentials

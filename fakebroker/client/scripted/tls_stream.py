@@ -6,6 +6,7 @@ import tempfile
 
 from fakebroker.client.security import Tls
 from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.protocol.listeners import Address
 
 
 class TlsStream:
@@ -59,6 +60,16 @@ def context_of(tls: Tls) -> ssl.SSLContext:
 def unverified_context() -> ssl.SSLContext:
     """TLS without a look at the certificate: for a test's own broker, whose certificate may be wrong on purpose."""
     return context_of(Tls(verifies=False))
+
+
+def speaks_tls(address: Address, timeout_s: float) -> bool:
+    """Whether what listens at an address does a TLS handshake."""
+    try:
+        with socket.create_connection(address, timeout_s) as connected:
+            TlsStream(connected, unverified_context(), address.host, timeout_s).close()
+    except OSError:
+        return False
+    return True
 
 
 def _show(context: ssl.SSLContext, tls: Tls) -> None:

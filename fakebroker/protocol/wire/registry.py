@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import cast
 
+from fakebroker.protocol.errors import WHERE_APIS, nearest
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.api_keys import ApiKey
 
@@ -134,10 +135,13 @@ def api(name_or_key: str | int) -> Api:
     """An API by its name or key. Raises KeyError for one we have no messages for."""
     found = APIS.get(name_or_key) if isinstance(name_or_key, int) else _BY_NAME.get(name_or_key)
     if found is None:
-        raise KeyError(
-            f"no messages are defined for the API {name_or_key!r}; defined are {', '.join(sorted(_BY_NAME))}"
-        )
+        raise KeyError(no_api(name_or_key))
     return found
+
+
+def no_api(name: object) -> str:
+    """The sentence about a name that no API has."""
+    return f"there is no API {name!r}; {nearest(name, _BY_NAME, WHERE_APIS)}"
 
 
 # The last versions that name topics; those after them have topic ids.

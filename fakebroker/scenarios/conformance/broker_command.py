@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
+from fakebroker.client.cluster.errors import ClusterError
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, Unavailable
-from fakebroker.scenarios.conformance.access import Access, served_versions
+from fakebroker.protocol.listeners import Address
+from fakebroker.scenarios.conformance.access import Access, BrokerClient
 
 HOST = "127.0.0.1"
 START_LIMIT_S = 60
@@ -67,7 +69,7 @@ class BrokerCommand:
             (folder / "data").mkdir()
             command = self._filled(port, own, properties, folder / "data")
             with _process(command, folder / "output.log") as process:
-                access = Access(HOST, port)
+                access = Access(Address(HOST, port))
                 self._await(access, process, folder / "output.log", is_over or Event())
                 yield access
 
@@ -92,11 +94,10 @@ class BrokerCommand:
             if status:
                 raise NotStarted(f"the command ended with status {status}: {_last_line(log)}")
             try:
-                with socket.create_connection((access.host, access.port), 1):
-                    pass
-                served_versions(access)
+                with BrokerClient(access) as client:
+                    client.versions()
                 return
-            except (OSError, Unavailable) as error:
+            except ClusterError as error:
                 said = str(error)
             time.sleep(_POLL_S)
         raise NotStarted(f"no broker after {self.start_limit_s:g} s ({said}): {_last_line(log)}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from fakebroker.protocol.errors import ErrorCode, error_name
-from fakebroker.scenarios.conformance.survey import Asking
+from fakebroker.scenarios.conformance.access import BrokerClient
 
 _ANY = 1  # of types, operations and permissions in filters of ACLs
 
@@ -17,19 +17,19 @@ class State(NamedTuple):
     users: frozenset[Hashable] = frozenset()
 
 
-def state(asking: Asking, versions: Mapping[str, tuple[int, int]]) -> State:
+def state(client: BrokerClient, versions: Mapping[str, tuple[int, int]]) -> State:
     """What there is; nothing of a kind that the broker does not serve, or does not have enabled."""
     return State(
-        frozenset(_acls(asking)) if "DescribeAcls" in versions else frozenset(),
-        frozenset(_quotas(asking)) if "DescribeClientQuotas" in versions else frozenset(),
-        frozenset(_users(asking)) if "DescribeUserScramCredentials" in versions else frozenset(),
+        frozenset(_acls(client)) if "DescribeAcls" in versions else frozenset(),
+        frozenset(_quotas(client)) if "DescribeClientQuotas" in versions else frozenset(),
+        frozenset(_users(client)) if "DescribeUserScramCredentials" in versions else frozenset(),
     )
 
 
-def remove_new(asking: Asking, versions: Mapping[str, tuple[int, int]], before: State) -> list[str]:
+def remove_new(client: BrokerClient, versions: Mapping[str, tuple[int, int]], before: State) -> list[str]:
     """Delete what was not there before. Returns what could not be deleted, in words."""
-    now = state(asking, versions)
-    kinds: list[tuple[frozenset[Hashable], frozenset[Hashable], Callable[[Asking, Any], int], str]] = [
+    now = state(client, versions)
+    kinds: list[tuple[frozenset[Hashable], frozenset[Hashable], Callable[[BrokerClient, Any], int], str]] = [
         (now.acls, before.acls, _delete_acl, "ACL"),
         (now.quotas, before.quotas, _delete_quota, "quota"),
         (now.users, before.users, _delete_user, "SCRAM credential"),
@@ -38,11 +38,11 @@ def remove_new(asking: Asking, versions: Mapping[str, tuple[int, int]], before: 
         f"{word} {each}: {error_name(code)}"
         for found, had, delete, word in kinds
         for each in sorted(found - had, key=str)
-        if (code := delete(asking, each))
+        if (code := delete(client, each))
     ]
 
 
-def _acls(asking: Asking) -> list[Hashable]:
+def _acls(client: BrokerClient) -> list[Hashable]:
     everything = {
         "resource_type_filter": _ANY,
         "resource_name_filter": None,
@@ -62,12 +62,12 @@ def _acls(asking: Asking) -> list[Hashable]:
             acl.operation,
             acl.permission_type,
         )
-        for one in asking.get("DescribeAcls", **everything).resources
+        for one in client.get("DescribeAcls", **everything).resources
         for acl in one.acls
     ]
 
 
-def _delete_acl(asking: Asking, acl: tuple[Any, ...]) -> int:
+def _delete_acl(client: BrokerClient, acl: tuple[Any, ...]) -> int:
     kind, name, pattern, principal, host, operation, permission = acl
     wanted = {
         "resource_type_filter": kind,
@@ -78,11 +78,11 @@ def _delete_acl(asking: Asking, acl: tuple[Any, ...]) -> int:
         "operation": operation,
         "permission_type": permission,
     }
-    return int(asking.get("DeleteAcls", filters=[wanted]).filter_results[0].error_code)
+    return int(client.get("DeleteAcls", filters=[wanted]).filter_results[0].error_code)
 
 
-def _quotas(asking: Asking) -> list[Hashable]:
-    answer = asking.get("DescribeClientQuotas", components=[], strict=False)
+def _quotas(client: BrokerClient) -> list[Hashable]:
+    answer = client.get("DescribeClientQuotas", components=[], strict=False)
     return [
         (tuple(sorted((each.entity_type, each.entity_name) for each in entry.entity)), value.key)
         for entry in answer.entries or []
@@ -90,23 +90,23 @@ def _quotas(asking: Asking) -> list[Hashable]:
     ]
 
 
-def _delete_quota(asking: Asking, quota: tuple[tuple[tuple[str, str | None], ...], str]) -> int:
+def _delete_quota(client: BrokerClient, quota: tuple[tuple[tuple[str, str | None], ...], str]) -> int:
     entity, key = quota
     entry = {
         "entity": [{"entity_type": kind, "entity_name": name} for kind, name in entity],
         "ops": [{"key": key, "value": 0.0, "remove": True}],
     }
-    return int(asking.get("AlterClientQuotas", entries=[entry], validate_only=False).entries[0].error_code)
+    return int(client.get("AlterClientQuotas", entries=[entry], validate_only=False).entries[0].error_code)
 
 
-def _users(asking: Asking) -> list[Hashable]:
-    answer = asking.get("DescribeUserScramCredentials", users=None)
+def _users(client: BrokerClient) -> list[Hashable]:
+    answer = client.get("DescribeUserScramCredentials", users=None)
     found = [result for result in answer.results if result.error_code == ErrorCode.NONE]
     return [(result.user, each.mechanism) for result in found for each in result.credential_infos]
 
 
-def _delete_user(asking: Asking, user: tuple[str, int]) -> int:
+def _delete_user(client: BrokerClient, user: tuple[str, int]) -> int:
     name, mechanism = user
     deletions = [{"name": name, "mechanism": mechanism}]
-    answer = asking.get("AlterUserScramCredentials", deletions=deletions, upsertions=[])
+    answer = client.get("AlterUserScramCredentials", deletions=deletions, upsertions=[])
     return int(answer.results[0].error_code)

@@ -153,7 +153,7 @@ class OnFresh:
                 playing = Playing(access, found.versions, found.nodes[0], self._options.slack, self._is_over)
                 tags = Tags(f"-{uuid.uuid4().hex[:8]}")
                 if not needs_of(cases[0]).login:
-                    warm(access, found, playable, tags.next())
+                    warm(access, playable, tags.next())
                 plays = Plays(playing, tags, self._end_s, self._options.side_by_side, most_plays)
                 for result in plays.run(playable):
                     done.add(result.case.name)

@@ -73,7 +73,7 @@ class OnRunning:
         if any(needs_of(case).broker_wide for case in alone):
             cleaner.note_state()
         try:
-            warm(self._access, self.survey, [*alone, *beside], tags.next())
+            warm(self._access, [*alone, *beside], tags.next())
             for case in alone:
                 yield from Plays(playing, tags, end_s, 1).run([case])
                 self.left = cleaner.clean(fixed)

@@ -2,15 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from fakebroker.client.requesting import Flow, Requesting
-from fakebroker.protocol.errors import FakebrokerError, Unavailable
-from fakebroker.protocol.wire.api_keys import ApiKey
-from fakebroker.protocol.wire.registry import APIS
-from fakebroker.scenarios.conformance.access import Access, LimitedDriver, check_login, served_versions
+from fakebroker.client.cluster.errors import ClusterError
+from fakebroker.protocol.errors import Unavailable
+from fakebroker.scenarios.conformance.access import Access, BrokerClient
 
-_SURVEY_S = 30
 _BROKER_RESOURCE = 4
 
 
@@ -45,72 +41,42 @@ class Survey:
         return lowest <= version <= highest
 
 
-class Asking(Requesting):
-    """A client that asks one broker, each request in the newest version that both speak."""
-
-    def __init__(self, access: Access, limit_s: float = _SURVEY_S) -> None:
-        super().__init__("fakebroker-conformance")
-        self._driver = LimitedDriver(access, limit_s)
-        self._is_open = False
-
-    def get(self, api_name: str, version: int | None = None, /, **fields: Any) -> Any:
-        """Ask, and wait for the answer. Raises FakebrokerError, OSError."""
-        return self.run(self.request(api_name, version, **fields))
-
-    def run(self, flow: Flow[Any]) -> Any:
-        """Take a step. Raises FakebrokerError, OSError."""
-        if not self._is_open or self.connection.closed_reason is not None:
-            self.begin_connection()
-            self._driver.open(self.connection)
-            self._is_open = True
-        return self._driver.run(self.connection, flow)
-
-    def close(self) -> None:
-        """Close its connection."""
-        self._driver.close_all()
-
-
 def survey_before_login(access: Access) -> Survey:
-    """What a broker tells clients that have not logged in: the versions that it serves. Raises Unavailable."""
-    served = served_versions(access)
-    return Survey({APIS[key].name: between for key, between in served.items() if key in APIS}, nodes=(1,))
+    """What a broker tells clients that have not logged in: the versions that it serves. Raises ClusterError."""
+    with BrokerClient(access) as client:
+        return Survey(client.served(), nodes=(1,))
 
 
 def survey(access: Access) -> Survey:
-    """Ask a broker what it has. Raises Unavailable if none answers there, or what it needs is not given."""
-    served = served_versions(access)
-    versions = {APIS[key].name: between for key, between in served.items() if key in APIS}
-    check_login(access)
-    asking = Asking(access)
-    try:
-        metadata = asking.get("Metadata", 1, topics=None)
+    """Ask a broker what it has. Raises Unavailable if none answers there, or it wants TLS or a login."""
+    with BrokerClient(access) as client:
+        versions = client.served()
+        metadata = client.get("Metadata", 1, topics=None)
         nodes = tuple(sorted(broker.node_id for broker in metadata.brokers))
         if not nodes:
-            raise Unavailable(f"{access} lists no brokers in Metadata")
+            raise Unavailable(f"{access.address} lists no brokers in Metadata")
         internal = {topic.name for topic in metadata.topics if topic.is_internal or topic.name.startswith("__")}
         names = {topic.name for topic in metadata.topics}
         return Survey(
             versions,
             nodes,
-            _settings(asking, nodes) if ApiKey.DESCRIBE_CONFIGS in served else {},
+            _settings(client, nodes) if "DescribeConfigs" in versions else {},
             frozenset(names - internal),
             frozenset(internal),
-            groups_of(asking) if ApiKey.LIST_GROUPS in served else frozenset(),
+            groups_of(client) if "ListGroups" in versions else frozenset(),
         )
-    finally:
-        asking.close()
 
 
-def groups_of(asking: Asking) -> frozenset[str]:
+def groups_of(client: BrokerClient) -> frozenset[str]:
     """The groups that the broker lists."""
-    return frozenset(group.group_id for group in asking.get("ListGroups").groups)
+    return frozenset(group.group_id for group in client.get("ListGroups").groups)
 
 
-def _settings(asking: Asking, nodes: tuple[int, ...]) -> dict[str, str]:
+def _settings(client: BrokerClient, nodes: tuple[int, ...]) -> dict[str, str]:
     """The settings of the first broker; none where it may not be asked."""
     try:
         resource = {"resource_type": _BROKER_RESOURCE, "resource_name": str(nodes[0]), "configuration_keys": None}
-        answer = asking.get("DescribeConfigs", resources=[resource])
-    except (FakebrokerError, OSError):
+        answer = client.get("DescribeConfigs", resources=[resource])
+    except ClusterError:
         return {}
     return {each.name: each.value for result in answer.results for each in result.configs if each.value is not None}

@@ -18,7 +18,7 @@ from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.jsonable import from_json, to_json
-from fakebroker.protocol.wire.registry import api
+from fakebroker.protocol.wire.registry import api, no_api
 from fakebroker.scenarios.comparison.names import Names, value_at
 from fakebroker.scenarios.comparison.references import differences
 from fakebroker.scenarios.dialogue import node_ids
@@ -319,7 +319,7 @@ def _message(api_name: str, version: int, data: Json) -> Message:
     try:
         cls = api(api_name).request
     except KeyError:
-        raise StepFailed(f"there is no API {api_name}") from None
+        raise StepFailed(no_api(api_name)) from None
     return from_json(cls, version, data)
 
 

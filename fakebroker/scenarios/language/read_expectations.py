@@ -118,7 +118,7 @@ def _check_error(node: Node, reading: Reading) -> None:
 def _free(rest: Mapping[str, Node], node: Table, reading: Reading, known: Sequence[str]) -> dict[str, Json]:
     for name in rest:
         if name not in known:
-            reading.wrong(node.keys[name], name, f"unknown key beside journal; {nearest(name, known)}")
+            reading.wrong(node.keys[name], name, f"a step with journal has no such key; {nearest(name, known)}")
     return {name: read_expected(each, reading, name) for name, each in rest.items() if name in known}
 
 
@@ -134,7 +134,7 @@ def _patterns(node: Node, reading: Reading) -> list[Json]:
             continue
         for name, key in each.keys.items():
             if name not in PATTERN_FIELDS:
-                reading.wrong(key, name, f"unknown field of a request; {nearest(name, PATTERN_FIELDS)}")
+                reading.wrong(key, name, f"a request has no such field; {nearest(name, PATTERN_FIELDS)}")
         found.append(read_expected(each, reading, "journal"))
         _check_pattern(each, reading)
     return found

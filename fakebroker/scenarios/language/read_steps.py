@@ -8,8 +8,8 @@ from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.protocol.arguments.kinds import NAME, TEXT, Kind, Whole
 from fakebroker.protocol.arguments.signatures import missing_argument, unknown_argument
 from fakebroker.protocol.arguments.structures import PARTITION
-from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest, spelt_alike
-from fakebroker.protocol.wire.registry import APIS
+from fakebroker.protocol.errors import InvalidArgument, nearest, spelt_alike
+from fakebroker.protocol.wire.registry import APIS, no_api
 from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.language.answer_fields import ANSWERED_BY, answer_fields, version_problem
 from fakebroker.scenarios.language.declaration import (
@@ -178,14 +178,12 @@ class StepReader:
     def _api_of(self, entry: _Entry, text: str) -> str:
         """The API that a raw request is of."""
         named = text or getattr(entry.rest.get("api_name"), "text", "")
-        names = [each.name for each in APIS.values()]
         if not named:
             raise Wrong(
                 entry.value, "the name of the request is missing (request OffsetFetch, group_id: billing)", entry.word
             )
-        if named not in names:
-            hint = nearest(named, names, WHERE_APIS)
-            raise Wrong(entry.value, f"there is no API {named!r}; {hint}", entry.word)
+        if named not in [each.name for each in APIS.values()]:
+            raise Wrong(entry.value, no_api(named), entry.word)
         return named
 
     def _raw_request(self, verb: Verb, api_name: str) -> Verb:

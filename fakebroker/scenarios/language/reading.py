@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from fakebroker.client.login import Credentials
 from fakebroker.protocol.arguments.kinds import TEXT
 from fakebroker.protocol.arguments.structures import Fields
-from fakebroker.protocol.errors import WHERE_APIS, FakebrokerError, KafkaError, nearest
-from fakebroker.protocol.wire.registry import APIS
+from fakebroker.protocol.errors import FakebrokerError, KafkaError, nearest
+from fakebroker.protocol.wire.registry import APIS, no_api
 from fakebroker.scenarios.errors import Problem, ScenarioError
 from fakebroker.scenarios.language.answer_fields import version_problem
 from fakebroker.scenarios.language.declaration import (
@@ -289,7 +289,7 @@ class _FileReader:
         names = [api.name for api in APIS.values()]
         for name, version in versions.items():
             if name not in names:
-                raise Wrong(node, f"versions: there is no API {name!r}; {nearest(name, names, WHERE_APIS)}")
+                raise Wrong(node, f"versions: {no_api(name)}")
             if problem := version_problem(name, version):
                 raise Wrong(node, f"versions: {problem}")
 

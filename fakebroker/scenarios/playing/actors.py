@@ -8,7 +8,7 @@ from fakebroker.client.connection import ConnectionLost, Pending
 from fakebroker.client.requesting import Flow
 from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient, ScriptedClients
 from fakebroker.client.share_acknowledgements import AcquiredRecord
-from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, UnknownThing, WireError, nearest
+from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, UnknownThing, WireError, nearest, wrong_name
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.framing import with_length
@@ -145,8 +145,8 @@ class ActorClient:
         addresses = own + self._world.first_addresses(nodes)
         kind = _LOOPS.get(wanted.group_protocol)
         if kind is None:
-            hint = nearest(wanted.group_protocol, list(_LOOPS))
-            raise UnknownThing("group_protocol", wanted.group_protocol, f"group_protocol: {hint}")
+            text = wrong_name("group_protocol", wanted.group_protocol, _LOOPS)
+            raise UnknownThing("group_protocol", wanted.group_protocol, text)
         self.loop = kind(self.client, wanted, addresses, now)
         return self.loop
 

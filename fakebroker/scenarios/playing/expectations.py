@@ -46,7 +46,7 @@ class Expectations:
             return _picked(self._actor(identity).shown(), names, "an actor")
         powers = self._world.powers
         if subject == "records":
-            return _picked(_records(powers, identity), names, "what records show")
+            return _picked(_records(powers, identity), names, "records")
         if subject == "committed":
             return _committed(powers, identity)
         return {name: value_view(_property(self._handle(powers, subject, identity), name)) for name in names}
@@ -93,7 +93,7 @@ def _property(handle: Any, name: str) -> Any:
     """A property of a handle, or what a method gives that needs no arguments ("explain")."""
     known = [each for each in dir(type(handle)) if each[0] != "_"] + [each for each in vars(handle) if each[0] != "_"]
     if name not in known:
-        raise UnknownThing("expect", name, f"{handle!r} has no {name!r}; {nearest(name, known)}")
+        raise UnknownThing("expect", name, f"{name}: {handle!r} has no such property; {nearest(name, known)}")
     value = getattr(handle, name)
     if not callable(value):
         return value
@@ -106,7 +106,7 @@ def _property(handle: Any, name: str) -> Any:
 def _picked(view: Mapping[str, Json], names: Sequence[str], whose: str) -> Mapping[str, Json]:
     for name in names:
         if name not in view:
-            raise UnknownThing("expect", name, f"{whose}: there is no {name!r}; {nearest(name, list(view))}")
+            raise UnknownThing("expect", name, f"{name}: {whose} has no such property; {nearest(name, view)}")
     return view
 
 
@@ -130,7 +130,7 @@ def _pattern(row: Mapping[str, Json]) -> RequestPattern:
     for name in fields:
         if name not in RequestPattern._fields:
             hint = nearest(name, PATTERN_FIELDS)
-            raise InvalidArgument("journal", dict(row), f"a request has no {name!r} here; {hint}")
+            raise InvalidArgument("journal", dict(row), f"{name}: a request has no such field; {hint}")
     pattern = RequestPattern(**fields)
     pattern.check()
     return pattern

@@ -79,7 +79,7 @@ class MemberLoop:
         for protocol in options.protocols:
             if protocol not in ASSIGNORS:
                 hint = nearest(protocol, list(ASSIGNORS))
-                raise UnknownThing("protocols", protocol, f"protocols: unknown assignor {protocol!r}; {hint}")
+                raise UnknownThing("protocols", protocol, f"protocols: there is no assignor {protocol!r}; {hint}")
         self.failure: str | None = None  # the error that ended it
         self.is_over = False
         self.is_paused = False

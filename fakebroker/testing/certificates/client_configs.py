@@ -18,7 +18,7 @@ def client_config(
     make = LIBRARIES.get(library)
     if make is None:
         known = nearest(library, LIBRARIES)
-        raise InvalidArgument("library", library, f"unknown library {library!r}; {known}")
+        raise InvalidArgument("library", library, f"library: there is no {library!r}; {known}")
     return make(authority, certificate, security_protocol)
 
 

@@ -94,7 +94,7 @@ def problems(row: Any, form: Form) -> Iterator[str]:
     name = row.get("kind", "")
     kind = form.kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        yield f"unknown kind {name!r:.100}; {nearest(name, form.kinds)}"
+        yield f"there is no kind {name!r:.100}; {nearest(name, form.kinds)}"
     for column in (*form.common, *(kind.columns if kind else ())):
         if wrong := _problem(row, column, form.spans):
             yield wrong

@@ -8,7 +8,7 @@ from fakebroker.broker.core.config_resources import MetricsResource
 from fakebroker.broker.core.telemetry.client_telemetry import Push
 from fakebroker.broker.core.telemetry.otlp import read_metrics
 from fakebroker.protocol.arguments.types import TimeoutS
-from fakebroker.protocol.errors import UnknownThing, WireError
+from fakebroker.protocol.errors import UnknownThing, WireError, nearest
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.testing.handles.handle import WAIT_S, Handle
@@ -85,9 +85,7 @@ class TelemetryHandle(Handle):
         """End a subscription. Raises UnknownThing."""
         known = self.subscriptions
         if name not in known:
-            raise UnknownThing(
-                "name", name, f"there is no subscription {name!r}; the broker has {', '.join(known) or 'none'}"
-            )
+            raise UnknownThing("name", name, f"there is no subscription {name!r}; {nearest(name, known)}")
         self._with_cluster(lambda cluster, _now: MetricsResource(cluster, name).store({}))
 
     def pushes(self, client_id: str | None = None) -> list[PushView]:

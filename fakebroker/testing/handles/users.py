@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.protocol.arguments.types import Name, Secret
-from fakebroker.protocol.errors import ErrorCode, KafkaError, UnknownThing
+from fakebroker.protocol.errors import ErrorCode, KafkaError, UnknownThing, nearest
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.handles.handle import Handle
 
@@ -39,8 +39,8 @@ class UsersHandle(Handle):
 
         def remove(cluster: Cluster, _now: Instant) -> None:
             if not cluster.credentials.remove_user(name):
-                known = ", ".join(cluster.credentials.users()) or "no user"
-                raise UnknownThing("name", name, f"there is no user {name!r}; the broker has {known}")
+                known = nearest(name, cluster.credentials.users())
+                raise UnknownThing("name", name, f"there is no user {name!r}; {known}")
 
         self._with_cluster(remove)
 

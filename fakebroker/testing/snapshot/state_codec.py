@@ -183,9 +183,9 @@ def _named(kind: Any) -> _Form:
     def read(reader: Reader, json: Json, where: str) -> Any:
         _expected(json, dict, where)
         if wrong := [name for name in required if name not in json]:
-            raise WrongValue(f"{where} has no {wrong[0]!r}")
+            raise WrongValue(f"{where}: the field {wrong[0]!r} is missing")
         if wrong := [name for name in json if name not in forms]:
-            raise WrongValue(f"{where} has an unknown field {wrong[0]!r:.60}")
+            raise WrongValue(f"{where} has no field {wrong[0]!r:.60}")
         return kind(**{name: forms[name][1](reader, each, f"{where}.{name}") for name, each in json.items()})
 
     return (

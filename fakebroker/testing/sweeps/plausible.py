@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, nearest
-from fakebroker.protocol.wire.registry import APIS
+from fakebroker.protocol.wire.registry import APIS, no_api
 
 
 class PlausibleFault(NamedTuple):
@@ -85,7 +85,7 @@ def fault(name: str, field: str = "faults") -> PlausibleFault:
     if error in ErrorCode.__members__ and error != ErrorCode.NONE.name:
         return PlausibleFault(name, f"{{request}} is answered with {error}, and not applied", {"error": error})
     names = [*FAULTS, *(each.name.lower().replace("_", "-") for each in ErrorCode if each)]
-    raise InvalidArgument(field, name, f"{field}: unknown fault {name!r}; {nearest(name, names)}")
+    raise InvalidArgument(field, name, f"{field}: there is no fault {name!r}; {nearest(name, names)}")
 
 
 def api(name: str, field: str = "apis") -> str:
@@ -93,7 +93,7 @@ def api(name: str, field: str = "apis") -> str:
     names = {each.name.casefold(): each.name for each in APIS.values()}
     found = names.get(name.strip().casefold())
     if found is None:
-        raise InvalidArgument(field, name, f"{field}: there is no API {name!r}; {nearest(name, names.values())}")
+        raise InvalidArgument(field, name, f"{field}: {no_api(name)}")
     return found
 
 

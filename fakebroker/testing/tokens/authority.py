@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from fakebroker.protocol.arguments.checks import check_text, check_whole
-from fakebroker.protocol.errors import FakebrokerError, UnknownThing
+from fakebroker.protocol.errors import FakebrokerError, UnknownThing, nearest
 from fakebroker.protocol.extras import missing_extra
 
 if TYPE_CHECKING:
@@ -80,10 +80,7 @@ class TokenAuthority:
         check_text("subject", subject)
         check_whole("lifetime_s", lifetime_s)
         key_id = key_id or self.key_id
-        if key_id not in self._keys:
-            raise UnknownThing(
-                "key_id", key_id, f"there is no key {key_id!r}; the authority has {', '.join(self._keys)}"
-            )
+        self._check_key(key_id)
         return self._signed(self._claims(subject, lifetime_s, audience, issuer, scope, claims), self._keys[key_id])
 
     def forged(self, subject: str) -> str:
@@ -121,13 +118,14 @@ class TokenAuthority:
 
     def drop(self, key_id: str) -> None:
         """Stop publishing and using a key. Raises UnknownThing, or FakebrokerError for the only key."""
-        if key_id not in self._keys:
-            raise UnknownThing(
-                "key_id", key_id, f"there is no key {key_id!r}; the authority has {', '.join(self._keys)}"
-            )
+        self._check_key(key_id)
         if len(self._keys) == 1:
             raise FakebrokerError("an authority needs at least one key; rotate first")
         del self._keys[key_id]
+
+    def _check_key(self, key_id: str) -> None:
+        if key_id not in self._keys:
+            raise UnknownThing("key_id", key_id, f"there is no key {key_id!r}; {nearest(key_id, self._keys)}")
 
     def write_jwks(self, path: str | Path) -> str:
         """Write the public keys to a file. Returns its URL, for `sasl.oauthbearer.jwks.endpoint.url`."""

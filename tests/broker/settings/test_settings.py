@@ -44,7 +44,7 @@ def test_a_getter_of_the_wrong_type_is_an_error() -> None:
         ("num.partitons", "did you mean 'num.partitions'"),
         ("retention.ms", "'log.retention.ms'"),
         ("remote.storage.enable", "is a topic setting"),
-        ("complete nonsense", "unknown setting"),
+        ("complete nonsense", "there is no setting"),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(name: str, hint: str) -> None:

@@ -78,7 +78,7 @@ def test_journals_of_failures_are_kept(folder: Path) -> None:
     [
         (("s", "--seeds", "many"), "--seeds is a number or a range"),
         (("s", "--seeds", "5..1"), "the range from 5 to 1 is empty"),
-        (("s", "--seeds", "1", "--setting", "offset.retention=1"), "unknown setting 'offset.retention'"),
+        (("s", "--seeds", "1", "--setting", "offset.retention=1"), "there is no setting 'offset.retention'"),
         (("nowhere", "--seeds", "1"), "there is no file or folder nowhere"),
         (("s/common", "--seeds", "1"), "s/common"),
         (("broken.yaml", "--seeds", "1"), "broken.yaml:3: timelime: "),

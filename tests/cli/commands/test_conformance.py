@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fakebroker.cli.main import main
+from fakebroker.client.cluster import links
 from fakebroker.protocol.listeners import SASL_PLAINTEXT, SSL
 from fakebroker.protocol.wire.api_keys import ApiKey
-from fakebroker.scenarios.conformance import access
 from fakebroker.scenarios.dialogue import player
 from fakebroker.testing.broker import FakeBroker
 from tests.support.bad_brokers import server, silent, spoiled
@@ -52,7 +52,7 @@ def broker() -> Iterator[FakeBroker]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits for answers that do not come are short."""
-    monkeypatch.setattr(access, "CONNECT_S", 0.5)
+    monkeypatch.setattr(links, "FIRST_ANSWER_MS", 500)
     monkeypatch.setattr(player, "ANSWER_WITHIN_MS", 300)
     monkeypatch.setattr(player, "CLOSE_WITHIN_MS", 300)
     monkeypatch.setattr(player, "READY_TRIES", 1)
@@ -195,9 +195,9 @@ def test_what_is_no_broker_is_said_to_be_none(impatient: None) -> None:
         wrong = judge(web.address)
 
     assert closed.exit_code == mute.exit_code == wrong.exit_code == 3
-    assert "nothing listens at 127.0.0.1:" in closed.stderr
-    assert "accepts connections and does not answer ApiVersions" in mute.stderr
-    assert "is no Kafka broker" in wrong.stderr
+    assert "no broker answers at 127.0.0.1:" in closed.stderr
+    assert "accepts connections and gives no answer within 500 ms" in mute.stderr
+    assert "this looks like HTTP" in wrong.stderr
 
 
 def test_a_secured_broker_is_judged_with_its_properties(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_secured_broker_is_judged_with_its_properties(tmp_path: Path) -> None:
 
 
 def test_tls_or_a_login_in_the_way_is_named(tmp_path: Path, impatient: None) -> None:
-    """Without --command-config the error says what the listener wants, and which option helps; the status is 3."""
+    """Without --command-config the error says what the listener wants, and which property helps; the status is 3."""
     with secured_broker(SSL) as broker:
         encrypted = judge(broker.bootstrap, *ONE)
     with secured_broker(SASL_PLAINTEXT) as broker:
@@ -224,9 +224,9 @@ def test_tls_or_a_login_in_the_way_is_named(tmp_path: Path, impatient: None) -> 
         refused = judge(broker.bootstrap, *ONE, "--command-config", str(wrong))
 
     assert encrypted.exit_code == wants_login.exit_code == refused.exit_code == 3
-    assert "speaks TLS: give --command-config FILE with security.protocol=SSL or SASL_SSL" in encrypted.stderr
+    assert "speaks TLS: security.protocol is SSL or SASL_SSL there" in encrypted.stderr
     assert "wants a login (SASL: " in wants_login.stderr
-    assert "give --command-config FILE with sasl.mechanism and sasl.jaas.config" in wants_login.stderr
+    assert "set security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl.mechanism and a login" in wants_login.stderr
     assert "the login failed" in refused.stderr
     assert "guessed" not in refused.output
 

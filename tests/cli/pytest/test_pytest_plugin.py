@@ -228,7 +228,7 @@ def test_options_that_cannot_be(run: Runner) -> None:
         "racks='a'": "racks is 'a', which is not the rack of each broker",
         "nodes=2, racks=['a']": "racks: should have the rack of each of the 2 nodes, not [[]'a']",
         "config=['a']": "config is [[]'a'], which is not settings by their Kafka names",
-        "config={'num.partition': 3}": "unknown setting 'num.partition'; did you mean 'num.partitions'?",
+        "config={'num.partition': 3}": "there is no setting 'num.partition'; did you mean 'num.partitions'?",
         "config={'num.partitions': 'many'}": "num.partitions",
         "seed='x'": "seed is 'x', which is not a whole number",
         "as_release='9.9'": 'as_release is *9.9*, which is not a release of Kafka: "4.3", "3.9", "2.1"',

@@ -138,7 +138,7 @@ def test_a_fault_that_never_happened_is_said(run: Runner) -> None:
             "ERROR: --fakebroker-fault must be [[]CLIENT/[]]API#N:FAULT, e.g. OffsetCommit#3:lost-answer, not '*'",
         ),
         ("OffsetCommt#1:disconnect", "ERROR: *there is no API 'OffsetCommt'; did you mean 'OffsetCommit'*"),
-        ("OffsetCommit#1:lost", "ERROR: --fakebroker-fault: unknown fault 'lost'; there are *"),
+        ("OffsetCommit#1:lost", "ERROR: --fakebroker-fault: there is no fault 'lost'; there are *"),
     ],
 )
 def test_a_fault_that_cannot_be_ends_the_run(run: Runner, fault: str, message: str) -> None:
@@ -153,7 +153,7 @@ def test_a_fault_that_cannot_be_ends_the_run(run: Runner, fault: str, message: s
     ("mark", "message"),
     [
         ('apis="OffsetCommt"', "*there is no API 'OffsetCommt'; did you mean 'OffsetCommit'*"),
-        ('faults="lost"', "*faults: unknown fault 'lost'; there are *"),
+        ('faults="lost"', "*faults: there is no fault 'lost'; there are *"),
         ("budget=0", "*budget must be a whole number from 1, not 0"),
         ("api=3", "*it has no api; it takes apis, budget, faults, seed"),
         ('"OffsetCommit"', "*it has the unnamed value 'OffsetCommit'; it takes apis, budget, faults, seed"),

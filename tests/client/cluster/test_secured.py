@@ -1,6 +1,8 @@
 """The client of a cluster at listeners with TLS, with logins, and with both; and what it says when that is wrong."""
 
 import re
+import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +11,11 @@ import pytest
 from fakebroker import FakeBroker
 from fakebroker.client.cluster.client_properties import security_of
 from fakebroker.client.cluster.cluster_client import LATEST, ClusterClient
+from fakebroker.client.cluster.errors import NoBroker, NotLetIn
 from fakebroker.protocol.listeners import SASL_PLAINTEXT, SASL_SSL, SSL
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.types import ReleaseName
+from tests.support.bad_brokers import server
 from tests.support.bearer import unsecured
 from tests.support.secured import CA, LOGIN, PASSWORD, REFUSED, refusal, secured_broker
 from tests.support.tls import authority
@@ -94,3 +98,29 @@ def test_what_is_wrong_is_said_with_what_is_right(broker: FakeBroker) -> None:
     found = {name: refusal(broker.bootstrap_of(each.listener), each) for name, each in REFUSED.items()}
     assert {name: text for name, text in found.items() if not re.search(REFUSED[name].pattern, text)} == {}
     assert all(text.startswith(("localhost:", "127.0.0.1:")) for text in found.values())
+
+
+def test_tls_is_recognised_without_an_alert() -> None:
+    """A listener that closes what is no TLS handshake without a word is asked for one."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    issued = authority().issue("localhost")
+    context.load_cert_chain(issued.file, issued.key_file)
+
+    def serve(client: socket.socket) -> None:
+        if client.recv(1, socket.MSG_PEEK) == b"\x16":
+            context.wrap_socket(client, server_side=True).close()
+
+    with (
+        server(serve) as listening,
+        ClusterClient(listening.address) as cluster,
+        pytest.raises(NotLetIn, match=r"speaks TLS: security\.protocol is SSL or SASL_SSL there"),
+    ):
+        cluster.topics()
+
+
+def test_a_closed_connection_without_sasl_wants_no_login() -> None:
+    """A broker that closes the connection for another reason is not said to want a login."""
+    with FakeBroker() as broker, ClusterClient(broker.bootstrap, retries=0) as cluster:
+        broker.fault(api="Metadata", action="disconnect")
+        with pytest.raises(NoBroker, match=r"closed by the broker$"):
+            cluster.topics()

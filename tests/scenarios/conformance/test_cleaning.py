@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from fakebroker.scenarios.conformance.access import Access
+from fakebroker.scenarios.conformance.access import Access, BrokerClient, parsed_address
 from fakebroker.scenarios.conformance.cleaning import Cleaner
-from fakebroker.scenarios.conformance.survey import Asking, survey
+from fakebroker.scenarios.conformance.survey import survey
 from fakebroker.testing.broker import FakeBroker
 
 RUN = "-0a1b2c3d"
@@ -26,8 +26,7 @@ def broker() -> Iterator[FakeBroker]:
 
 
 def access_to(broker: FakeBroker) -> Access:
-    host, _, port = broker.bootstrap.rpartition(":")
-    return Access(host, int(port))
+    return Access(parsed_address(broker.bootstrap))
 
 
 def test_topics_and_groups_of_the_run_are_deleted(broker: FakeBroker) -> None:
@@ -38,11 +37,11 @@ def test_topics_and_groups_of_the_run_are_deleted(broker: FakeBroker) -> None:
     for topic in (f"ours{RUN}000", "fixed", "somebody-elses"):
         broker.create_topic(topic)
     broker.client("m").join(f"g{RUN}001", ["fixed"])
-    asking = Asking(access_to(broker))
+    client = BrokerClient(access_to(broker))
     for kind, fields in NEWER.items():
         fields = {"group_id": f"{kind}{RUN}002", "member_id": "A" * 22, "member_epoch": 0, **fields}
-        assert asking.get(f"{kind}GroupHeartbeat", **fields).error_code == 0
-    asking.close()
+        assert client.get(f"{kind}GroupHeartbeat", **fields).error_code == 0
+    client.close()
 
     left = cleaner.clean(["fixed", "fixed-before"])
 
@@ -62,17 +61,17 @@ def test_acls_quotas_and_users_of_the_run_are_deleted(broker: FakeBroker) -> Non
     broker.acls.deny("User:ours", "WRITE", topic="t")
     broker.quotas.set(user="ours", producer_byte_rate=10.0)
     broker.quotas.set(client_id="<default>", consumer_byte_rate=5.0)
-    asking = Asking(access_to(broker))
+    client = BrokerClient(access_to(broker))
     salted = {"name": "ours", "mechanism": 1, "iterations": 4096, "salt": b"salt", "salted_password": b"x" * 32}
-    asking.get("AlterUserScramCredentials", deletions=[], upsertions=[salted])
+    client.get("AlterUserScramCredentials", deletions=[], upsertions=[salted])
 
     assert cleaner.clean() == []
 
     assert [acl.principal for acl in broker.acls.entries] == ["User:before"]
-    entries = asking.get("DescribeClientQuotas", components=[], strict=False).entries
+    entries = client.get("DescribeClientQuotas", components=[], strict=False).entries
     assert [entry.entity[0].entity_name for entry in entries] == ["before"]
-    assert asking.get("DescribeUserScramCredentials", users=None).results == []
-    asking.close()
+    assert client.get("DescribeUserScramCredentials", users=None).results == []
+    client.close()
 
 
 def test_what_cannot_be_deleted_is_named(broker: FakeBroker) -> None:

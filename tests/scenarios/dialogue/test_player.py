@@ -164,7 +164,7 @@ def test_an_answer_that_never_comes_ends_the_dialogue() -> None:
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        (Send(1, "a", "Nonsense", 0, {}, {}, False), "there is no API Nonsense"),
+        (Send(1, "a", "Nonsense", 0, {}, {}, False), "there is no API 'Nonsense'"),
         (
             Send(1, "a", "Heartbeat", 0, {"Group": "g"}, {}, False),
             "HeartbeatRequest has no field Group; its fields are GroupId, ",
@@ -184,7 +184,7 @@ def test_a_broker_that_cannot_have_the_settings_is_reported() -> None:
     """An unknown setting in the head is a problem of the dialogue, not an exception."""
     (problem,) = play_in_sim(Dialogue("n", "", "Kafka 4.3.1", {"no.such.setting": "1"}, ())).problems
 
-    assert problem.startswith("the broker did not start: unknown setting 'no.such.setting'")
+    assert problem.startswith("the broker did not start: there is no setting 'no.such.setting'")
 
 
 def test_playing_twice_gives_the_same() -> None:

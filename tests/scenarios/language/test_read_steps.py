@@ -301,7 +301,7 @@ def test_expectations_name_their_subject(
         ("{expect: {fault: f, hits: 1}}", "expect: no earlier step has `as: f` for a fault; there are none"),
         ("{expect: {journal: {api: JoinGroup}}}",
          "expect: should be a list of requests: [{api: JoinGroup, error: NONE}]"),
-        ("{expect: {journal: [{aip: JoinGroup}]}}", "aip: unknown field of a request; did you mean 'api'?"),
+        ("{expect: {journal: [{aip: JoinGroup}]}}", "aip: a request has no such field; did you mean 'api'?"),
         ("{expect: {journal: [{api: JoinGrop}]}}", "api: "),
         ("{expect: {journal: [{error: NOPE}]}}", "error: "),
         ("{expect: {group: billing, state: Stabel}}", "state: there is no 'Stabel'; did you mean 'Stable'?"),

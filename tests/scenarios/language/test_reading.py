@@ -77,11 +77,14 @@ def test_little_is_needed() -> None:
         ("about: x\nconfig: [a]\ntimeline: []",
          ["f.yaml:2: config: should be a mapping, each value a text, number, true, false or null, not ['a']"]),
         ("about: x\nconfig: {offsets.retention.minuts: 5}\ntimeline: []",
-         ["f.yaml:2: config: unknown setting 'offsets.retention.minuts'; did you mean 'offsets.retention.minutes'?"]),
+         [(
+             "f.yaml:2: config: there is no setting 'offsets.retention.minuts'; "
+             "did you mean 'offsets.retention.minutes'?"
+         )]),
         ("about: x\nconfig:\n  offsets.retention.minutes: soon\ntimeline: []",
          ["f.yaml:3: config: offsets.retention.minutes: 'soon' is not a number of type int"]),
         ("about: x\ntopics: {orders: {config: {retention.sm: 5}}}\ntimeline: []",
-         ["f.yaml:2: orders: unknown topic setting 'retention.sm'; did you mean 'retention.ms'?"]),
+         ["f.yaml:2: orders: there is no topic setting 'retention.sm'; did you mean 'retention.ms'?"]),
         ("about: x\nactors: a\ntimeline: []",
          ["f.yaml:2: actors: should be a list of names or a mapping, [a, b], not 'a'"]),
         ("about: x\nactors: [a, 3]\ntimeline: []", ["f.yaml:2: actors: should be a name, not 3"]),
@@ -124,7 +127,7 @@ def test_an_unknown_release_is_refused() -> None:
     """The message lists those that there are."""
     (problem,) = problems_of('about: x\nrelease: "0.9"\ntimeline: []')
 
-    assert problem.startswith("f.yaml:2: release: unknown release '0.9'; known are ")
+    assert problem.startswith("f.yaml:2: release: there is no release '0.9'; there are ")
 
 
 def test_all_problems_are_reported_at_once_up_to_a_number() -> None:

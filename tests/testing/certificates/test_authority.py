@@ -101,5 +101,5 @@ def test_settings_of_clients_name_files_that_are_there(library: str) -> None:
 
 def test_a_library_that_is_not_known_is_named() -> None:
     """With those that are."""
-    with pytest.raises(ValueError, match="unknown library 'kafka'; did you mean"):
+    with pytest.raises(ValueError, match="library: there is no 'kafka'; did you mean"):
         authority().client_config("kafka")

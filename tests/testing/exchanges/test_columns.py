@@ -64,8 +64,8 @@ def test_a_class_declares_a_kind() -> None:
         ({"tags": "ab"}, "tags is 'ab', not strings"),
         ({"tags": None}, "tags is None, not strings"),
         ({"details": []}, "details is [], not object"),
-        ({"kind": "wating"}, "unknown kind 'wating'; did you mean 'waiting'?"),
-        ({"kind": ["waiting"]}, "unknown kind ['waiting']; did you mean 'waiting'?"),
+        ({"kind": "wating"}, "there is no kind 'wating'; did you mean 'waiting'?"),
+        ({"kind": ["waiting"]}, "there is no kind ['waiting']; did you mean 'waiting'?"),
     ],
 )
 def test_a_wrong_value_is_named(changed: dict[str, Any], problem: str) -> None:

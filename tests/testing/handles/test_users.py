@@ -56,7 +56,7 @@ def test_without_users_nobody_has_to_log_in_and_with_them_all_have_to() -> None:
 def test_what_cannot_be_is_reported_without_the_password() -> None:
     """Empty names and passwords, and users that there are not."""
     broker = VirtualBroker(users={"alice": "pa"})
-    with pytest.raises(UnknownThing, match="there is no user 'bob'; the broker has alice"):
+    with pytest.raises(UnknownThing, match="there is no user 'bob'; there is only alice"):
         broker.users.remove("bob")
     with pytest.raises(InvalidArgument, match=r"password: should be a text that is not empty$"):
         broker.users.add("bob", "")

@@ -107,7 +107,7 @@ def test_a_right_line_has_no_problems() -> None:
         ({**LINE, "seq": "3"}, "seq is '3', not int"),
         ({**LINE, "seq": True}, "seq is True, not int"),
         ({**LINE, "what": None}, "what is None, not string"),
-        ({**LINE, "kind": "node_chnged"}, "unknown kind 'node_chnged'; did you mean 'node_changed'?"),
+        ({**LINE, "kind": "node_chnged"}, "there is no kind 'node_chnged'; did you mean 'node_changed'?"),
         ({key: value for key, value in LINE.items() if key != "what"}, "what is missing"),
         ([], "a line must be an object, not []"),
     ],

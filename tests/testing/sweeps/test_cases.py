@@ -55,8 +55,8 @@ def test_a_sentence_says_what_happens(name: str, sentence: str) -> None:
         ("OffsetCommit#three:lost-answer", "API#N:FAULT"),
         ("OffsetCommit#0:lost-answer", "counted from 1"),
         ("OffsetCommt#3:lost-answer", "there is no API 'OffsetCommt'; did you mean 'OffsetCommit'"),
-        ("OffsetCommit#3:lost-anwser", "unknown fault 'lost-anwser'; did you mean 'lost-answer'?"),
-        ("OffsetCommit#3:none", "unknown fault 'none'"),
+        ("OffsetCommit#3:lost-anwser", "there is no fault 'lost-anwser'; did you mean 'lost-answer'?"),
+        ("OffsetCommit#3:none", "there is no fault 'none'"),
         ("", "not ''"),
     ],
 )

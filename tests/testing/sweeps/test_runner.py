@@ -238,7 +238,7 @@ def test_brokers_are_made_as_one_says() -> None:
     ("asked", "message"),
     [
         ({"apis": "Commit"}, "there is no API 'Commit'"),
-        ({"faults": "lost"}, "unknown fault 'lost'"),
+        ({"faults": "lost"}, "there is no fault 'lost'"),
         ({"budget": 0}, "budget must be a whole number from 1"),
         ({"jobs": 0}, "jobs must be a whole number from 1"),
         ({"timeout_s": 0}, "timeout_s must be a number of seconds above 0"),

@@ -98,7 +98,7 @@ def test_no_private_key_is_published() -> None:
 def test_what_cannot_be_is_reported() -> None:
     """Unknown keys and algorithms, the last key, an address that there is not, a URL that cannot be read."""
     authority = TokenAuthority()
-    with pytest.raises(UnknownThing, match="there is no key 'key-9'; the authority has key-1"):
+    with pytest.raises(UnknownThing, match="there is no key 'key-9'; did you mean 'key-1'"):
         authority.token("alice", key_id="key-9")
     with pytest.raises(UnknownThing, match="HS256"):
         TokenAuthority(algorithm="HS256")

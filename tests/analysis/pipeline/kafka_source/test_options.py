@@ -81,7 +81,7 @@ def test_a_single_time_goes_before_times_and_these_before_offsets() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"subscribes": "orders"}, "unknown option 'subscribes'; did you mean 'subscribe'"),
+        ({"subscribes": "orders"}, "there is no option 'subscribes'; did you mean 'subscribe'"),
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
         ({"subscribe": None}, "one of the options subscribe, subscribePattern and assign must be given"),
         ({"assign": '{"a": [0]}'}, "only one of the options subscribe, assign may be given"),

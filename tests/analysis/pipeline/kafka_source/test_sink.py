@@ -149,7 +149,7 @@ def test_rows_that_do_not_fit_are_reported(broker: FakeBroker) -> None:
 
 def test_wrong_options_and_modes_are_reported(broker: FakeBroker) -> None:
     """An option of a read, an unknown one, and overwriting."""
-    with pytest.raises(OptionError, match=r"unknown option 'topics'; did you mean 'topic'"):
+    with pytest.raises(OptionError, match=r"there is no option 'topics'; did you mean 'topic'"):
         sink_of(given_to(broker, topics="orders"), VALUES)
     with pytest.raises(OptionError, match=r"kafka\.compression\.type is 'zip'; it must be none or gzip"):
         sink_of(given_to(broker, topic="orders", **{"kafka.compression.type": "zip"}), VALUES)

@@ -85,7 +85,7 @@ def test_a_stream_goes_on_from_its_checkpoint_exactly_once(
 def test_errors_are_reported_in_a_line(spark: "SparkSession", broker: FakeBroker) -> None:
     """What the source raises is the message: a wrong option, a broker that is not there."""
     with (
-        pytest.raises(SparkFailure, match="unknown option 'subscribes'; did you mean 'subscribe'"),
+        pytest.raises(SparkFailure, match="there is no option 'subscribes'; did you mean 'subscribe'"),
         as_spark_failure(),
     ):
         read(spark, broker, subscribes="orders").count()

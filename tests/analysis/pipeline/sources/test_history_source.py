@@ -127,7 +127,7 @@ def test_a_stream_keeps_to_its_limit(spark: "SparkSession", tmp_path: Path) -> N
         ),
         (
             {"path": "x", "maxBytePerTrigger": "1"},
-            "unknown option 'maxbytepertrigger'; did you mean 'maxBytesPerTrigger'",
+            "there is no option 'maxbytepertrigger'; did you mean 'maxBytesPerTrigger'",
         ),
         ({"paths": "a,b"}, "paths is 'a,b'; it must be a JSON list of strings"),
         ({"paths": "3"}, "paths is '3'; it must be a JSON list of strings"),
