@@ -14,6 +14,7 @@
 # make spark    the data pipeline from end to end, on data that the broker makes
 # make scoreboard   other brokers judged by the recordings, written to docs/reference/scoreboard.md
 # make docs     the generated pages                       make screenshots   the pictures of the page
+# make dist     wheels and sdists in dist/, checked      make try-dist   each extra of them in a clean environment of each Python
 # make site     the documentation as a site in build/site; open build/site/index.html
 # make setup-java, setup-node, setup-go, setup-spark-kafka   clients of other languages, for their tests
 #
@@ -40,7 +41,7 @@ REST := not ($(TEST)) and not long and not spark
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types collect tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard \
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard dist try-dist \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
@@ -50,7 +51,7 @@ help:
 .venv/.lint .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up $(@:.venv/.%=%)
 
-.venv/.test .venv/.spark .venv/.http .venv/.page .venv/.site: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
+.venv/.test .venv/.spark .venv/.http .venv/.page .venv/.site .venv/.dist: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
 	@scripts/set-up $(@:.venv/.%=%)
 
 set-up-test: .venv/.test
@@ -155,6 +156,13 @@ site: .venv/.site
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --jobs auto \
 		--conf-dir tools/site --doctree-dir build/doctrees docs build/site $(ARGS)
 	@echo 'site: open build/site/index.html'
+
+dist: .venv/.dist
+	@$(BIN)/python -m tools.distribution build
+
+# Each extra alone in a clean environment of each Python that there is; PYTHONS='python3.12' for some.
+try-dist: dist
+	@$(BIN)/python -m tools.distribution try $(PYTHONS) $(ARGS)
 
 page: .venv/.test .venv/.page
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m page tests/page $(ARGS)

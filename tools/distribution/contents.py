@@ -1,0 +1,44 @@
+"""What may be in a wheel, and how large it may be."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+MAX_BYTES: Final = {"fakebroker": 2_500_000, "fakebroker_recordings": 1_000_000}
+"""Of each wheel. A third of the first is what zip takes for the names of 1,100 files."""
+_TOP: Final = {
+    "fakebroker": ("fakebroker", "pyspark_fakebroker.py"),
+    "fakebroker_recordings": ("fakebroker_recordings",),
+}
+_STRANGE: Final = ("tests", "test_", "conftest", ".pyc", "__pycache__", ".orig", ".rej", ".log")
+
+
+def problems(wheel: Path) -> Iterator[str]:
+    """What is wrong with a wheel: files that do not belong there, files that are missing, its size."""
+    name = wheel.name.split("-")[0]
+    size = wheel.stat().st_size
+    if size > MAX_BYTES[name]:
+        yield f"{wheel.name} has {size:,} bytes; it should have at most {MAX_BYTES[name]:,}"
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    for each in names:
+        top = each.split("/")[0]
+        if top not in _TOP[name] and not top.endswith(".dist-info"):
+            yield f"{wheel.name}: {each} is outside of {' and '.join(_TOP[name])}"
+        elif any(part.startswith(_STRANGE) or part.endswith(_STRANGE) for part in each.split("/")):
+            yield f"{wheel.name}: {each} does not belong into a wheel"
+    for top in _TOP[name]:
+        if not any(each.split("/")[0] == top for each in names):
+            yield f"{wheel.name}: there is no {top}"
+
+
+def difference(one: Path, other: Path) -> list[str]:
+    """The files that two wheels do not have with the same bytes, but for the list of files and its hashes."""
+    first, second = _files(one), _files(other)
+    return sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
+
+
+def _files(wheel: Path) -> dict[str, int]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {each.filename: each.CRC for each in archive.infolist() if not each.filename.endswith("/RECORD")}

@@ -1,0 +1,17 @@
+"""Spark, with the Java that the extra brings, reads a journal as a data source."""
+
+from pyspark.sql import SparkSession
+
+from fakebroker import FakeBroker
+
+
+def test_spark_reads_a_journal(tmp_path):
+    with FakeBroker(journal_dir=tmp_path / "journal") as broker:
+        broker.create_topic("orders")
+        broker.client("c").commit({("orders", 0): 1}, group="billing")
+    spark = SparkSession.builder.master("local[1]").getOrCreate()
+    try:
+        frame = spark.read.format("fakebroker").load(str(tmp_path / "journal"))
+        assert frame.count() > 0
+    finally:
+        spark.stop()

@@ -1,0 +1,81 @@
+"""Wheels in environments that have nothing but a Python, one extra, and pytest."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.distribution.building import OUT, ROOT
+
+SMOKE = Path(__file__).resolve().parent / "smoke"
+WITHOUT_EXTRA = "base"
+_LIMIT_S = 900
+
+
+class Trial(NamedTuple):
+    """One extra on one Python; `why` says what failed, and is empty if nothing did."""
+
+    python: str
+    extra: str
+    why: str
+
+
+def extras() -> list[str]:
+    """The extras of pyproject.toml, and what everybody gets first."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [WITHOUT_EXTRA, *project["optional-dependencies"]]
+
+
+def pythons() -> list[str]:
+    """An interpreter for each version that pyproject.toml names and this machine has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    prefix = "Programming Language :: Python :: 3."
+    names = [f"python3.{each.removeprefix(prefix)}" for each in project["classifiers"] if each.startswith(prefix)]
+    return [found for name in names if (found := _found(name)) is not None]
+
+
+def _found(name: str) -> str | None:
+    """An interpreter that runs: pyenv puts names on the PATH that may lead nowhere."""
+    version = name.removeprefix("python")
+    installed = sorted((Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/{name}"))
+    for each in (shutil.which(name), *map(str, installed)):
+        if each is not None and subprocess.run([each, "-c", ""], capture_output=True).returncode == 0:
+            return each
+    if shutil.which("uv") is None:
+        return None
+    done = subprocess.run(["uv", "python", "find", version], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def try_all(interpreters: Sequence[str], wanted: Sequence[str]) -> Iterator[Trial]:
+    """Try each extra on each Python."""
+    for python in interpreters:
+        version = subprocess.run([python, "-c", "import platform; print(platform.python_version())"],
+                                 capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+        for extra in wanted:
+            with tempfile.TemporaryDirectory(prefix="fakebroker-try-") as folder:
+                yield Trial(version, extra, _tried(python, extra, Path(folder)))
+
+
+def _tried(python: str, extra: str, folder: Path) -> str:
+    """Install and test in a folder; what failed."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    program = str(folder / "venv/bin/python")
+    (wheel,) = OUT.glob("fakebroker-*.whl")
+    asked = str(wheel) if extra == WITHOUT_EXTRA else f"{wheel}[{extra}]"
+    shutil.copy(SMOKE / f"test_{extra}.py", folder)
+    install = [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--find-links", str(OUT)]
+    steps = (
+        [python, "-m", "venv", str(folder / "venv")],
+        [*install, asked, "pytest"],
+        [program, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / f"test_{extra}.py")],
+    )
+    for step in steps:
+        done = subprocess.run(step, cwd=folder, env=environment, capture_output=True, text=True, timeout=_LIMIT_S)
+        if done.returncode:
+            return f"{' '.join(step[1:4])} ended with status {done.returncode}\n{done.stdout}{done.stderr}".strip()
+    return ""
