@@ -10,7 +10,7 @@ Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). KAF
 
 from collections import Counter
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.logs import list_offsets
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.list_offsets import (
@@ -35,23 +35,32 @@ _RequestRow = tuple[int, int, int, int]  # index, current leader epoch, timestam
 _AnswerRow = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
 
 
-def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Answer each partition for itself."""
-    response = ListOffsetsResponse()
+def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | None:
+    """Answer each partition for itself; others are served after each search by time, which may unpack a large batch."""
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
+    response, has_searched = ListOffsetsResponse(), False
     entries = [(topic.name, topic.partitions) for topic in request.topics]
     if call.version > 0:
         counts = Counter((name, row[0]) for name, rows in entries for row in rows)
         if call.cluster.behaviours.list_offsets_merges_topics:
             entries = _merged(entries)
     for name, rows in entries:
-        if call.version == 0:
-            answers = [_old_row(call, name, request.replica_id, *row) for row in rows]
-        else:
-            answers = [
-                _row(call, request, name, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
-                for row in rows
-            ]
+        answers: list[_AnswerRow] = []
         response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
+        for row in rows:
+            if call.version == 0:
+                answers.append(_old_row(call, name, request.replica_id, *row))
+            elif counts[name, row[0]] > 1:
+                answers.append(_error(row[0], _REPEATED))
+            else:
+                is_search = row[2] >= 0 or row[2] == list_offsets.MAX_TIMESTAMP
+                if is_search and has_searched:
+                    yield
+                has_searched |= is_search
+                answers.append(_row(call, request, name, row))
     return response
 
 

@@ -127,7 +127,7 @@ def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
     """
     source, at = memoryview(data), 0
     unpacked, room, pause = bytearray(), limit_bytes, Pauses()
-    while at == 0 or source[at : at + 2] == _GZIP_MAGIC:
+    while at == 0 or data.startswith(_GZIP_MAGIC, at):
         unpacker = zlib.decompressobj(31)
         rest: bytes | memoryview = b""
         part = b"first"
