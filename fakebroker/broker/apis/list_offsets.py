@@ -11,7 +11,7 @@ Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). KAF
 from collections import Counter
 from typing import Any
 
-from fakebroker.broker.apis.call import Call, Repeat
+from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.core.logs import list_offsets
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -38,24 +38,37 @@ _RequestRow = tuple[int, int, int, int]  # index, current leader epoch, timestam
 _AnswerRow = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
 
 
-def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Answer each partition for itself."""
-    response = ListOffsetsResponse()
+def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | None:
+    """Answer each partition for itself; others are served after each search by time, which may unpack a large batch."""
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
+    response, has_searched = ListOffsetsResponse(), False
     entries = [(topic.name, topic.partitions) for topic in request.topics]
     if call.version > 0:
         counts = Counter((name, row[0]) for name, rows in entries for row in rows)
         if call.cluster.behaviours.list_offsets_merges_topics:
             entries = _merged(entries)
     for name, rows in entries:
-        if call.version == 0:
-            answers = [_old_row(call, name, request.replica_id, *row) for row in rows]
-        else:
-            answers = [
-                _row(call, request, name, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
-                for row in rows
-            ]
+        answers: list[_AnswerRow] = []
         response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
+        for row in rows:
+            if call.version == 0:
+                answers.append(_old_row(call, name, request.replica_id, *row))
+            elif counts[name, row[0]] > 1:
+                answers.append(_error(row[0], _REPEATED))
+            else:
+                if _is_search(row[2]) and has_searched:
+                    yield
+                has_searched |= _is_search(row[2])
+                answers.append(_row(call, request, name, row))
     return response
+
+
+def _is_search(target: int) -> bool:
+    """Whether records are looked at for a timestamp."""
+    return target >= 0 or target == list_offsets.MAX_TIMESTAMP
 
 
 def _merged(entries: list[tuple[str, list[_RequestRow]]]) -> list[tuple[str, list[_RequestRow]]]:
@@ -104,7 +117,10 @@ def _looked_up(
 
 
 def repeat(call: Call, request: ListOffsetsRequest, response: ListOffsetsResponse) -> Repeat | None:
-    """The next lookups in the same partitions, each for another time. All of them have to succeed."""
+    """The next lookups in the same partitions, each for another time, with at most one search.
+
+    All of them have to succeed.
+    """
     asked = [(topic.name, row) for topic in request.topics for row in topic.partitions]
     found = [(topic.name, row) for topic in response.topics for row in topic.partitions]
     if call.version == 0 or any(row[1] for _, row in found):
@@ -117,7 +133,7 @@ def repeat(call: Call, request: ListOffsetsRequest, response: ListOffsetsRespons
     template = AnswerTemplate(body, ListOffsetsResponse.locator(call.version)(body, 0))
 
     def answer(call: Call, targets: tuple[Any, ...]) -> bytes | list[bytes] | None:
-        if topics.changes != changes:
+        if topics.changes != changes or (len(targets) > 1 and any(map(_is_search, targets))):
             return None
         values: list[int] = []
         for (partition, leader_epoch), target in zip(lookups, targets, strict=True):

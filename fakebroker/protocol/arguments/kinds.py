@@ -160,7 +160,10 @@ class Number(Kind):
         return value
 
     def _has_room(self, value: float) -> bool:
-        return self._may_be_infinite or isfinite(value)
+        try:
+            return isfinite(value) or self._may_be_infinite
+        except OverflowError:  # a whole number that no float is as large as
+            return False
 
     def _is_within(self, value: float) -> bool:
         low = -inf if self.least is None else self.least

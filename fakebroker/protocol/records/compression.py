@@ -29,6 +29,24 @@ DECOMPRESSED_LIMIT_BYTES: Final = 128 << 20
 STEP_BYTES: Final = 8 << 20
 """What is unpacked in one step, by codecs that can stop in between."""
 
+_GZIP_INPUT_BYTES: Final = 4 << 10
+_MEMBER_COSTS_BYTES: Final = 2 << 10  # what the smallest gzip member counts as: it takes some microseconds
+
+
+class Pauses:
+    """When to pause for others: after each `STEP_BYTES` of what was done."""
+
+    def __init__(self) -> None:
+        self._left_bytes = STEP_BYTES
+
+    def is_due(self, done_bytes: int) -> bool:
+        """Whether a step is over with what was done just now."""
+        self._left_bytes -= done_bytes
+        if self._left_bytes > 0:
+            return False
+        self._left_bytes = STEP_BYTES
+        return True
+
 
 def compress(codec: int, data: bytes, level: int | None = None) -> bytes:
     """`data` packed by codec 0 to 4 in the form that Java clients write; `level` as in compression.<codec>.level."""
@@ -103,27 +121,36 @@ def _pack_gzip(data: bytes, level: int | None) -> bytes:
 
 
 def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
-    unpacked = bytearray()
-    room = limit_bytes
-    is_first = True
-    while is_first or data[:2] == _GZIP_MAGIC:  # members may follow one another; Java ignores other bytes, too
-        is_first = False
+    """Members may follow one another; Java ignores other bytes, too.
+
+    The unpacker is given little at a time: it copies what follows the end of a member.
+    """
+    source, at = memoryview(data), 0
+    unpacked, room, pause = bytearray(), limit_bytes, Pauses()
+    while at == 0 or data.startswith(_GZIP_MAGIC, at):
         unpacker = zlib.decompressobj(31)
+        rest: bytes | memoryview = b""
+        part = b"first"
         while not unpacker.eof:
+            if not rest:
+                rest = source[at : at + _GZIP_INPUT_BYTES]
+                at += len(rest)
+            if not rest and not part:
+                raise BadCompression("gzip data is truncated")
             try:
-                part = unpacker.decompress(data, min(room + 1, STEP_BYTES))
+                part = unpacker.decompress(rest, min(room + 1, STEP_BYTES))
             except zlib.error as fault:
                 raise BadCompression(f"gzip data cannot be decompressed: {fault}") from None
             room -= len(part)
             if room < 0:
                 raise too_large("gzip", limit_bytes)
-            if not part and not unpacker.eof:
-                raise BadCompression("gzip data is truncated")
             unpacked += part
-            data = unpacker.unconsumed_tail
-            if len(part) == STEP_BYTES:
+            rest = unpacker.unconsumed_tail
+            if pause.is_due(len(part)):
                 yield
-        data = unpacker.unused_data
+        at -= len(unpacker.unused_data)
+        if pause.is_due(_MEMBER_COSTS_BYTES):
+            yield
     return unpacked
 
 

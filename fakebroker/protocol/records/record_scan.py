@@ -14,15 +14,19 @@ from typing import NamedTuple, cast
 
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, payload_of
 from fakebroker.protocol.records.batch_format import CODEC_BITS, HEADER_BYTES, LENGTH_END, NO_TIMESTAMP
-from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES, decompress_in_steps
+from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, decompress_in_steps
 from fakebroker.protocol.records.faults import InvalidRecord, TooLarge
 from fakebroker.protocol.records.record_codec import decode_record
 from fakebroker.protocol.records.record_runs import FEWEST_IN_RUN, scan_run
 from fakebroker.protocol.records.usual_records import NO_DELTAS, scan_usual
 
 RECORDS_PER_STEP = 20_000
+FIELDS_PER_STEP = 50_000  # of unusual records, which have any number of headers; the others have few
+SHORT_UNPACKED_BYTES = 1 << 20  # what is unpacked in a short scan: a turn may have 64 of them
+_SHORT_FIELDS = 8_000
+_RECORD_COSTS_FIELDS = 3  # what an unusual record counts as, beside its headers
+_UNBOUNDED = 1 << 62
 _PAUSE_AFTER_NO_RUN = 64  # records
-_BYTES_PER_STEP = 1 << 20  # of unusual records; the others are bounded by RECORDS_PER_STEP
 
 _SMALLEST_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, number of headers: a byte each
 
@@ -54,23 +58,50 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     UNKNOWN_SERVER_ERROR.
     """
     header = header or parse_header(batch)
-    if header.attributes & CODEC_BITS or header.length + LENGTH_END != len(batch):
-        data, start = payload_of(batch, header, limit_bytes), 0
-    else:
-        data, start = batch, HEADER_BYTES  # not copied
-    size_bytes = len(data)
-    count = _checked_count(header, size_bytes - start)
-    return _result(header, data, start, _scan_records(data, start, 0, count, size_bytes))
+    if _is_scanned_in_place(batch, header):
+        return _scanned(batch, HEADER_BYTES, header, _UNBOUNDED)
+    return _scanned(payload_of(batch, header, limit_bytes), 0, header, _UNBOUNDED)
 
 
 def short_scan(batch: bytes, header: BatchHeader) -> Scan:
-    """As `scan`, but raises LongScan where a single step would be too long: many records, or much to unpack."""
+    """As `scan`, but raises LongScan for what takes longer than some milliseconds.
+
+    That are many records, many headers, and much to unpack, or in many pieces.
+    """
     if header.records_count > RECORDS_PER_STEP:
         raise LongScan
+    if _is_scanned_in_place(batch, header):
+        return _scanned(batch, HEADER_BYTES, header, _SHORT_FIELDS)
+    return _scanned(_short_payload(batch, header), 0, header, _SHORT_FIELDS)
+
+
+def _is_scanned_in_place(batch: bytes, header: BatchHeader) -> bool:
+    """Whether the records need not be copied out of the batch: they are not compressed, and nothing follows them."""
+    return not header.attributes & CODEC_BITS and header.length + LENGTH_END == len(batch)
+
+
+def _short_payload(batch: bytes, header: BatchHeader) -> bytes:
+    """The records as bytes, unpacked in a single step. Raises LongScan, BadCompression."""
+    data, codec = batch[HEADER_BYTES : header.size_bytes], header.attributes & CODEC_BITS
+    if not codec:
+        return data
     try:
-        return scan(batch, header, STEP_BYTES)
+        next(decompress_in_steps(codec, data, SHORT_UNPACKED_BYTES))
+    except StopIteration as end:
+        return cast("bytes", end.value)  # a bytearray will do here, and is not copied
     except TooLarge:
-        raise LongScan from None
+        pass
+    raise LongScan
+
+
+def _scanned(data: bytes, start: int, header: BatchHeader, fields: int) -> Scan:
+    """The scan of records from position `start` on. Raises LongScan for unusual records of more `fields`."""
+    size_bytes = len(data)
+    count = _checked_count(header, size_bytes - start)
+    part = _scan_records(data, start, 0, count, fields)
+    if part[1] < count:
+        raise LongScan
+    return _result(header, data, start, part)
 
 
 def scan_in_steps(
@@ -84,11 +115,11 @@ def scan_in_steps(
         data = cast("bytes", unpacked)  # a bytearray will do here, and is not copied
         yield
     count = _checked_count(header, len(data))
-    parts = [_scan_records(data, 0, 0, min(RECORDS_PER_STEP, count), _BYTES_PER_STEP)]
+    parts = [_scan_records(data, 0, 0, min(RECORDS_PER_STEP, count), FIELDS_PER_STEP)]
     while parts[-1][1] < count:
         yield
         at, index = parts[-1][:2]
-        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
+        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), FIELDS_PER_STEP))
     return _result(header, data, 0, _joined(parts))
 
 
@@ -125,10 +156,10 @@ def _joined(parts: Sequence[_Part]) -> _Part:
     return end, index, min(lows), max(highs), any(null_keys), next((at for at in misplaced if at is not None), None)
 
 
-def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _Part:
+def _scan_records(data: bytes, at: int, index: int, count: int, fields: int) -> _Part:
     """Scan the records from the `index`-th, which is at position `at`, up to but without the `count`-th.
 
-    Ends earlier after an unusual record that ends after position `until`. Raises InvalidRecord.
+    Ends earlier after an unusual record with which these have as many `fields` or more. Raises InvalidRecord.
     """
     low, high = NO_DELTAS
     has_null_key, misplaced = False, None
@@ -141,12 +172,13 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
                 try_run_at = index + _PAUSE_AFTER_NO_RUN
         at, index, least, most, is_null = run or scan_usual(data, at, index, count)
         if index == begin:
-            at, delta, offset, is_null = _decode_unusual(data, at, index)
+            at, delta, offset, is_null, headers = _decode_unusual(data, at, index)
             least = most = delta
             if offset != index and misplaced is None:
                 misplaced = index
             index += 1
-            if at > until:
+            fields -= _RECORD_COSTS_FIELDS + headers
+            if fields <= 0:
                 count = index
         if is_null:
             has_null_key = True
@@ -157,13 +189,13 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
     return at, index, low, high, has_null_key, misplaced
 
 
-def _decode_unusual(data: bytes, record: int, index: int) -> tuple[int, int, int, bool]:
-    """(position after it, timestamp delta, offset delta, whether the key is null) of the record at `record`.
+def _decode_unusual(data: bytes, record: int, index: int) -> tuple[int, int, int, bool, int]:
+    """(position after it, timestamp delta, offset delta, whether the key is null, headers) of the record at `record`.
 
     Raises InvalidRecord. Key and value are decoded only to be thrown away. A memoryview does not copy them, but costs
     more than copying short ones: it pays for records whose length has three bytes or more.
     """
     is_large = min(data[record : record + 3], default=0) > 127
     view = cast("bytes", memoryview(data)) if is_large else data
-    end, timestamp_delta, offset_delta, key, *_ = decode_record(view, record, index)
-    return end, timestamp_delta, offset_delta, key is None
+    end, timestamp_delta, offset_delta, key, _, headers = decode_record(view, record, index)
+    return end, timestamp_delta, offset_delta, key is None, len(headers)

@@ -5,12 +5,13 @@ from typing import Final
 from cramjam import DecompressionError
 from cramjam import snappy as codec
 
-from fakebroker.protocol.records.compression import STEP_BYTES, Unpacking, too_large
+from fakebroker.protocol.records.compression import Pauses, Unpacking, too_large
 from fakebroker.protocol.records.faults import BadCompression
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + bytes([0, 0, 0, 1, 0, 0, 0, 1])  # version, oldest version that can read it
 _CHUNK_BYTES: Final = 32 << 10
+_CHUNK_COSTS_BYTES: Final = 512  # what the smallest chunk counts as
 _LARGEST_GAIN: Final = 64  # an element of the block format makes at most 64 bytes out of two
 
 
@@ -30,8 +31,10 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
     if len(data) < len(_XERIAL_HEADER):
         raise BadCompression("snappy data is truncated in its header")
     unpacked = bytearray()
-    room, at, pause = limit_bytes, len(_XERIAL_HEADER), limit_bytes - STEP_BYTES
+    room, at, pause = limit_bytes, len(_XERIAL_HEADER), Pauses()
     while at < len(data):
+        if pause.is_due(_CHUNK_COSTS_BYTES):
+            yield
         if data.startswith(_XERIAL_MAGIC, at):  # streams may follow one another
             at += len(_XERIAL_HEADER)
             continue
@@ -39,11 +42,11 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
         block = data[at + 4 : at + 4 + size]
         if len(block) != size or len(data) < at + 4:
             raise BadCompression(f"snappy data is truncated in the chunk at byte {at}")
-        unpacked += _unpack_block(block, room, limit_bytes)
-        room = limit_bytes - len(unpacked)
+        plain = _unpack_block(block, room, limit_bytes)
+        unpacked += plain
+        room -= len(plain)
         at += 4 + size
-        if room < pause:
-            pause = room - STEP_BYTES
+        if pause.is_due(len(plain)):
             yield
     return unpacked
 

@@ -10,6 +10,7 @@ from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
+from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
@@ -218,3 +219,29 @@ def test_auto_creation_counts_more_than_description(lab: SimEngine) -> None:
     finding = lab.client()
     finding.socket.connection.receive(frame, lab.network.now)
     assert not lab.engine.works
+
+
+def test_a_search_by_time_is_a_step(lab: SimEngine) -> None:
+    """A batch of some KiB may unpack to 128 MiB: ListOffsets of many partitions does not unpack all of them at once."""
+    topic = lab.cluster.topics.create("t", 5)
+    for partition in topic.partitions:
+        partition.log.append(zeros(1000), lab.network.now)
+    rows = [(index, -1, 0, 1) for index in range(5)]
+    client = begun(lab, request("ListOffsets", 7, topics=[ListOffsetsTopic(name="t", partitions=rows)]))
+    assert steps_to_the_end(lab) == 4
+    lab.network.flush()
+    assert [row[4] for row in client.answer("ListOffsets", 7).topics[0].partitions] == [0] * 5
+
+
+@pytest.mark.parametrize("has_lane", [True, False])
+def test_a_turn_unpacks_little_however_many_requests_it_has(lab: SimEngine, has_lane: bool) -> None:
+    """Pipelined Produces of some hundred bytes, each of which unpacks to 7 MiB, are one turn each."""
+    lab.cluster.topics.create("t", 2)
+    client = lab.client()
+    if has_lane:
+        client.socket.send(produce(zeros(10)))
+        client.socket.take()
+    connection = client.socket.connection
+    connection.receive(produce(zeros(7 << 20)) * 3, lab.network.now)
+    assert connection.is_parked
+    assert lab.cluster.topics.partition("t", 0).log.log_end_offset == int(has_lane)

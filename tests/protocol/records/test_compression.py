@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records import compression
-from fakebroker.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD, compress, decompress
+from fakebroker.protocol.records.compression import GZIP, LZ4, SNAPPY, ZSTD, compress, decompress, decompress_in_steps
 from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
 from tests.protocol.records.client_libraries import python_codec
 
@@ -107,6 +108,51 @@ def test_gzip_members_and_what_follows_them() -> None:
     assert decompress(GZIP, packed + b"tail") == b"one two"
     with pytest.raises(InvalidRecord, match="larger than 5 bytes"):
         decompress(GZIP, packed, 5)
+
+
+def steps_of(codec: int, packed: bytes) -> int:
+    """In how many steps data is unpacked."""
+    return 1 + sum(1 for _ in decompress_in_steps(codec, packed))
+
+
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY])
+def test_many_small_pieces_are_unpacked_in_steps(codec: int) -> None:
+    """Also if nothing, or next to nothing, is in them: 1 MB has room for 50,000 members of gzip."""
+    one = compress(codec, b"")
+    pieces = one * 50_000 if codec == GZIP else compress(SNAPPY, b"") + (b"\0\0\0\1" + b"\0") * 50_000
+    assert steps_of(codec, pieces) >= 3
+    assert decompress(codec, pieces) == b""
+
+
+def test_gzip_members_do_not_copy_what_follows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unpacker copies what is left of its input: it gets little at a time, however much there is."""
+    sizes: list[int] = []
+    plain = zlib.decompressobj
+
+    class Watched:
+        def __init__(self, bits: int) -> None:
+            self._unpacker = plain(bits)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._unpacker, name)
+
+        def decompress(self, data: bytes, length: int) -> bytes:
+            sizes.append(len(data))
+            return self._unpacker.decompress(data, length)
+
+    monkeypatch.setattr(zlib, "decompressobj", Watched)
+    assert decompress(GZIP, compress(GZIP, b"ab") * 10_000) == b"ab" * 10_000
+    assert max(sizes) <= 4096
+
+
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 8 << 20, (8 << 20) + 1])
+def test_gzip_of_any_size(size: int) -> None:
+    """Ends of members and of what is read at a time may fall together."""
+    data = Random(size).randbytes(size)
+    packed = compress(GZIP, data)
+    assert decompress(GZIP, packed + packed) == data + data
+    with pytest.raises(BadCompression, match="truncated"):
+        decompress(GZIP, packed[:-1])
 
 
 @pytest.mark.rules("PD-22")

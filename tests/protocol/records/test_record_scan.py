@@ -197,3 +197,31 @@ def test_large_records_are_unpacked_in_steps(codec: int) -> None:
     assert steps >= 4
     with pytest.raises(LongScan):
         short_scan(batch, parse_header(batch))
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_a_short_scan_unpacks_little(codec: int) -> None:
+    """A turn of a connection has up to 64 requests: what one unpacks at once is 1 MiB at most."""
+    for size, is_short in ((1_000_000, True), (1_100_000, False)):
+        batch = build_batch([Record(0, 5, b"k", bytes(size))], codec=codec)
+        assert is_scanned_at_once(batch) == is_short
+
+
+@pytest.mark.parametrize("codec", [0, 4])
+def test_many_headers_are_scanned_in_steps(codec: int) -> None:
+    """A header takes two bytes, and next to none if it is compressed."""
+    record = Record(0, 5, b"k", b"v", [(b"", b"")] * 40_000)
+    batch = build_batch([record._replace(offset=n) for n in range(10)], codec=codec)
+    seen, steps = scanned_in_steps(batch)
+    assert seen == scan(batch)
+    assert steps >= 5
+    assert not is_scanned_at_once(batch)
+    assert is_scanned_at_once(build_batch([record._replace(headers=record.headers[:100])], codec=codec))
+
+
+def is_scanned_at_once(batch: bytes) -> bool:
+    """Whether a scan is short."""
+    try:
+        return short_scan(batch, parse_header(batch)) == scan(batch)
+    except LongScan:
+        return False

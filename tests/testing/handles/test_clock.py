@@ -93,6 +93,7 @@ WRONG: list[tuple[Callable[[ClockHandle], Any], str, str]] = [
     (lambda clock: clock.advance(seconds=1e307), "seconds", "beyond the year 9999"),
     (lambda clock: clock.step_back(minutes=1e308, hours=1e308), "hours", "before 1970"),
     (lambda clock: clock.advance(ms=10**400), "ms", "ms: should be a whole number that fits into 64 bits"),
+    (lambda clock: clock.advance(seconds=10**400), "seconds", "seconds: should be a finite number, not 1000"),
     (lambda clock: clock.advance(days="1"), "days", "days: should be a number, 0 or more, not '1'"),  # type: ignore[arg-type]
     (lambda clock: clock.advance(days=True), "days", "days: should be a number, 0 or more, not True"),
     (lambda clock: clock.advance(days=1e300 - 1), "days", "days="),

@@ -23,6 +23,7 @@ UNPACKED_PER_REQUEST_BYTES: Final = 256 << 20
 RECORDS_PER_REQUEST: Final = 1_000_000  # in compressed batches; others are bounded by the size of the request
 SHORT_BATCH_BYTES: Final = 1 << 20  # of a batch as it is sent; a larger one is always scanned in steps
 _BATCH_COSTS_BYTES: Final = STEP_BYTES >> 9  # what the smallest batch counts as: some hundred of them are a step
+_COMPRESSED_COSTS: Final = 8  # what a byte of a compressed batch counts as, packed and unpacked
 
 
 class RequestScans:
@@ -82,6 +83,7 @@ class RequestScans:
     def _count(self, header: BatchHeader, result: Scan) -> None:
         self._step_bytes += result.size_bytes + _BATCH_COSTS_BYTES
         if header.codec:
+            self._step_bytes += _COMPRESSED_COSTS * (header.size_bytes + result.size_bytes)
             self._left_bytes -= result.size_bytes
             self._left_records -= header.records_count
 
