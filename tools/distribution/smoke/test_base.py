@@ -10,7 +10,7 @@ def test_a_broker_keeps_records_and_offsets_expire(fakebroker):
     fakebroker.create_topic("orders")
     fakebroker.topic("orders").produce("first")
     consumer = fakebroker.client("consumer-1")
-    consumer.commit({("orders", 0): 1}, group="billing")
+    consumer.commit({("orders", 0): 1}, group_id="billing")
     assert fakebroker.group("billing").offsets == {("orders", 0): 1}
     fakebroker.clock.advance(days=8)
     assert fakebroker.group("billing").offsets == {}

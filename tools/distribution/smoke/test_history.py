@@ -11,7 +11,7 @@ from fakebroker import FakeBroker
 def test_a_journal_becomes_a_report(tmp_path):
     with FakeBroker(journal_dir=tmp_path / "journal") as broker:
         broker.create_topic("orders")
-        broker.client("c").commit({("orders", 0): 1}, group="billing")
+        broker.client("c").commit({("orders", 0): 1}, group_id="billing")
     command = shutil.which("fakebroker", path=str(Path(sys.executable).parent))
     tables = str(tmp_path / "tables")
     subprocess.run(

@@ -3,11 +3,13 @@
 from fakebroker import play
 
 SCENARIO = """
-scenario: an offset expires
-topics: {orders: 1}
-steps:
-  - client: c
-    commit: {group: billing, offsets: {orders-0: 1}}
+about: Offsets of a group without members expire.
+topics: {orders: {partitions: 1}}
+actors: [a]
+timeline:
+  - {a: commit, group_id: billing, offsets: {orders-0: 42}}
+  - {clock: advance, days: 8}
+  - {expect: {group: billing, offsets: {}}}
 """
 
 

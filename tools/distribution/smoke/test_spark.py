@@ -8,7 +8,7 @@ from fakebroker import FakeBroker
 def test_spark_reads_a_journal(tmp_path):
     with FakeBroker(journal_dir=tmp_path / "journal") as broker:
         broker.create_topic("orders")
-        broker.client("c").commit({("orders", 0): 1}, group="billing")
+        broker.client("c").commit({("orders", 0): 1}, group_id="billing")
     spark = SparkSession.builder.master("local[1]").getOrCreate()
     try:
         frame = spark.read.format("fakebroker").load(str(tmp_path / "journal"))
