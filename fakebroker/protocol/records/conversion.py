@@ -13,20 +13,22 @@ from fakebroker.protocol.records.batch_format import (
     MAGIC_POSITION,
     NO_TIMESTAMP,
 )
-from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, ZSTD
+from fakebroker.protocol.records.compression import ZSTD
 from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.message_set import build_message_set, read_message_set, unwrap
+from fakebroker.protocol.records.message_set import bounded_message_set, build_message_set, read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.rewrite import rebuild
 
+UNPACKED_SET_BYTES = 16 << 20  # MOCK: what a message set may unpack to; it is converted in one step
 
-def batch_from_message_set(data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> bytes | None:
+
+def batch_from_message_set(data: bytes, limit_bytes: int = UNPACKED_SET_BYTES) -> bytes | None:
     """One batch with the messages of a set, in their compression, offsets from 0 (PD-30, LO-29); None without messages.
 
     Messages of format 0 have the timestamp -1. Raises CorruptBatch for a wrong checksum; InvalidRecord for two formats
-    in one set (PD-31), and for a compressed message that is not alone.
+    in one set (PD-31), and for a compressed message that is not alone; TooLarge for very many messages.
     """
-    messages = list(read_message_set(data))
+    messages = bounded_message_set(data)
     if not messages:
         return None
     if len({message.magic for message in messages}) > 1:

@@ -6,12 +6,13 @@ A set is a sequence of messages; a compressed one is a wrapper message whose val
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from fakebroker.protocol.records.batch import split_batches
 from fakebroker.protocol.records.batch_format import CODEC_BITS, LOG_APPEND_TIME_BIT, MAGIC_POSITION, NO_TIMESTAMP
 from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, LZ4, compress, decompress
-from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord
+from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord, TooLarge
 from fakebroker.protocol.records.record_codec import Record
 
 _CRC_START = MAGIC_POSITION
@@ -51,16 +52,30 @@ def read_message_set(data: bytes) -> Iterator[Message]:
     return map(_parse_message, split_batches(data))
 
 
+MAX_MESSAGES = 40_000
+"""MOCK: of one set that is converted. Kafka takes any number; here 400 KB that unpack to four millions, or a frame of
+100 MB, would hold up others: a set is converted in one step.
+"""
+
+
+def bounded_message_set(data: bytes) -> list[Message]:
+    """The messages of a set of at most `MAX_MESSAGES`. Raises TooLarge, and as `read_message_set` does."""
+    messages = list(islice(read_message_set(data), MAX_MESSAGES + 1))
+    if len(messages) > MAX_MESSAGES:
+        raise TooLarge(f"a message set has more than {MAX_MESSAGES} messages")
+    return messages
+
+
 def unwrap(message: Message, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> list[Message]:
     """The messages inside a wrapper with their absolute offsets and times (MS-6, MS-8); else the message itself.
 
-    Raises InvalidRecord for wrappers in wrappers (MS-7), another format inside, and a wrapper around nothing.
+    Raises InvalidRecord for wrappers in wrappers (MS-7), another format inside, and a wrapper around nothing; TooLarge.
     """
     if not message.codec:
         return [message]
     if message.value is None:
         raise InvalidRecord(f"the compressed message at offset {message.offset} has no value")
-    inner = list(read_message_set(decompress(message.codec, message.value, limit_bytes)))
+    inner = bounded_message_set(decompress(message.codec, message.value, limit_bytes))
     if not inner:
         raise InvalidRecord(f"the compressed message at offset {message.offset} is empty")
     for one in inner:

@@ -4,9 +4,9 @@ import pytest
 
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch, check_crc, parse_header, read_records, with_base_offset
-from fakebroker.protocol.records.conversion import batch_from_message_set, message_set_from_batch
-from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord
-from fakebroker.protocol.records.message_set import build_message_set, read_message_set, unwrap
+from fakebroker.protocol.records.conversion import UNPACKED_SET_BYTES, batch_from_message_set, message_set_from_batch
+from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord, TooLarge
+from fakebroker.protocol.records.message_set import MAX_MESSAGES, build_message_set, read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record
 from tests.protocol.records.test_message_set import FORMATS, RECORDED, RECORDS, plain
 
@@ -23,6 +23,26 @@ def test_a_set_becomes_one_batch(magic: int, codec: int) -> None:
     assert (header.codec, header.producer_id, header.base_sequence) == (codec, -1, -1)
     expected = [(n, r.timestamp_ms if magic else -1, r.key, r.value) for n, r in enumerate(RECORDS)]
     assert [record[:4] for record in read_records(batch)] == expected
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_very_many_messages_are_refused(codec: int) -> None:
+    """A set is converted in one step: 400 KB may unpack to millions of messages."""
+    many = [Record(n, 1, None, b"") for n in range(MAX_MESSAGES + 1)]
+    with pytest.raises(TooLarge, match="more than 40000 messages"):
+        batch_from_message_set(build_message_set(many, 1, codec=codec))
+    assert batch_from_message_set(build_message_set(many[1:], 1, codec=codec)) is not None
+
+
+def test_a_set_unpacks_to_little() -> None:
+    """The same for the bytes of messages."""
+    for size, is_accepted in ((UNPACKED_SET_BYTES - 100, True), (UNPACKED_SET_BYTES, False)):
+        data = build_message_set([Record(0, 1, None, bytes(size))], 1, codec=1)
+        if is_accepted:
+            assert batch_from_message_set(data) is not None
+        else:
+            with pytest.raises(TooLarge):
+                batch_from_message_set(data)
 
 
 @pytest.mark.rules("PD-31", "MS-2")
