@@ -8,7 +8,7 @@ import urllib.request
 from pathlib import Path
 
 
-def test_the_clock_is_told_by_http():
+def test_the_clock_is_read_over_http():
     command = shutil.which("fakebroker", path=str(Path(sys.executable).parent))
     options = ["--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"]
     with subprocess.Popen([command, "serve", *options], stdout=subprocess.PIPE, text=True) as serving:

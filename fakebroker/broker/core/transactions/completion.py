@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 RETRY_MS = 100
 """How soon a partition that could not be written to is tried again, monotonic time."""
+MARKERS_PER_STEP = 500
+PAUSE_MS = 50
+"""After so many markers there is a pause for others, three times as long as they take."""
 _GIVES_UP = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 """Somebody else has fenced the producer or this coordinator (WM-2, WM-3): another try would end alike. As in Kafka the
 transaction stays in its Prepare state until a coordinator loads it."""
@@ -87,10 +90,13 @@ class Completions:
             ending.deadline.end()
 
     def _go_on(self, transactional_id: str, now: Instant) -> None:
-        """Write the markers that are missing; when there are none, the transaction is complete."""
+        """Write markers that are missing, up to `MARKERS_PER_STEP`; when none is, the transaction is complete."""
         ending = self._endings[transactional_id]
-        transaction = ending.transaction
+        transaction, before = ending.transaction, len(ending.sent)
         for each in list(transaction.partitions):
+            if len(ending.sent) - before == MARKERS_PER_STEP:
+                self._shard.timers.mono.arm(ending.deadline, now.mono_ms + PAUSE_MS)
+                return
             topic = self._shard.cluster.topics.get(each.topic)
             partition = None if topic is None else topic.partition(each.partition)
             try:

@@ -3,8 +3,10 @@
 import pytest
 
 from fakebroker.broker.core import elections
+from fakebroker.broker.core.transactions.completion import MARKERS_PER_STEP, PAUSE_MS
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.offsets_topic import TopicPartition
 from tests.support.transactions import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -43,6 +45,24 @@ def test_markers_follow_right_after_the_answer_or_after_the_delay_that_is_set() 
 
     assert before == (PREPARE_COMMIT, [])
     assert (lab.state(), len(lab.markers())) == (COMPLETE_COMMIT, 1)
+
+
+def test_the_markers_of_very_many_partitions_are_written_in_steps() -> None:
+    """Others are served between them; a transaction of tens of thousands of partitions would hold them up."""
+    lab = Transactions()
+    count = 2 * MARKERS_PER_STEP + 1
+    lab.cluster.topics.create("wide", partitions=count)
+    producer = lab.producer()
+    lab.add(producer, *(TopicPartition("wide", index) for index in range(count)))
+    lab.end(producer)
+
+    left = []
+    for ms in (0, PAUSE_MS, PAUSE_MS):
+        lab.wait(ms)
+        left.append(len(lab.transaction().partitions))
+
+    assert left == [count - MARKERS_PER_STEP, 1, 0]
+    assert lab.state() == COMPLETE_COMMIT
 
 
 @pytest.mark.rules("TX-25")
