@@ -6,8 +6,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
+from multiprocessing import Pool
 from pathlib import Path
 
 from fakebroker.protocol.errors import Unavailable
@@ -18,7 +18,7 @@ from tools.differential.played import PLAYED, Play, keep
 from tools.differential.warming import warm
 from tools.differential.worker import Part, Result, Worker, common_versions
 
-STEPS_A_PART = 2_000
+STEPS_A_PART = 1_000
 NOT_STARTED = 3
 ENDED = 143
 
@@ -61,13 +61,13 @@ def main() -> int:
             return NOT_STARTED
         for broker in pair:
             warm(broker.address, common_versions(broker.address))
-        pool = stack.enter_context(ProcessPoolExecutor(arguments.jobs))
+        pool = stack.enter_context(Pool(arguments.jobs))  # ended with the block
         chapters = arguments.chapter or list(CHAPTERS)
         every = parts(chapters, arguments.steps, arguments.seed, pair, out)
         found = Play(str(pair[0]), str(pair[1]), arguments.seed)
-        for future in as_completed([pool.submit(play, part) for part in every]):
-            found.add(future.result())
-            for line in told(future.result()):
+        for result in pool.imap_unordered(play, every):
+            found.add(result)
+            for line in told(result):
                 print(line, flush=True)
     found.seconds = round(time.monotonic() - began_s)
     for line in found.lines():
@@ -78,7 +78,8 @@ def main() -> int:
 
 
 def told(result: Result) -> Iterator[str]:
-    """The differences of a part."""
+    """What came of a part."""
+    yield f"{result.chapter}: {result.steps} steps, {len(result.differences)} differences"
     for found in result.differences:
         yield f"{result.chapter}: {found.text}\n    {found.file}"
     for found in result.once:
