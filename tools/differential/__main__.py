@@ -33,12 +33,13 @@ def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, R
     reference, subject = pair
     settings = tuple((reference.settings or {}).items())
     names = list(chapters)
+    tag = f"{time.time_ns() // 100_000_000:x}-"[3:]
     each = max(1, steps // len(names))
     count = -(-each // STEPS_A_PART)
     for number in range(count):
         for name in names:
             yield Part(
-                name, seed * 1000 + number, -(-each // count), reference.address, subject.address, str(reference),
+                name, tag, seed * 1000 + number, -(-each // count), reference.address, subject.address, str(reference),
                 settings, out,
             )  # fmt: skip
 

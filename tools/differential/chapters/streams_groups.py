@@ -10,6 +10,8 @@ from tools.differential.pair import Asked, Exchange
 
 Tasks = list[Json]
 
+MAKING_MS = 700  # in which internal topics are made
+
 
 class StreamsGroups(Chapter):
     """Members of two processes with tasks of one or two subtopologies, without internal topics to be made.
@@ -73,7 +75,12 @@ class StreamsGroups(Chapter):
             "UserEndpoint": self.mostly(None, {"Host": "h", "Port": 80 + number}),
             "ClientTags": self.mostly([], [{"Key": "zone", "Value": "a"}]),
         }
-        return self.ask("m", "StreamsGroupHeartbeat", request, is_plain=True)
+        return self._with_topology(request)
+
+    def _with_topology(self, request: dict[str, Json]) -> Asked | None:
+        parts = (request.get("Topology") or {}).get("Subtopologies", ())
+        then_ms = MAKING_MS if any(each["StateChangelogTopics"] for each in parts) else 0
+        return self.ask("m", "StreamsGroupHeartbeat", request, is_plain=True, then_ms=then_ms)
 
     def beat(self) -> Asked | None:
         """A heartbeat, mostly with the tasks that the member has."""
@@ -109,7 +116,7 @@ class StreamsGroups(Chapter):
         if epoch <= 0:
             return None
         request: dict[str, Json] = {"GroupId": self.group_id, "MemberId": member, "MemberEpoch": epoch, **fields}
-        return self.ask("m", "StreamsGroupHeartbeat", request, is_plain=True)
+        return self._with_topology(request)
 
     def leave(self) -> Asked | None:
         """For good."""
