@@ -70,11 +70,13 @@ def main() -> int:
             found.add(result)
             for line in told(result):
                 print(line, flush=True)
+            if time.monotonic() - began_s > arguments.minutes * 60:
+                break
     found.seconds = round(time.monotonic() - began_s)
     for line in found.lines():
         print(line)
     if arguments.keep:
-        keep(found, PLAYED)
+        keep(found, arguments.keep)
     return int(any(chapter.kinds for chapter in found.chapters.values()))
 
 
@@ -98,7 +100,15 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--chapter", action="append", choices=list(CHAPTERS), help="repeatable [default: all]")
     parser.add_argument("--out", type=Path, help="folder for recordings of differences")
     parser.add_argument("--jobs", type=int, default=6, help="parts played at a time [default: 6]")
-    parser.add_argument("--keep", action="store_true", help="add the result to played.json, for the scoreboard")
+    parser.add_argument("--minutes", type=float, default=600, help="end after the part that is done then")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        nargs="?",
+        const=PLAYED,
+        metavar="FILE",
+        help="add the result to a file [default: played.json, which the scoreboard shows]",
+    )
     return parser.parse_args()
 
 
