@@ -6,8 +6,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
+from multiprocessing import Pool
 from pathlib import Path
 
 from fakebroker.protocol.errors import Unavailable
@@ -18,7 +18,7 @@ from tools.differential.played import PLAYED, Play, keep
 from tools.differential.warming import warm
 from tools.differential.worker import Part, Result, Worker, common_versions
 
-STEPS_A_PART = 2_000
+STEPS_A_PART = 1_000
 NOT_STARTED = 3
 ENDED = 143
 
@@ -33,12 +33,13 @@ def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, R
     reference, subject = pair
     settings = tuple((reference.settings or {}).items())
     names = list(chapters)
+    tag = f"{time.time_ns() // 100_000_000:x}-"[3:]
     each = max(1, steps // len(names))
     count = -(-each // STEPS_A_PART)
     for number in range(count):
         for name in names:
             yield Part(
-                name, seed * 1000 + number, -(-each // count), reference.address, subject.address, str(reference),
+                name, tag, seed * 1000 + number, -(-each // count), reference.address, subject.address, str(reference),
                 settings, out,
             )  # fmt: skip
 
@@ -61,24 +62,27 @@ def main() -> int:
             return NOT_STARTED
         for broker in pair:
             warm(broker.address, common_versions(broker.address))
-        pool = stack.enter_context(ProcessPoolExecutor(arguments.jobs))
+        pool = stack.enter_context(Pool(arguments.jobs))  # ended with the block
         chapters = arguments.chapter or list(CHAPTERS)
         every = parts(chapters, arguments.steps, arguments.seed, pair, out)
         found = Play(str(pair[0]), str(pair[1]), arguments.seed)
-        for future in as_completed([pool.submit(play, part) for part in every]):
-            found.add(future.result())
-            for line in told(future.result()):
+        for result in pool.imap_unordered(play, every):
+            found.add(result)
+            for line in told(result):
                 print(line, flush=True)
+            if time.monotonic() - began_s > arguments.minutes * 60:
+                break
     found.seconds = round(time.monotonic() - began_s)
     for line in found.lines():
         print(line)
     if arguments.keep:
-        keep(found, PLAYED)
+        keep(found, arguments.keep)
     return int(any(chapter.kinds for chapter in found.chapters.values()))
 
 
 def told(result: Result) -> Iterator[str]:
-    """The differences of a part."""
+    """What came of a part."""
+    yield f"{result.chapter}: {result.steps} steps, {len(result.differences)} differences"
     for found in result.differences:
         yield f"{result.chapter}: {found.text}\n    {found.file}"
     for found in result.once:
@@ -96,7 +100,15 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--chapter", action="append", choices=list(CHAPTERS), help="repeatable [default: all]")
     parser.add_argument("--out", type=Path, help="folder for recordings of differences")
     parser.add_argument("--jobs", type=int, default=6, help="parts played at a time [default: 6]")
-    parser.add_argument("--keep", action="store_true", help="add the result to played.json, for the scoreboard")
+    parser.add_argument("--minutes", type=float, default=600, help="end after the part that is done then")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        nargs="?",
+        const=PLAYED,
+        metavar="FILE",
+        help="add the result to a file [default: played.json, which the scoreboard shows]",
+    )
     return parser.parse_args()
 
 

@@ -39,6 +39,7 @@ _OF_NEW_GROUPS = {
             ("heartbeat.interval.ms", "500"),
         )
     },
+    "group.share.min.record.lock.duration.ms": "1000",
     "group.streams.initial.rebalance.delay.ms": "0",
 }
 

@@ -18,9 +18,11 @@ from fakebroker.scenarios.dialogue.batches import build
 Json = Any
 
 PARKED_MS = 100  # a request that neither broker has answered by then waits for something else to happen
-ANSWER_MS = 5_000  # in which one broker answers what the other has answered
+ANSWER_MS = 15_000  # in which one broker answers what the other has answered
 RETRIES, RETRY_MS = 60, 25
 READ_AGAIN, READ_AGAIN_MS = 8, 60
+CLOSES = "closes the connection"
+CLOSING_MS = 30  # in which brokers notice that a connection is gone
 LONGEST_VALUE = 12  # in the kind of a difference
 RAW_CORRELATION_ID = 0x7FFFFFFF  # of requests that are sent as bytes, as in dialogues
 _ENTRY = re.compile(r"\[[^\]]*\]")
@@ -203,6 +205,7 @@ class Pair:
         self._parked.pop(connection, None)
         self._reference.close(connection)
         self._subject.close(connection)
+        self._driver.pass_time(CLOSING_MS)
 
     def close_all(self) -> None:
         """Close everything."""
@@ -243,7 +246,7 @@ class Pair:
         for attempt in range(RETRIES):
             said, answered = _outcome(theirs), _outcome(ours)
             if isinstance(said, str) or isinstance(answered, str):
-                exchange.is_closed = isinstance(said, str)
+                exchange.is_closed = said == CLOSES
                 if said == answered:
                     return
                 how = f"the reference {_short(said)}, the subject {_short(answered)}"
@@ -303,7 +306,7 @@ def _outcome(pending: Pending) -> Json:
     if not pending.is_done:
         return "does not answer"
     if isinstance(pending.error, ConnectionLost):
-        return "closes the connection"
+        return CLOSES
     if pending.error is not None:
         return f"sends {pending.error}"
     return {} if pending.response is None else to_json(pending.response, pending.version)

@@ -1,8 +1,11 @@
-"""What plays came to, kept in played.json: for each pair, the sum over its chapters. The scoreboard shows it."""
+"""What plays came to, kept in played.json; the scoreboard shows it.
+
+judged.json says of each kind of difference what came of it: "mended", with the rule, or why it is left as it is.
+"""
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 from tools.differential.worker import Result
 
 PLAYED = Path(__file__).with_name("played.json")
+JUDGED = Path(__file__).with_name("judged.json")
 
 
 @dataclass
@@ -18,7 +22,7 @@ class Chapter:
 
     Attributes:
         kinds: Each kind of difference with its first text, in one line.
-        once: How many differences did not come again.
+        once: How many differences did not come again when their history was played again.
         agreed: How many histories ended with a difference that is meant.
         why_not: Why it was not played.
     """
@@ -33,12 +37,13 @@ class Chapter:
 
 @dataclass
 class Play:
-    """A play of a pair."""
+    """A play of a pair; the brokers are named with their versions."""
 
     reference: str
     subject: str
     seed: int
     seconds: int = 0
+    date: str = ""
     chapters: dict[str, Chapter] = field(default_factory=dict)
 
     def add(self, result: Result) -> None:
@@ -52,6 +57,11 @@ class Play:
         for found in result.differences:
             chapter.kinds.setdefault(found.kind, " ".join(found.text.split()))
 
+    @property
+    def steps(self) -> int:
+        """Of all chapters."""
+        return sum(chapter.steps for chapter in self.chapters.values())
+
     def lines(self) -> Iterator[str]:
         """A line for each chapter, and one for all."""
         for name, chapter in self.chapters.items():
@@ -63,13 +73,27 @@ class Play:
                 f"{name}: {chapter.steps} steps in {chapter.histories} histories, "
                 f"{len(chapter.kinds)} differences{once}"
             )
-        steps = sum(chapter.steps for chapter in self.chapters.values())
-        yield f"{self.reference} and {self.subject}: {steps} steps in {self.seconds} s"
+        yield f"{self.reference} and {self.subject}: {self.steps} steps in {self.seconds} s"
 
 
 def keep(play: Play, file: Path) -> None:
-    """Put a play into the file, in the place of an earlier one of the same pair."""
-    plays: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    plays[f"{play.reference} | {play.subject.split()[0]}"] = {"date": today, **asdict(play)}
-    file.write_text(json.dumps(plays, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    """Add a play to a file."""
+    plays = [*read(file), play]
+    play.date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    text = json.dumps([asdict(each) for each in plays], indent=1, ensure_ascii=False)
+    file.write_text(text + "\n", encoding="utf-8")
+
+
+def read(file: Path = PLAYED) -> list[Play]:
+    """The plays of a file, in the order in which they were played; none if it is not there."""
+    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    return [
+        Play(**{**row, "chapters": {name: Chapter(**chapter) for name, chapter in row["chapters"].items()}})
+        for row in rows
+    ]
+
+
+def judged() -> Mapping[str, str]:
+    """What came of each kind of difference."""
+    found: dict[str, str] = json.loads(JUDGED.read_text(encoding="utf-8")) if JUDGED.exists() else {}
+    return found

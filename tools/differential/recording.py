@@ -75,6 +75,8 @@ class Recording:
         number = self._numbers[id(exchange)]
         if exchange.is_closed:
             return {"kind": "closed", "id": number}
+        if exchange.answer is None:
+            return {"kind": "unanswered", "id": number, "for_ms": exchange.waited_ms}
         answer = self._named("", _read(exchange.answer))
         return {"kind": "answer", "id": number, "message": answer, "waited_ms": exchange.waited_ms, "is_untimed": True}
 

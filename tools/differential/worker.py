@@ -30,9 +30,10 @@ _NUMBER = st.integers(0, (1 << BITS) - 1)
 
 @dataclass(frozen=True)
 class Part:
-    """What one process plays: a chapter with a seed of its own, so that names are used once."""
+    """What one process plays: a chapter with a seed of its own, which is a part of its names."""
 
     chapter: str
+    tag: str  # makes names that the brokers have not seen
     seed: int
     steps: int
     reference: Address
@@ -77,7 +78,7 @@ class Worker:
         self.result = Result(part.chapter)
         self._part = part
         self._chapter = CHAPTERS[part.chapter]
-        self._prefix = f"{part.chapter.replace(' ', '')}-{part.seed}"
+        self._prefix = f"{part.chapter.replace(' ', '')}-{part.tag}{part.seed}"
         self._number = 0
         self._found: Differs | None = None  # in this round: from then on histories are shrunk, and no longer counted
         self._known: set[str] = set()  # kinds of differences

@@ -21,8 +21,6 @@ NO_TOPICS: frozenset[str] = frozenset()
 
 def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS) -> FetchResponse | None:
     """Read at once, or wait until there is enough. `denied` are the topics that the client may not read (AU-6)."""
-    if request.isolation_level not in (0, 1):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown isolation level {request.isolation_level}")
     fetches, params = _partition_fetches(call, request), _params(call, request)
     full, incremental = (FullFetch, IncrementalFetch) if call.quota is None else _in_quota(call.quota, params)
     if denied:
@@ -30,15 +28,22 @@ def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS
     if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
         if request.session_id:
             call.node.fetch_sessions.close(request.session_id)
-        return full(call, params, fetches, request.session_epoch).answer_or_wait()
+        return _answer(request, full(call, params, fetches, request.session_epoch))
     try:
         session = _resume_session(call, request, fetches)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     if not session.partitions:  # it ends, and the request counts as one without a session (FS-8)
         call.node.fetch_sessions.close(session.id)
-        return full(call, params, fetches, FINAL_EPOCH).answer_or_wait()
-    return incremental(call, params, session, fetches).answer_or_wait()
+        return _answer(request, full(call, params, fetches, FINAL_EPOCH))
+    return _answer(request, incremental(call, params, session, fetches))
+
+
+def _answer(request: FetchRequest, fetch: FullFetch | IncrementalFetch) -> FetchResponse | None:
+    """Read. Raises KafkaError for an unknown isolation level where there is a partition to read (FT-14)."""
+    if request.isolation_level not in (0, 1) and (fetch.targets or fetch.caught_up()):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown isolation level {request.isolation_level}")
+    return fetch.answer_or_wait()
 
 
 def _in_quota(quota: RequestQuota, params: FetchParams) -> tuple[type[FullFetch], type[IncrementalFetch]]:

@@ -31,6 +31,7 @@ _SINCE = {  # special timestamps and the version that brought them
     list_offsets.EARLIEST_PENDING_UPLOAD: 11,
 }
 _READ_COMMITTED = 1
+_ISOLATION_LEVELS = (0, _READ_COMMITTED)
 
 _REPEATED = ErrorCode.INVALID_REQUEST  # for every row of a partition that comes twice (LO-6)
 
@@ -46,6 +47,8 @@ def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | Non
 def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
     response, has_searched = ListOffsetsResponse(), False
     entries = [(topic.name, topic.partitions) for topic in request.topics]
+    if request.isolation_level not in _ISOLATION_LEVELS:  # all or nothing (LO-10)
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown isolation level {request.isolation_level}")
     if call.version > 0:
         counts = Counter((name, row[0]) for name, rows in entries for row in rows)
         if call.cluster.behaviours.list_offsets_merges_topics:

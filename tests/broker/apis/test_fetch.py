@@ -233,15 +233,18 @@ def test_somebody_who_says_it_is_a_broker(lab: Fetches, version: int) -> None:
     assert codes == {1: ErrorCode.NOT_LEADER_OR_FOLLOWER, 5: ErrorCode.NOT_LEADER_OR_FOLLOWER, -2: 0}
 
 
-@pytest.mark.rules("AV-10")
+@pytest.mark.rules("AV-10", "FT-14")
 @pytest.mark.parametrize("version", ALL_VERSIONS)
 def test_an_isolation_level_that_does_not_exist(lab: Fetches, version: int) -> None:
-    """It fails the request: -1 at the top, and before v13 for every partition, too."""
+    """It fails the request if there is a partition to read: -1 at the top, and before v13 for every partition, too."""
     call = lab.fetch(version=version).call
+    asked = FetchRequest(topics=[lab.entry(version, At())], isolation_level=7)
     with pytest.raises(KafkaError) as caught:
-        fetch.handle(call, FetchRequest(isolation_level=7))
+        fetch.handle(call, asked)
     assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
-    asked = FetchRequest(topics=[lab.entry(version, At())])
+    nothing_to_read = fetch.handle(call, FetchRequest(topics=[lab.entry(version, At(9))], isolation_level=7))
+    assert nothing_to_read is not None
+    assert nothing_to_read.error_code == 0
     answer = Pending(call, fetch.error_response(asked, version, ErrorCode.UNKNOWN_SERVER_ERROR))
     assert answer.response.error_code == (ErrorCode.UNKNOWN_SERVER_ERROR if version >= 7 else 0)
     assert [position(data) for _, data in answer.partitions()] == (

@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.broker.apis import list_offsets
 from fakebroker.broker.apis.call import Call
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
 from tests.support.log_apis import NOW, LogApis
@@ -97,6 +97,18 @@ def test_checks_and_their_order(make_call: Make) -> None:
     assert code(asked(-1, epoch=epoch - 1)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     lab.partition.lead(-1, NOW)
     assert code(asked(-1), node_id=2) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.rules("LO-10")
+@pytest.mark.parametrize("isolation", [-1, 2, 127])
+def test_an_unknown_isolation_level_fails_the_request(make_call: Make, isolation: int) -> None:
+    """Whatever else is wrong with it."""
+    lab = LogApis(make_call)
+
+    for row in (asked(-2), asked(-9), asked(-1, 9)):
+        with pytest.raises(KafkaError) as caught:
+            ask(lab, 7, row, isolation=isolation)
+        assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.rules("LO-6")

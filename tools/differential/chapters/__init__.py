@@ -6,6 +6,9 @@ from tools.differential.chapters.classic_groups import ClassicGroups, ClassicTim
 from tools.differential.chapters.consumer_groups import ConsumerGroups, ConsumerTimers
 from tools.differential.chapters.log import Log
 from tools.differential.chapters.offsets import Offsets
+from tools.differential.chapters.share_groups import ShareGroups, ShareTimers
+from tools.differential.chapters.share_records import ShareLocks, ShareRecords
+from tools.differential.chapters.streams_groups import StreamsGroups, StreamsTimers
 from tools.differential.chapters.transactions import NewTransactions, Transactions, TransactionTimers
 
 __all__ = ["CHAPTERS", "Action", "Chapter"]
@@ -21,5 +24,11 @@ CHAPTERS: dict[str, type[Chapter]] = {
     "transaction timers": TransactionTimers,
     "consumer groups": ConsumerGroups,
     "consumer timers": ConsumerTimers,
+    "share groups": ShareGroups,
+    "share timers": ShareTimers,
+    "share records": ShareRecords,
+    "share locks": ShareLocks,
+    "streams groups": StreamsGroups,
+    "streams timers": StreamsTimers,
     "admin": Admin,
 }

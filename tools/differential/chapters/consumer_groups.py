@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from fakebroker.protocol.errors import ErrorCode
 from tools.differential.chapters.chapter import Chapter, Json
+from tools.differential.chapters.share_groups import group_configs
 from tools.differential.pair import Asked, Exchange
 
 RESOLVING_MS = 150  # in which a broker finds the topics of a pattern
@@ -178,12 +179,8 @@ class ConsumerTimers(ConsumerGroups):
 
     def first(self) -> list[Asked]:
         """Sessions of a second."""
-        configs = [
-            {"Name": name, "ConfigOperation": 0, "Value": value}
-            for name, value in (("consumer.session.timeout.ms", "1500"), ("consumer.heartbeat.interval.ms", "400"))
-        ]
-        resource = {"ResourceType": 32, "ResourceName": self.group_id, "Configs": configs}
-        return [Asked("m", "IncrementalAlterConfigs", 1, {"Resources": [resource], "ValidateOnly": False})]
+        configs = {"consumer.session.timeout.ms": "1500", "consumer.heartbeat.interval.ms": "400"}
+        return [group_configs(self.group_id, configs)]
 
     def pass_session(self) -> int:
         """Every session ends that began before."""
