@@ -192,10 +192,10 @@ class ActorClient:
             raise UnknownThing("verb", verb, f"there is no verb {verb!r}; {nearest(verb, list(actor_verbs()))}")
         if verb == "request":
             return _request(client, dict(arguments))
-        given = {name: as_taken(name, value) for name, value in arguments.items()}
+        function = getattr(client.steps, verb)
+        given = {name: as_taken(function, name, value) for name, value in arguments.items()}
         if verb == "produce" and self._world.wall_ms >= 0:
             given.setdefault("timestamp_ms", self._world.wall_ms)
-        function = getattr(client.steps, verb)
         try:
             signature_of(function).bind(**given)
         except TypeError as error:

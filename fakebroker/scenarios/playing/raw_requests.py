@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fakebroker.client.record_steps import ProducedRecord, rows_of
+from fakebroker.client.record_steps import RecordSteps, rows_of
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.consumer_protocol import (
@@ -15,6 +15,7 @@ from fakebroker.protocol.records.consumer_protocol import (
 from fakebroker.protocol.schema.jsonable import uuid_from_text
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.schema.types import RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.scenarios.playing.arguments import as_taken
 
 Json = Any
 
@@ -56,24 +57,10 @@ def _element(kind: "Primitive | type[Declaration]", value: Json, path: str) -> A
     if kind is UUID:
         return value if isinstance(value, bytes) else _uuid(value, path)
     if kind is RECORDS and isinstance(value, list):
-        return build_batch(rows_of([as_record(each) for each in value], -1), leader_epoch=-1)
+        return build_batch(rows_of(as_taken(RecordSteps.produce, "records", value), -1), leader_epoch=-1)
     if kind is STRING or kind.char:
         return value
     return as_bytes(value, path)
-
-
-def as_record(value: Json) -> Any:
-    """A record to produce, where it is written as a mapping: {key: k, value: v, headers: {...}, timestamp_ms: 5}."""
-    if not isinstance(value, Mapping):
-        return tuple(value) if isinstance(value, list) else value
-    unknown = [name for name in value if name not in ProducedRecord._fields]
-    if unknown:
-        text = f"records: a record has no {unknown[0]!r}; {nearest(unknown[0], ProducedRecord._fields)}"
-        raise UnknownThing("records", value, text)
-    made: dict[str, Any] = {
-        name: as_bytes(each, name) if name in ("key", "value") else each for name, each in value.items()
-    }
-    return ProducedRecord(**made)
 
 
 def as_bytes(value: Json, path: str) -> bytes | None:

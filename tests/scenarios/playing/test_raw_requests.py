@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.protocol.errors import InvalidArgument, UnknownThing
+from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.schema.jsonable import bytes_to_json
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.scenarios.playing.raw_requests import as_bytes, as_record, request_fields
+from fakebroker.scenarios.playing.raw_requests import as_bytes, request_fields
 
 
 @given(st.binary())
@@ -31,12 +31,3 @@ def test_what_makes_no_bytes(value: object) -> None:
     """It is refused with the field's name."""
     with pytest.raises(InvalidArgument, match="protocols"):
         as_bytes(value, "protocols")
-
-
-def test_records_to_produce() -> None:
-    """Values alone, pairs, and mappings with names that exist."""
-    assert as_record("x") == "x"
-    assert as_record(["k", "v"]) == ("k", "v")
-    assert as_record({"key": "k", "headers": {"a": "b"}}).headers == {"a": "b"}
-    with pytest.raises(UnknownThing, match="did you mean 'value'"):
-        as_record({"valeu": "k"})
