@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing
+from fakebroker.scenarios.comparison.names import value_at
 from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.happenings import Failed, Gave, Happening, Skipped, StepBegan
 from fakebroker.scenarios.playing.actors import OWN_VERBS, ActorClient, Outstanding
@@ -20,7 +21,7 @@ from fakebroker.scenarios.playing.expectations import Expectations
 from fakebroker.scenarios.playing.happening_log import HappeningLog
 from fakebroker.scenarios.playing.matching import mismatches, shown
 from fakebroker.scenarios.playing.power_steps import exert
-from fakebroker.scenarios.playing.saved_values import SavedValues, value_at
+from fakebroker.scenarios.playing.saved_values import SavedValues
 from fakebroker.scenarios.playing.shuffle import Shuffle
 from fakebroker.scenarios.playing.timing import Timing
 from fakebroker.scenarios.playing.value_views import is_data, value_view
