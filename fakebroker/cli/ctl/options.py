@@ -36,7 +36,7 @@ def options_of(row: Row) -> list[click.Parameter]:
 def _parameters(row: Row) -> list[inspect.Parameter]:
     """The arguments of a row's power that its path does not have."""
     if isinstance(row, Extra):
-        return list(row.parameters())
+        return row.parameters
     member = row.members[-1]
     if member.is_property and not row.is_setting:
         return []

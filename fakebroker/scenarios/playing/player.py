@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.scripted.scripted_client import ScriptedClients
-from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing
+from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing, nearest
 from fakebroker.scenarios.comparison.names import value_at
 from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.happenings import Failed, Gave, Happening, Skipped, StepBegan
@@ -379,8 +379,7 @@ class Player:
 
     def _thing(self, name: str) -> Any:
         if name not in self._things:
-            there = ", ".join(self._things) or "nothing"
-            raise UnknownThing("as", name, f"no step has defined {name!r}; there is {there}")
+            raise UnknownThing("as", name, f"no step has defined {name!r}; {nearest(name, self._things)}")
         return self._things[name]
 
 

@@ -257,7 +257,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
         (lambda s: [s.power("coordinator.move", {"group_id": "g"}, too=1)], "1: coordinator.move: "),
         (
             lambda s: [s.power("hold.release", on="hold")],
-            "1: hold.release: no step has defined 'hold'; there is nothing",
+            "1: hold.release: no step has defined 'hold'; there are none",
         ),
         (lambda s: [s.power("node.stop", {"node_id": 9})], "1: node.stop: there is no node 9, only 1"),
         (
