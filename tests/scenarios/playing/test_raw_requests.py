@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.protocol.schema.building import built
 from fakebroker.protocol.schema.jsonable import bytes_to_json
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.scenarios.playing.raw_requests import as_bytes, request_fields
+from fakebroker.scenarios.playing.raw_requests import as_bytes, read_field
 
 
 @given(st.binary())
@@ -23,7 +24,7 @@ def test_a_request_may_have_either_names(api: object) -> None:
     ours = {spec.name: None for spec in cls.fields}
     kafkas = {spec.kafka_name: None for spec in cls.fields}
 
-    assert request_fields(cls, ours) == request_fields(cls, kafkas) == ours
+    assert built(cls, ours, read_field) == built(cls, kafkas, read_field) == built(cls, ours)
 
 
 @pytest.mark.parametrize("value", [3, {"hex": 3}, {"hex": "0"}, {"base": "x"}, ["x"]])
