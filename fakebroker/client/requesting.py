@@ -63,7 +63,7 @@ class Requesting:
         """Send a request given by its API's name and its fields, e.g. request("JoinGroup", 4, group_id="g").
 
         A struct in it may be a mapping: topics=[{"name": "orders", "partition_indexes": [0]}]. Raises UnknownThing for
-        an unknown API, InvalidArgument for an unknown field.
+        an unknown API or field.
         """
         check_text("api_name", api_name)
         try:

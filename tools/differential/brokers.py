@@ -74,7 +74,7 @@ def running(name: str) -> Iterator[Running]:
         raise Unavailable(f"{target.title}: {why}")
     settings = settings_of(target)
     with BrokerCommand(target.command, START_LIMIT_S).running(settings) as access:
-        yield Running(Address(access.host, access.port), target.title, target.version(), settings)
+        yield Running(access.address, target.title, target.version(), settings)
 
 
 def settings_of(target: Target) -> dict[str, str]:

@@ -11,10 +11,10 @@ from hypothesis import seed as with_seed
 from hypothesis import strategies as st
 from hypothesis.errors import FlakyFailure
 
+from fakebroker.client.cluster.cluster_client import ClusterClient
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.scenarios.conformance.access import Access, served_versions
 from tools.differential.agreed import is_agreed
 from tools.differential.chapters import CHAPTERS, Action, Chapter
 from tools.differential.chapters.chapter import BITS
@@ -239,7 +239,8 @@ def common_versions(*brokers: Address) -> dict[str, range]:
     """The versions of each API that all these brokers serve, and this package speaks."""
     served = {key: (spec.min, spec.max) for key, spec in APIS.items()}
     for address in brokers:
-        theirs = served_versions(Access(*address))
+        with ClusterClient(str(address), retries=0) as cluster:
+            theirs = cluster.versions()
         served = {
             key: (max(low, theirs[key][0]), min(high, theirs[key][1]))
             for key, (low, high) in served.items()

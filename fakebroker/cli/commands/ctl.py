@@ -7,11 +7,11 @@ from urllib.parse import quote
 import click
 
 from fakebroker.cli.ctl.answers import follow, judge, put_file, show
-from fakebroker.cli.ctl.command_help import COMMANDS, GROUPS
 from fakebroker.cli.ctl.extras import Answer, Extra
 from fakebroker.cli.ctl.http import ControlClient
 from fakebroker.cli.ctl.options import FILE, MOVES, OUT, flag_of, kinds_of, milliseconds, options_of, value_of
 from fakebroker.cli.ctl.paths import NUMBERED, Node, Row, tree
+from fakebroker.cli.http.operation_texts import GROUPS, OPERATION_TEXTS
 from fakebroker.cli.lazy_commands import Commands
 from fakebroker.protocol.arguments.kinds import Kind
 from fakebroker.protocol.arguments.signatures import missing_argument, unknown_argument
@@ -191,7 +191,7 @@ class _PowerCommand(click.Command):
 
 
 def _about(row: Row) -> str:
-    return row.about if isinstance(row, Extra) else COMMANDS[f"{row.verb} {row.path}"]
+    return row.about if isinstance(row, Extra) else OPERATION_TEXTS[f"{row.verb} {row.path}"]
 
 
 def _run(

@@ -5,7 +5,7 @@ tests/cli/ctl/test_extras.py compares the two.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -29,12 +29,22 @@ class Extra(NamedTuple):
     verb: str
     path: str
     about: str
-    parameters: Callable[[], Iterable[inspect.Parameter]] = tuple
+    options: Mapping[str, Any] = {}  # with their types
+    method: tuple[type, str] | None = None  # whose arguments are options, too
     answer: Answer = Answer.SHOWN
     sends_file: bool = False
     of_broker: bool = False  # whether --broker is for it
     word: str = ""
     judges: bool = False  # whether the exit status is 1 when its answer is a scenario that failed
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Its options as arguments."""
+        own = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in self.options.items()
+        ]
+        return [*(_named_parameters(*self.method) if self.method else ()), *own]
 
     @property
     def in_path(self) -> list[str]:
@@ -51,43 +61,10 @@ class FileText(str):
     """The text of a file, which a shell names."""
 
 
-def _keyword(name: str, kind: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-
-
-def _play_options() -> list[inspect.Parameter]:
-    kinds = {"scenario": FileText, "seed": int, "parameters": Mapping[str, str], "virtual": bool, "name": str}
-    return [_keyword(name, kind) for name, kind in kinds.items()]
-
-
-def _wait_options() -> list[inspect.Parameter]:
-    return [_keyword("timeout_s", TimeoutS)]
-
-
-def _broker_options() -> list[inspect.Parameter]:
-    made = Member(AsyncFakeBroker, "__init__", AsyncFakeBroker.__init__, is_property=False).parameters
-    return [*made, _keyword("idle_ttl_s", TimeoutS)]
-
-
-def _fork_options() -> list[inspect.Parameter]:
-    made = Member(Snapshot, "async_fork", Snapshot.async_fork, is_property=False).parameters
-    return [*(p for p in made if p.kind is not p.VAR_KEYWORD), _keyword("idle_ttl_s", TimeoutS)]
-
-
-def _stream_options() -> list[inspect.Parameter]:
-    return [_keyword("since", int)]
-
-
-def _live_options() -> list[inspect.Parameter]:
-    return [_keyword(name, kind) for name, kind in {"since": int, "groups_since": int, "what": str}.items()]
-
-
-def _lag_options() -> list[inspect.Parameter]:
-    return [_keyword("group", str)]
-
-
-def _newest_options() -> list[inspect.Parameter]:
-    return [_keyword("search", str)]
+def _named_parameters(owner: type, method: str) -> list[inspect.Parameter]:
+    """The arguments of a method that have names of their own."""
+    member = Member(owner, method, getattr(owner, method), is_property=False)
+    return [each for each in member.parameters if each.kind is not each.VAR_KEYWORD]
 
 
 _BROKER = "/brokers/{broker_id}"
@@ -119,9 +96,11 @@ _WAIT = """Wait until a scenario ends, and print the result.
 The exit status is 1 if it failed, was cancelled, or did not end in time.
 """
 
+_PLAY_OPTIONS = {"scenario": FileText, "seed": int, "parameters": Mapping[str, str], "virtual": bool, "name": str}
+
 EXTRAS = (
     Extra("GET", "/brokers", "List the isolated brokers."),
-    Extra("POST", "/brokers", _ADD, _broker_options),
+    Extra("POST", "/brokers", _ADD, {"idle_ttl_s": TimeoutS}, (AsyncFakeBroker, "__init__")),
     Extra("GET", _BROKER, "Show an isolated broker."),
     Extra("DELETE", _BROKER, "Stop an isolated broker; fails if it had an internal error."),
     Extra("GET", "/snapshots", "List the snapshots."),
@@ -129,31 +108,28 @@ EXTRAS = (
     Extra("GET", _SNAPSHOT, "Show a snapshot."),
     Extra("DELETE", _SNAPSHOT, "Delete a snapshot."),
     Extra("POST", f"{_SNAPSHOT}/restore", "Restore a snapshot; disconnects clients.", of_broker=True),
-    Extra("POST", f"{_SNAPSHOT}/fork", _FORK, _fork_options),
+    Extra("POST", f"{_SNAPSHOT}/fork", _FORK, {"idle_ttl_s": TimeoutS}, (Snapshot, "async_fork")),
     Extra("GET", f"{_SNAPSHOT}/file", "Save a snapshot as a file, for `fakebroker serve --from`.", answer=Answer.FILE),
     Extra("POST", "/snapshots/file", "Load a snapshot from FILE; - is standard input.", sends_file=True),
     Extra("GET", "/about", "Show the identity of the broker.", of_broker=True),
     Extra("GET", "/names", "List the names of APIs, errors, actions, states and kinds of lines.", of_broker=True),
     Extra("GET", "/overview", "Show the overview of the web page.", of_broker=True),
     Extra("GET", "/connections", "List the connections of clients.", of_broker=True),
-    Extra("GET", "/group_lags", "Show the lag of groups.", _lag_options, of_broker=True),
-    Extra("GET", "/topics/{name}/newest", "Show the newest records of a topic.", _newest_options, of_broker=True),
+    Extra("GET", "/group_lags", "Show the lag of groups.", {"group": str}, of_broker=True),
+    Extra("GET", "/topics/{name}/newest", "Show the newest records of a topic.", {"search": str}, of_broker=True),
     Extra("GET", "/topics/{name}/groups", "List the groups that read a topic.", of_broker=True),
-    Extra("GET", "/live", _LIVE, _live_options, Answer.STREAM, of_broker=True),
-    Extra("GET", "/journal/stream", _STREAM, _stream_options, Answer.STREAM, of_broker=True),
+    Extra(
+        "GET", "/live", _LIVE, {"since": int, "groups_since": int, "what": str}, answer=Answer.STREAM, of_broker=True
+    ),
+    Extra("GET", "/journal/stream", _STREAM, {"since": int}, answer=Answer.STREAM, of_broker=True),
     Extra("GET", "/journal/file", "Save the journal as a file of JSON lines.", answer=Answer.FILE, of_broker=True),
     Extra("GET", "/journal/trace", "Save a timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),
     Extra("GET", "/journal/pcap", "Save the frames as a capture for Wireshark.", answer=Answer.FILE, of_broker=True),
     Extra("POST", "/journal/diff", "Compare the journal FILE with the broker's.", sends_file=True, of_broker=True),
-    Extra(
-        "GET",
-        "/scenarios",
-        "List running and recent scenarios.",
-        of_broker=True,
-    ),
-    Extra("POST", "/scenarios", _PLAY, _play_options, of_broker=True, word="play", judges=True),
+    Extra("GET", "/scenarios", "List running and recent scenarios.", of_broker=True),
+    Extra("POST", "/scenarios", _PLAY, _PLAY_OPTIONS, of_broker=True, word="play", judges=True),
     Extra("GET", _SCENARIO, "Show a scenario with its problems and transcript.", of_broker=True),
-    Extra("POST", f"{_SCENARIO}/wait", _WAIT, _wait_options, of_broker=True, judges=True),
+    Extra("POST", f"{_SCENARIO}/wait", _WAIT, {"timeout_s": TimeoutS}, of_broker=True, judges=True),
     Extra("DELETE", _SCENARIO, "Cancel a scenario and delete it.", of_broker=True),
     Extra("GET", "/errors", "List the internal errors (bugs) of the broker.", of_broker=True),
     Extra("GET", "/healthz", "Check that the broker serves clients.", of_broker=True),

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from fakebroker.cli.ctl.extras import Extra, FileText
-from fakebroker.cli.ctl.option_help import option_help
 from fakebroker.cli.ctl.paths import Row
+from fakebroker.cli.http.argument_texts import argument_text
 from fakebroker.protocol.arguments.forms import JSON as FORM
 from fakebroker.protocol.arguments.kinds import FLAG, NULL, TEXT, WHOLE, Choice, Kind, Number, Whole, WrongValue
 from fakebroker.protocol.arguments.signatures import data_kind
@@ -29,14 +29,14 @@ OUT = click.Option(["--out", "out"], metavar="FILE", help="File to write. [defau
 
 def options_of(row: Row) -> list[click.Parameter]:
     """The options of a row, which are the arguments of its power."""
-    options = [_option(p, option_help(row.path, p.name)) for p in _parameters(row) if _is_sayable(p.annotation)]
+    options = [_option(p, argument_text(row.path, p.name)) for p in _parameters(row) if _is_sayable(p.annotation)]
     return [DURATION, *options] if row.path in MOVES else options
 
 
 def _parameters(row: Row) -> list[inspect.Parameter]:
     """The arguments of a row's power that its path does not have."""
     if isinstance(row, Extra):
-        return list(row.parameters())
+        return row.parameters
     member = row.members[-1]
     if member.is_property and not row.is_setting:
         return []
@@ -55,6 +55,7 @@ def _option(parameter: inspect.Parameter, text: str) -> click.Parameter:
     metavar = _metavar(parameter, kind)
     is_many = metavar in (TABLE, OFFSETS, MANY)
     shorter = SHORTER.get(name, ()) if is_many else ()
+    text += " Repeatable." if is_many else ""
     return click.Option(
         [*shorter, flag, name], multiple=is_many, required=required, help=text,
         metavar="TEXT" if metavar == MANY else metavar, type=None if is_many else _Text(metavar),

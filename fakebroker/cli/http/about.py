@@ -10,7 +10,7 @@ from fakebroker.broker.engine.faults.actions import ACTIONS, APPLIED, RECEIVED
 from fakebroker.broker.engine.faults.fields import FIELD_KINDS, FIELDS, PYTHON_ONLY
 from fakebroker.broker.engine.faults.spec import EFFECTS
 from fakebroker.cli.http.extra import Extra, Served
-from fakebroker.cli.http.live import PARTS, live
+from fakebroker.cli.http.live import live
 from fakebroker.protocol.arguments.kinds import NULL, Choice, Kind, Number
 from fakebroker.protocol.arguments.structures import OneOf
 from fakebroker.protocol.errors import ErrorCode
@@ -147,7 +147,7 @@ ABOUT_SCHEMAS = {
     ),
 }
 QUERY_SCHEMAS: dict[str, dict[str, Any]] = {
-    "since": {"type": "integer", "minimum": 0, "description": "The sequence number of the first journal entry."},
-    "groups_since": {"type": "integer", "minimum": 0, "description": "The known version of the groups."},
-    "what": {"type": "string", "description": f"The wanted parts, of {', '.join(PARTS)}, separated by commas."},
+    "since": {"type": "integer", "minimum": 0},
+    "groups_since": {"type": "integer", "minimum": 0},
+    "what": {"type": "string"},
 }

@@ -6,10 +6,12 @@ from typing import Any
 
 from fakebroker.cli.http.about import ABOUT_SCHEMAS, QUERY_SCHEMAS, version_of_package
 from fakebroker.cli.http.answers import Json, Schema, Schemas
+from fakebroker.cli.http.argument_texts import argument_text
 from fakebroker.cli.http.arguments import Arguments
 from fakebroker.cli.http.endpoint import Endpoint, creates, has_text
 from fakebroker.cli.http.extra import Extra
 from fakebroker.cli.http.extras import EXTRAS
+from fakebroker.cli.http.operation_texts import OPERATION_TEXTS
 from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.cli.http.overview import OVERVIEW_QUERY, OVERVIEW_SCHEMAS
 from fakebroker.cli.http.schema_forms import for_generators, optional_fields, without_null
@@ -158,14 +160,15 @@ def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
     result: dict[str, Json] = {
         "operationId": operation_id(row.verb, row.path),
         "tags": [row.path.split("/")[1]],
-        **_texts(row.members[-1].doc),
+        "summary": OPERATION_TEXTS[f"{row.verb} {row.path}"].rstrip("."),
+        "description": row.members[-1].doc,
         "parameters": [_path_parameter(name, kind) for name, kind in endpoint.path_kinds.items()],
         "responses": {**_good(row, schemas), **_errors(row.has_body)},
     }
     if not row.has_body:
-        result["parameters"] += _query(endpoint.arguments, dict(row.example or {}))
+        result["parameters"] += _query(row, endpoint.arguments)
     elif endpoint.arguments.parameters:
-        result["requestBody"] = _body(endpoint.arguments, dict(row.example or {}), schemas)
+        result["requestBody"] = _body(row, endpoint.arguments, schemas)
     return result
 
 
@@ -189,10 +192,10 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     if extra.is_public:
         result["security"] = []
     if extra.arguments is None:
-        result["parameters"] += [_query_parameter(name) for name in extra.query]
+        result["parameters"] += [_query_parameter(extra.path, name) for name in extra.query]
     if extra.arguments is not None:
         arguments = extra.arguments()
-        body = result["requestBody"] = _body(arguments, dict(extra.example or {}), schemas)
+        body = result["requestBody"] = _body(extra, arguments, schemas)
         if extra.text_types:
             body["content"] |= {each: {"schema": {"type": "string"}} for each in extra.text_types}
             about_query = f"With a body of type {extra.text_types[0]}."
@@ -210,10 +213,10 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     return result
 
 
-def _query_parameter(name: str) -> dict[str, Json]:
+def _query_parameter(path: str, name: str) -> dict[str, Json]:
     """A field of the query of an operation that is no power."""
-    schema = dict((QUERY_SCHEMAS | OVERVIEW_QUERY | TOPIC_QUERY)[name])
-    return {"name": name, "in": "query", "description": schema.pop("description"), "schema": schema}
+    schema = (QUERY_SCHEMAS | OVERVIEW_QUERY | TOPIC_QUERY)[name]
+    return {"name": name, "in": "query", "description": argument_text(path, name), "schema": schema}
 
 
 def operation_id(verb: str, path: str) -> str:
@@ -236,12 +239,14 @@ def _path_parameter(name: str, kind: Kind) -> dict[str, Json]:
     return {"name": name, "in": "path", "required": True, "schema": about}
 
 
-def _query(arguments: Arguments, example: dict[str, Any]) -> Iterator[dict[str, Json]]:
+def _query(row: Operation, arguments: Arguments) -> Iterator[dict[str, Json]]:
+    example = row.example or {}
     schemas = arguments.schema(JSON)["properties"]
     for name, parameter in arguments.parameters.items():
         schema = _of_query(schemas[name])
         needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
         entry: dict[str, Json] = {"name": name, "in": "query", "required": needed, "schema": schema}
+        entry["description"] = argument_text(row.path, name)
         if name in example:
             entry["example"] = example[name]
         yield entry
@@ -252,9 +257,12 @@ def _of_query(schema: Schema) -> Schema:
     return without_null({key: value for key, value in schema.items() if key not in ("title", "minItems", "default")})
 
 
-def _body(arguments: Arguments, example: dict[str, Any], schemas: Schemas) -> dict[str, Json]:
-    schemas.components[arguments.title] = optional_fields(arguments.schema(_DocumentForm(schemas.components)))
-    media = {"schema": {"$ref": _REF.format(model=arguments.title)}, "example": example}
+def _body(row: Operation | Extra, arguments: Arguments, schemas: Schemas) -> dict[str, Json]:
+    schema = arguments.schema(_DocumentForm(schemas.components))
+    for name, field in schema["properties"].items():
+        schema["properties"][name] = {**field, "description": argument_text(row.path, name)}
+    schemas.components[arguments.title] = optional_fields(schema)
+    media = {"schema": {"$ref": _REF.format(model=arguments.title)}, "example": dict(row.example or {})}
     return {"required": bool(arguments.required), "content": {"application/json": media}}
 
 

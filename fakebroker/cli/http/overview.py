@@ -152,5 +152,5 @@ OVERVIEW_SCHEMAS = {
     },
 }
 OVERVIEW_QUERY: dict[str, dict[str, Any]] = {
-    "group": {"type": "array", "items": _TEXT, "description": "A group id; give it once for each group."},
+    "group": {"type": "array", "items": _TEXT},
 }

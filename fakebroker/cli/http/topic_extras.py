@@ -88,5 +88,5 @@ TOPIC_SCHEMAS: dict[str, Any] = {
     },
 }
 TOPIC_QUERY: dict[str, dict[str, Any]] = {
-    "search": {"type": "string", "description": "Text to find in keys and values."},
+    "search": {"type": "string"},
 }

@@ -70,7 +70,9 @@ class Kind:
 
     def value(self, value: Any, form: Form) -> Any:
         """The same for a value that stands for itself."""
-        raise NotImplementedError
+        if not self.fits(value, form):
+            raise self.wrong(value, form)
+        return value
 
     def fits(self, value: Any, form: Form) -> bool:
         """Whether a value is of this kind as far as one sees without looking into it."""
@@ -108,8 +110,7 @@ class OfType(Kind):
         return isinstance(value, self._types) and (not isinstance(value, bool) or bool in self._types)
 
     def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
+        super().value(value, form)
         if self._make is None:
             return value
         try:
@@ -151,8 +152,7 @@ class Number(Kind):
         return isinstance(value, self._types) and not isinstance(value, bool)
 
     def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
+        super().value(value, form)
         if not self._has_room(value):
             raise WrongValue(value, f"should be {self._room}, not {form.shown(value)}")
         if not self._is_within(value):
@@ -226,8 +226,7 @@ class _Moment(Kind):
         )
 
     def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
+        super().value(value, form)
         try:
             return _moment(datetime.fromisoformat(value) if isinstance(value, str) else value)
         except ValueError as error:
@@ -277,11 +276,6 @@ class PythonOnly(Kind):
     def fits(self, value: Any, form: Form) -> bool:
         return form.is_python and self._is_one(value)
 
-    def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
-        return value
-
 
 FUNCTION = PythonOnly("a function", callable)
 
@@ -293,11 +287,6 @@ class _Path(Kind):
 
     def fits(self, value: Any, form: Form) -> bool:
         return isinstance(value, str) or (form.is_python and isinstance(value, os.PathLike))
-
-    def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
-        return value
 
     def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
         return {"type": "string"}
@@ -316,11 +305,6 @@ class Anything(Kind):
     def fits(self, value: Any, form: Form) -> bool:
         is_scalar = not isinstance(value, Mapping | list | tuple | set)
         return is_scalar and (form.is_python or _is_scalar(value)) if self._of_scalars else True
-
-    def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
-        return value
 
     def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
         if not self._of_scalars:

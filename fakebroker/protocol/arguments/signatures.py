@@ -34,8 +34,8 @@ from fakebroker.protocol.arguments.structures import (
     OneOf,
     TableOf,
     TupleOf,
-    in_order,
     number_of,
+    one_of,
 )
 from fakebroker.protocol.errors import nearest
 
@@ -70,7 +70,7 @@ def data_kind(hint: Any) -> Kind | None:
     kind = kind_of(hint)
     if is_python_only(kind):
         return None
-    return in_order([each for each in kind.kinds if not each.python_only]) if isinstance(kind, OneOf) else kind
+    return one_of([each for each in kind.kinds if not each.python_only]) if isinstance(kind, OneOf) else kind
 
 
 def is_python_only(kind: Kind) -> bool:
@@ -114,7 +114,7 @@ def _union(parts: tuple[Any, ...]) -> Kind:
         kinds = [kind for kind in kinds if kind is not TEXT]
     elif TEXT in kinds:  # the names of a Literal are for type checkers then
         kinds = [kind for kind in kinds if not isinstance(kind, Choice)]
-    return in_order(kinds)
+    return one_of(kinds)
 
 
 @cache

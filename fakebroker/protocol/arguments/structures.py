@@ -10,6 +10,14 @@ from fakebroker.protocol.arguments.kinds import NULL, SECRET, Kind, OfType, Wron
 from fakebroker.protocol.errors import nearest
 
 
+def _read_at(key: object, kind: Kind, value: Any, form: Form) -> Any:
+    """What a call takes for a value in a list or mapping. Raises WrongValue, which says where it is."""
+    try:
+        return kind.read(value, form)
+    except WrongValue as wrong:
+        raise wrong.under(key) from None
+
+
 class ListOf(Kind):
     """A list whose elements are of a kind."""
 
@@ -33,13 +41,7 @@ class ListOf(Kind):
             raise WrongValue(value, f"should be a list, not {form.shown(value)}")
         if len(value) < self._least:
             raise WrongValue(value, f"should have at least {self._least} element{'s' * (self._least > 1)}")
-        made = []
-        for index, each in enumerate(value):
-            try:
-                made.append(self.element.read(each, form))
-            except WrongValue as wrong:
-                raise wrong.under(index) from None
-        return made
+        return [_read_at(index, self.element, each, form) for index, each in enumerate(value)]
 
     def schema(self, form: Form = JSON) -> Schema:
         schema: Schema = {"type": "array", "items": form.inner(self.element.schema(form))}
@@ -57,17 +59,11 @@ class TupleOf(Kind):
         return isinstance(value, list) or (form.is_python and isinstance(value, tuple))
 
     def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
+        super().value(value, form)
         if len(value) != len(self._elements):
             raise WrongValue(value, f"should be {self.about}, not of {len(value)}")
-        made = []
-        for index, (kind, each) in enumerate(zip(self._elements, value, strict=True)):
-            try:
-                made.append(kind.read(each, form))
-            except WrongValue as wrong:
-                raise wrong.under(index) from None
-        return tuple(made)
+        pairs = enumerate(zip(self._elements, value, strict=True))
+        return tuple(_read_at(index, kind, each, form) for index, (kind, each) in pairs)
 
     def schema(self, form: Form = JSON) -> Schema:
         count = len(self._elements)
@@ -78,27 +74,22 @@ class TupleOf(Kind):
 class TableOf(Kind):
     """A mapping. `key` makes a key of its text and raises ValueError."""
 
-    def __init__(self, value_kind: Kind, key: Callable[[Any], Any] | None = None, key_pattern: str = "") -> None:
+    def __init__(self, value_kind: Kind, key: Callable[[Any], Any] | None = None) -> None:
         self._value = value_kind
         self._key = key or text_of
-        self._key_pattern = key_pattern
         self.about = f"a mapping, each value {value_kind.about}"
 
     def fits(self, value: Any, form: Form) -> bool:  # noqa: ARG002
         return isinstance(value, Mapping)
 
     def value(self, value: Any, form: Form) -> Any:
-        if not self.fits(value, form):
-            raise self.wrong(value, form)
+        super().value(value, form)
         made: dict[Any, Any] = {}
         for name, each in value.items():
             key = self._key_of(name, form)
             if key in made:
                 raise WrongValue(name, f"{form.shown(name)} is there already", (name,), is_key=True)
-            try:
-                made[key] = self._value.read(each, form)
-            except WrongValue as wrong:
-                raise wrong.under(name) from None
+            made[key] = _read_at(name, self._value, each, form)
         return made
 
     def _key_of(self, name: Any, form: Form) -> Any:
@@ -110,10 +101,7 @@ class TableOf(Kind):
             raise WrongValue(name, f"{form.shown(name)} {error}", (name,), is_key=True) from None
 
     def schema(self, form: Form = JSON) -> Schema:
-        values = form.inner(self._value.schema(form))
-        if self._key_pattern and not form.nests_tables:
-            return {"type": "object", "patternProperties": {self._key_pattern: values}, "additionalProperties": False}
-        return {"type": "object", "additionalProperties": values}
+        return {"type": "object", "additionalProperties": form.inner(self._value.schema(form))}
 
 
 class SecretTable(TableOf):
@@ -176,21 +164,15 @@ class Fields(Kind):
         for name in self._required:
             if name not in value:
                 raise WrongValue(value, f"the field {name!r} is missing")
-        return self._make(**{name: self._field(name, each, form) for name, each in value.items()})
+        return self._make(**{name: _read_at(name, self.fields[name], each, form) for name, each in value.items()})
 
     def _instance(self, value: Any, form: Form) -> Any:
         if not self.fits(value, form):
             name = getattr(self._make, "__name__", "")
             raise WrongValue(value, f"should be a {name}, not {form.shown(value)}")
-        for name in self.fields:
-            self._field(name, getattr(value, name), form)
+        for name, kind in self.fields.items():
+            _read_at(name, kind, getattr(value, name), form)
         return value
-
-    def _field(self, name: str, value: Any, form: Form) -> Any:
-        try:
-            return self.fields[name].read(value, form)
-        except WrongValue as wrong:
-            raise wrong.under(name) from None
 
     def schema(self, form: Form = JSON) -> Schema:
         properties = {name: form.inner(kind.schema(form)) for name, kind in self.fields.items()}
@@ -280,7 +262,7 @@ class ByPartition(TableOf):
     """A mapping by topic and partition; JSON has a mapping of mappings for it."""
 
     def __init__(self, value_kind: Kind) -> None:
-        super().__init__(value_kind, key_pattern=PARTITION_PATTERN)
+        super().__init__(value_kind)
         self.about = f"a mapping by topic and partition, each value {value_kind.about}"
         self._by_topic = TableOf(TableOf(value_kind, number_of))
 
@@ -299,10 +281,13 @@ class ByPartition(TableOf):
             raise WrongValue(name, wrong.sentence, (name,), is_key=True) from None
 
     def schema(self, form: Form = JSON) -> Schema:
-        return self._by_topic.schema(form) if form.nests_tables else super().schema(form)
+        if form.nests_tables:
+            return self._by_topic.schema(form)
+        values = form.inner(self._value.schema(form))
+        return {"type": "object", "patternProperties": {PARTITION_PATTERN: values}, "additionalProperties": False}
 
 
-def in_order(kinds: Sequence[Kind]) -> Kind:
+def one_of(kinds: Sequence[Kind]) -> Kind:
     """One kind, or a value of one of several."""
     return kinds[0] if len(kinds) == 1 else OneOf(kinds)
 

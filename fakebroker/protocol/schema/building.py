@@ -1,37 +1,52 @@
 """Messages from fields by name, with mappings for the structs in them: what people write in tests and scripts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.protocol.schema.message import Declaration, made
+from fakebroker.protocol.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.protocol.schema.message import Declaration, Struct, made
 from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
 
+Read = Callable[[Primitive, Any, str], Any]  # a value of a type, written at a path, as the message has it
 
-def built(cls: type[Declaration], fields: Mapping[str, Any], path: str = "") -> Any:
+
+def built(cls: type[Declaration], fields: Mapping[str, Any], read: Read = lambda _, value, __: value) -> Any:
     """A message, struct or row of class `cls`, e.g. from {"topics": [{"name": "orders", "partition_indexes": [0]}]}.
 
-    Field names are the declaration's; those left out have their defaults. Values that are structs already stay. Raises
-    InvalidArgument for a field that does not exist.
+    Names of fields are the declaration's, or Kafka's; those left out have their defaults. Values that are structs
+    already stay, and `read` makes plain values. Raises UnknownThing for a field that does not exist, InvalidArgument
+    for what is no list or no structure, and what `read` raises.
     """
-    specs = {spec.name: spec for spec in cls.fields}
-    for name in fields:
+    return _built(cls, fields, read, "")
+
+
+def _built(cls: type[Declaration], fields: Mapping[str, Any], read: Read, path: str) -> Any:
+    specs = {name: spec for spec in cls.fields for name in (spec.name, spec.kafka_name)}
+    values = {}
+    for name, value in fields.items():
+        at = f"{path}{name}"
         if name not in specs:
-            at = f"{path}.{name}".removeprefix(".")
-            raise InvalidArgument(
-                at, fields[name], f"{cls.kafka_name} has no field {at!r}; its fields are {', '.join(specs) or 'none'}"
-            )
-    values = {name: _value(specs[name], value, f"{path}.{name}".removeprefix(".")) for name, value in fields.items()}
+            known = nearest(name, [spec.name for spec in cls.fields])
+            raise UnknownThing(at, value, f"{at}: {cls.kafka_name} has no such field; {known}")
+        values[specs[name].name] = _value(specs[name], value, read, at)
     return made(cls, values)
 
 
-def _value(spec: FieldSpec, value: Any, path: str) -> Any:
-    if isinstance(spec.type, ArrayOf) and isinstance(value, list | tuple):
-        return [_element(spec.type.element, each, f"{path}[{index}]") for index, each in enumerate(value)]
-    return value if isinstance(spec.type, ArrayOf) else _element(spec.type, value, path)
+def _value(spec: FieldSpec, value: Any, read: Read, path: str) -> Any:
+    if value is None:
+        return None
+    if not isinstance(spec.type, ArrayOf):
+        return _element(spec.type, value, read, path)
+    if not isinstance(value, list | tuple):
+        raise InvalidArgument(path, value, f"{path}: should be a list, not {value!r}")
+    return [_element(spec.type.element, each, read, f"{path}[{index}]") for index, each in enumerate(value)]
 
 
-def _element(kind: "Primitive | type[Declaration]", value: Any, path: str) -> Any:
-    if isinstance(kind, Primitive) or not isinstance(value, Mapping):
+def _element(kind: "Primitive | type[Declaration]", value: Any, read: Read, path: str) -> Any:
+    if isinstance(kind, Primitive):
+        return read(kind, value, path)
+    if isinstance(value, Mapping):
+        return _built(kind, value, read, f"{path}.")
+    if isinstance(value, Struct | tuple | list):
         return value
-    return built(kind, value, path)
+    raise InvalidArgument(path, value, f"{path}: should be a mapping of the fields of {kind.kafka_name}, not {value!r}")

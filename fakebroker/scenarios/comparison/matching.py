@@ -44,14 +44,13 @@ class Around(NamedTuple):
 class Matching:
     """The growing correspondence between a recorded run (or its part so far) and ours."""
 
-    def __init__(self, tolerance_ms: int = TOLERANCE_MS) -> None:
+    def __init__(self) -> None:
         self.pairs = Pairs()
-        self._places = TopicScopes()
-        self._tolerance_ms = tolerance_ms
+        self._scopes = TopicScopes()
 
     def differences(self, recorded: Json, ours: Json, around: Around) -> list[Difference]:
         """What differs by meaning between two answers, as JSON data. Learns from what does not."""
-        return _Comparison(self.pairs, self._places, around, self._tolerance_ms).compare("", "", recorded, ours, ())
+        return _Comparison(self.pairs, self._scopes, around).compare("", "", recorded, ours)
 
     def same(self, recorded: Json, ours: Json, around: Around) -> bool:
         """Whether two answers mean the same; learns only if they do."""
@@ -68,7 +67,7 @@ class Matching:
 
     def _translated(self, key: str, value: Json, where: tuple[Json, ...], group: Json) -> Json:
         if isinstance(value, dict):
-            inside = self._places.inside(value, where)
+            inside = self._scopes.inside(value, where)
             group = value.get("GroupId", group)
             return {name: self._translated(name, each, inside, group) for name, each in value.items()}
         if isinstance(value, list):
@@ -93,11 +92,10 @@ class Matching:
 class _Comparison(Walk):
     """The comparison of one answer."""
 
-    def __init__(self, pairs: Pairs, places: TopicScopes, around: Around, tolerance_ms: int) -> None:
+    def __init__(self, pairs: Pairs, scopes: TopicScopes, around: Around) -> None:
         self._pairs = pairs
-        self._places = places
+        self._scopes = scopes
         self._around = around
-        self._tolerance_ms = tolerance_ms
         self._group = _group_of(around.request)
 
     def compare(self, path: str, key: str, recorded: Json, ours: Json, where: Where = ()) -> list[Difference]:
@@ -109,7 +107,7 @@ class _Comparison(Walk):
 
     def inside(self, recorded: dict[str, Json], where: Where) -> Where:
         """The topic and partition that a struct speaks of."""
-        return self._places.inside(recorded, where)
+        return self._scopes.inside(recorded, where)
 
     def is_alike(self, key: str, recorded: Json, ours: Json, where: Where) -> bool:
         """Whether two plain values of a field mean the same: ids and counters by what they stand for."""
@@ -142,7 +140,7 @@ class _Comparison(Walk):
         if recorded == ours or recorded < 0 or ours < 0:
             return recorded == ours
         apart_ms = (recorded - self._around.recorded_ms) - (ours - self._around.our_ms)
-        return abs(apart_ms) <= self._tolerance_ms
+        return abs(apart_ms) <= TOLERANCE_MS
 
     def in_pairs(self, key: str, recorded: list[Json], ours: list[Json], where: Where) -> InPairs:
         """Entries with the same identity belong together, whatever ids it is made of."""

@@ -1,7 +1,10 @@
 """The names of a dialogue: values that differ from run to run, saved when they appear and referred to later."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
+
+from fakebroker.protocol.errors import UnknownThing
 
 _RELATIVE_TIME = re.compile(r"now([+-]\d+)")
 
@@ -39,7 +42,19 @@ class Names:
 
 
 def value_at(value: Any, path: str) -> Any:
-    """The value at a path like "Members.0.MemberId". Raises LookupError when it leads nowhere."""
-    for word in path.split("."):
-        value = value[int(word)] if isinstance(value, list) else value[word]
-    return value
+    """What stands at a path: "Members.0.MemberId". Raises UnknownThing, which says how far it leads."""
+    at = value
+    for index, part in enumerate(path.split(".")):
+        by_text = {str(key): each for key, each in at.items()} if isinstance(at, Mapping) else {}
+        if isinstance(at, list | tuple) and part.isdigit() and int(part) < len(at):
+            at = at[int(part)]
+        elif part in by_text:
+            at = by_text[part]
+        else:
+            where = ".".join(path.split(".")[:index]) or "the answer"
+            if isinstance(at, Mapping):
+                text = f"{where} has {', '.join(by_text) or 'no fields'}"
+            else:
+                text = f"{where} has {len(at)} elements" if isinstance(at, list | tuple) else f"{where} is {at!r}"
+            raise UnknownThing(path, part, f"{path}: {part!r} is missing: {text}")
+    return at

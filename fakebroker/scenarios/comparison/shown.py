@@ -23,23 +23,20 @@ class Meaning:
 
     def __init__(self, start_ms: int | None = None) -> None:
         self._start_ms = start_ms
-        self._places = TopicScopes()
+        self._scopes = TopicScopes()
         self._names: dict[tuple[str, Json], str] = {}
         self._counts: dict[str, int] = {}
         self._first_epochs: dict[tuple[Json, ...], int] = {}
 
-    def shown(self, api: str, version: int, data: Json, now_ms: int) -> Json:  # noqa: ARG002 - names alone decide today
-        """A copy of a message (JSON data with Kafka's field names) in which ids, epochs and times are names.
+    def shown(self, data: Json, now_ms: int) -> Json:
+        """A copy of a message, or of other data, in which ids, epochs and times are names.
 
-        `now_ms` is the broker's time of day when the message was sent. Records are shown as what they hold.
+        Keys are Kafka's names of fields, or in snake_case. `now_ms` is the broker's time of day when it was sent.
+        Records are shown as what they hold.
         """
         if self._start_ms is None:
             self._start_ms = now_ms
         return self._value("", data, (), now_ms)
-
-    def shown_data(self, data: Json, now_ms: int) -> Json:
-        """The same for other data: what a handle gave, a row of the journal. Its keys may be in snake_case."""
-        return self.shown("", 0, data, now_ms)
 
     def text(self, text: str) -> str:
         """`text` with every known id in it, and every id made of a prefix and a random UUID, replaced by its name."""
@@ -85,7 +82,7 @@ class Meaning:
         return self.text(value) if isinstance(value, str) and "-" in value else value
 
     def _struct(self, data: dict[str, Json], where: tuple[Json, ...], now_ms: int) -> Json:
-        inside = self._places.inside(data, where)
+        inside = self._scopes.inside(data, where)
         return {self._key(key): self._value(camel(key), value, inside, now_ms) for key, value in data.items()}
 
     def _key(self, key: str) -> str:

@@ -11,13 +11,16 @@ Where = tuple[Json, ...]  # (), (topic,) or (topic, partition)
 
 
 class TopicScopes:
-    """Finds the place that a struct speaks of; a topic's id stands for its name once both were seen together."""
+    """Finds the topic and partition that a struct speaks of.
+
+    A topic's id stands for its name once both were seen together.
+    """
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def inside(self, data: dict[str, Json], around: Where) -> Where:
-        """The place that the fields of `data` speak of: said in it, or that of the struct around it."""
+        """The topic and partition that the fields of `data` speak of: said in it, or those of the struct around it."""
         name: Json = next((each for each in _meaning(data, "topicName") if _is_text(each)), None)
         topic_id: Json = next(_meaning(data, "topicId"), None)
         if _is_text(topic_id):

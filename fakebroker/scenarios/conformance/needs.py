@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.scenarios.conformance.cases import Case
 from fakebroker.scenarios.dialogue.setup_step import needs_configs
 from fakebroker.testing.exchanges.kinds import Closed, MakeTopics, NodeControl, Ready, Receive, ScramLogin, Send
 
-UNSUPPORTED_VERSION = 35
 TAG = "~"
 OF_CLUSTER_SIZE = "offsets.topic.replication.factor"
 # Settings that count only for these APIs; any other setting of a recording counts for the whole of it.
@@ -134,9 +134,14 @@ def needs_of(case: Case) -> Needs:
 def counts(setting: str, apis: frozenset[str]) -> bool:
     """Whether a setting can matter to requests of these APIs."""
     for name, of_apis in COUNTS_FOR.items():
-        if setting == name or (name.endswith(".") and setting.startswith(name)):
+        if is_named_by(name, setting):
             return bool(of_apis & apis)
     return True
+
+
+def is_named_by(name: str, setting: str) -> bool:
+    """Whether a name of `COUNTS_FOR` is that of a setting, or the beginning of it with a dot at its end."""
+    return setting.startswith(name) if name.endswith(".") else setting == name
 
 
 def broker_wide(step: Send) -> str | None:
@@ -182,7 +187,7 @@ def _versions(case: Case) -> Iterator[tuple[str, int]]:
 
 
 def _is_unsupported(step: Receive) -> bool:
-    return bool(step.message.get("ErrorCode") == UNSUPPORTED_VERSION)
+    return bool(step.message.get("ErrorCode") == ErrorCode.UNSUPPORTED_VERSION)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -21,8 +21,8 @@ from fakebroker.scenarios.conformance.verdicts import Gone, Result, Verdict
 from fakebroker.scenarios.conformance.warming import warm
 
 JOBS = 2
-MOST_PLAYS = 3  # of a case that has a broker of its own
-MOST_BROKERS = 8  # for the cases of a group, if one after the other stops answering
+MAX_PLAYS = 3  # of a case that has a broker of its own
+MAX_BROKERS = 8  # for the cases of a group, if one after the other stops answering
 _Settings = tuple[tuple[str, str], ...]
 
 
@@ -100,10 +100,10 @@ class OnFresh:
             results.put(self._alone(cases[0]))
             return
         waiting = cases
-        for _ in range(MOST_BROKERS):
+        for _ in range(MAX_BROKERS):
             left: list[Case] = []
             under_way: list[Case] = []
-            for result in self._on_one_broker(waiting, MOST_PLAYS):
+            for result in self._on_one_broker(waiting, MAX_PLAYS):
                 if result.gone is None:
                     results.put(result)
                 else:
@@ -114,16 +114,16 @@ class OnFresh:
                 return
             waiting = left
         for case in waiting:
-            results.put(Result(case, Verdict.NOT_RUN, f"{MOST_BROKERS} brokers stopped answering before it"))
+            results.put(Result(case, Verdict.NOT_RUN, f"{MAX_BROKERS} brokers stopped answering before it"))
 
     def _alone(self, case: Case) -> Result:
         """A case with a broker of its own for each play: what it left there is not there when it is played again."""
         plays = 0
         while True:
             plays += 1
-            (result,) = self._on_one_broker([case], most_plays=1)
+            (result,) = self._on_one_broker([case], max_plays=1)
             is_again = result.verdict is Verdict.DIFFERS or result.gone is not None
-            if not is_again or plays == MOST_PLAYS or not self._has_time():
+            if not is_again or plays == MAX_PLAYS or not self._has_time():
                 break
         if result.gone is Gone.DURING:
             problems = [*result.problems, "the broker stopped answering"]
@@ -133,7 +133,7 @@ class OnFresh:
     def _has_time(self) -> bool:
         return not self._is_over.is_set() and time.monotonic() < self._end_s
 
-    def _on_one_broker(self, cases: list[Case], most_plays: int) -> Iterator[Result]:
+    def _on_one_broker(self, cases: list[Case], max_plays: int) -> Iterator[Result]:
         if not self._has_time():
             yield from (Result(case, Verdict.NOT_RUN, "the time limit was reached") for case in cases)
             return
@@ -154,7 +154,7 @@ class OnFresh:
                 tags = Tags(f"-{uuid.uuid4().hex[:8]}")
                 if not needs_of(cases[0]).login:
                     warm(access, playable, tags.next())
-                plays = Plays(playing, tags, self._end_s, self._options.side_by_side, most_plays)
+                plays = Plays(playing, tags, self._end_s, self._options.side_by_side, max_plays)
                 for result in plays.run(playable):
                     done.add(result.case.name)
                     yield result

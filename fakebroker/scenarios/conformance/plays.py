@@ -2,7 +2,7 @@
 
 A busy machine makes any broker late, and then it may answer something else, too; and what other clients do at the same
 moment can show in a real broker's answers. So what differs is played again with fewer beside it; what was late before
-it differed once more by itself, and so is the rest if that is little. The last play counts.
+it differed once more by itself, and so is the rest if it is little. The last play counts.
 """
 
 import threading
@@ -18,7 +18,7 @@ from fakebroker.scenarios.conformance.verdicts import Gone, Result, Verdict
 from fakebroker.scenarios.dialogue.run import Outcome
 
 SIDE_BY_SIDE = 16
-LITTLE = 12  # cases that differ; each may wait for an answer that does not come
+FEW = 12  # cases that differ; each may wait for an answer that does not come
 _LOOK_S = 0.5  # how often the end of the time is looked for
 
 
@@ -40,10 +40,10 @@ class Plays:
     """Plays cases on one broker until all are done, the broker is gone or the time is over."""
 
     def __init__(
-        self, playing: Playing, tags: Tags, end_s: float, side_by_side: int = SIDE_BY_SIDE, most_plays: int = 3
+        self, playing: Playing, tags: Tags, end_s: float, side_by_side: int = SIDE_BY_SIDE, max_plays: int = 3
     ) -> None:
         """`end_s` is a time of the monotonic clock; what is not done then is not run."""
-        self._most_plays = most_plays
+        self._max_plays = max_plays
         self._playing = playing
         self._tags = tags
         self._end_s = end_s
@@ -53,7 +53,7 @@ class Plays:
 
     def run(self, cases: Sequence[Case]) -> Iterator[Result]:
         """Play them, the longest first; each result as it comes."""
-        rounds = [self._side_by_side, max(1, self._side_by_side // 2), 1][: self._most_plays]
+        rounds = [self._side_by_side, max(1, self._side_by_side // 2), 1][: self._max_plays]
         waiting = sorted(cases, key=lambda case: case.usual_ms, reverse=True)
         for plays, side_by_side in enumerate(rounds, 1):
             bad: list[tuple[Case, Outcome]] = []
@@ -67,7 +67,7 @@ class Plays:
                 else:
                     yield _result(case, outcome, plays)
             is_last = plays == len(rounds)
-            are_few = plays == 1 or len(bad) <= LITTLE
+            are_few = plays == 1 or len(bad) <= FEW
             waiting = [case for case, outcome in bad if not is_last and (are_few or outcome.was_late)]
             yield from (_result(case, outcome, plays) for case, outcome in bad if case not in waiting)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fakebroker.scenarios.conformance.score import Score, by_chapter, total
 from fakebroker.scenarios.conformance.verdicts import Result, Verdict
 
-SHOWN_PROBLEMS = 4
+SHOWN_PROBLEMS, SHOWN_REASONS = 4, 12
 _WIDTH = 118
 _COLUMNS = (
     Verdict.SAME,
@@ -45,11 +45,12 @@ def table(results: Sequence[Result]) -> str:
     return "\n".join([head, *(_row(row, title, columns) for row in [*rows, total(results)])])
 
 
-def reasons(results: Iterable[Result], most: int = 12) -> list[str]:
+def reasons(results: Iterable[Result]) -> list[str]:
     """Why cases were not judged, the most frequent reasons first."""
     found = Counter((result.verdict, result.reason) for result in results if result.reason)
-    lines = [f"{verdict.value}: {reason} ({count})" for (verdict, reason), count in found.most_common(most)]
-    return lines + ([f"and {len(found) - most} other reasons (--verbose)"] if len(found) > most else [])
+    lines = [f"{verdict.value}: {reason} ({count})" for (verdict, reason), count in found.most_common(SHOWN_REASONS)]
+    more = len(found) - SHOWN_REASONS
+    return lines + ([f"and {more} other reasons (--verbose)"] if more > 0 else [])
 
 
 def _row(score: Score, title: int, columns: Sequence[Verdict]) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 
 from fakebroker.broker.settings import SettingError, Settings, Source
 from fakebroker.scenarios.conformance.cases import Case
-from fakebroker.scenarios.conformance.needs import COUNTS_FOR, OF_CLUSTER_SIZE, Needs, counts, needs_of
+from fakebroker.scenarios.conformance.needs import COUNTS_FOR, OF_CLUSTER_SIZE, Needs, counts, is_named_by, needs_of
 from fakebroker.scenarios.conformance.survey import Survey
 from fakebroker.scenarios.conformance.verdicts import Result, Verdict
 
@@ -23,14 +23,12 @@ class Conditions:
         is_own: Whether it was started for these cases, and nobody else uses it.
         settings: Those that it was started with, if it was; they are believed where it does not show them.
         has_login: Whether it was started with the listener and the users of recordings with a login.
-        can_control: Whether its brokers can be stopped and started.
     """
 
     survey: Survey
     is_own: bool = False
     settings: frozenset[tuple[str, str]] = frozenset()
     has_login: bool = False
-    can_control: bool = False
 
 
 def why_not(case: Case, conditions: Conditions) -> Result | None:
@@ -62,7 +60,7 @@ def _needs_more(needs: Needs, conditions: Conditions) -> str:
         return f"{needs.nodes} brokers"
     if needs.nodes == 1 and len(survey.nodes) > 1:
         return "a single broker"
-    if needs.control and not conditions.can_control:
+    if needs.control:
         return "control over brokers: they are stopped and started"
     if needs.login and not conditions.has_login:
         return "a listener with the logins of the recording"
@@ -98,7 +96,7 @@ def _kafka_defaults() -> dict[str, str]:
     settings = Settings(profile="kafka")
     found: dict[str, str] = {}
     for name in settings.names():
-        if any(name == each or (each.endswith(".") and name.startswith(each)) for each in COUNTS_FOR):
+        if any(is_named_by(each, name) for each in COUNTS_FOR):
             try:
                 last = [each for each in settings.synonyms(name) if each.source == Source.DEFAULT]
             except SettingError:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.broker.core.java_hash import partition_of
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.comparison.names import Names
 from fakebroker.scenarios.dialogue.script import DialogueError
@@ -28,6 +29,7 @@ SETTLED_WITHIN_MS = 40_000
 REPLICAS_FOLLOW_MS = 1_000  # of a new topic; until then Kafka's first write with acks -1 is slow
 CONSUMER, ANY_REPLICA = -1, -2  # what ListOffsets is asked as: up to the high watermark, up to the log's end
 _IDS = frozenset({"NodeId", "BrokerId", "LeaderId", "PreferredReadReplica"})
+_ELECTED = (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)
 _ORDERED = frozenset({"ReplicaNodes", "Replicas"})
 _LISTS = _ORDERED | {
     "IsrNodes",
@@ -37,7 +39,11 @@ _LISTS = _ORDERED | {
     "EligibleLeaderReplicas",
     "LastKnownElr",
 }
-_NO_COORDINATOR = (14, 15, 16)
+_NO_COORDINATOR = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 
 class Broker(NamedTuple):
@@ -181,7 +187,7 @@ class ClusterSteps:
         def is_elected() -> bool:
             asked = [{"Topic": name, "Partitions": [index]}]
             answer = self._call("ElectLeaders", 1, ElectionType=0, TopicPartitions=asked, TimeoutMs=10_000)
-            return answer["ReplicaElectionResults"][0]["PartitionResult"][0]["ErrorCode"] in (0, 84)
+            return answer["ReplicaElectionResults"][0]["PartitionResult"][0]["ErrorCode"] in _ELECTED
 
         self._until("move", is_elected)
 

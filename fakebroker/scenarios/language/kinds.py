@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 from fakebroker.protocol.arguments.forms import Form, JsonForm, Schema
 from fakebroker.protocol.arguments.kinds import MOMENT, Kind, OfType, WrongValue
-from fakebroker.protocol.arguments.structures import partition_of
+from fakebroker.protocol.arguments.structures import PARTITION_PATTERN, partition_of
 from fakebroker.protocol.durations import DURATION, duration_ms
 from fakebroker.protocol.errors import nearest
 from fakebroker.scenarios.errors import Problems
@@ -101,7 +101,7 @@ class YamlForm(JsonForm):
 
     nests_tables = False
     partition_example = "orders-0"
-    partition_schema: Schema = {"type": "string", "pattern": r"^.+-[0-9]+$"}
+    partition_schema: Schema = {"type": "string", "pattern": PARTITION_PATTERN}
     bytes_key = "hex"
     bytes_schema: Schema = {
         "type": "object",

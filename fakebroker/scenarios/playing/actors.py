@@ -11,6 +11,7 @@ from fakebroker.client.share_acknowledgements import AcquiredRecord
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, UnknownThing, WireError, nearest, wrong_name
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema.building import built
 from fakebroker.protocol.wire.framing import with_length
 from fakebroker.protocol.wire.registry import APIS, api
 from fakebroker.scenarios.language.actor_verbs import ActorVerbs
@@ -19,7 +20,7 @@ from fakebroker.scenarios.playing.answer_views import NONE, answer_view, record_
 from fakebroker.scenarios.playing.arguments import as_taken, signature_of
 from fakebroker.scenarios.playing.consumer_member_loop import ConsumerMemberLoop
 from fakebroker.scenarios.playing.member_loop import MemberLoop, Options
-from fakebroker.scenarios.playing.raw_requests import bytes_of_hex, request_fields
+from fakebroker.scenarios.playing.raw_requests import bytes_of_hex, read_field
 from fakebroker.scenarios.script import Actor, ClientStep
 
 if TYPE_CHECKING:
@@ -192,10 +193,10 @@ class ActorClient:
             raise UnknownThing("verb", verb, f"there is no verb {verb!r}; {nearest(verb, list(actor_verbs()))}")
         if verb == "request":
             return _request(client, dict(arguments))
-        given = {name: as_taken(name, value) for name, value in arguments.items()}
+        function = getattr(client.steps, verb)
+        given = {name: as_taken(function, name, value) for name, value in arguments.items()}
         if verb == "produce" and self._world.wall_ms >= 0:
             given.setdefault("timestamp_ms", self._world.wall_ms)
-        function = getattr(client.steps, verb)
         try:
             signature_of(function).bind(**given)
         except TypeError as error:
@@ -208,10 +209,11 @@ def _request(client: ScriptedClient, arguments: dict[str, Json]) -> Flow[Any]:
     """A raw request: an API, a version and its fields, or a whole frame as `hex`, without its length."""
     name, version = arguments.pop("api_name"), arguments.pop("version", None)
     found = next((each for each in APIS.values() if each.name == name), None)
-    if "hex" in arguments and found is not None:
+    if found is None:
+        return client.steps.request(name, version)  # which says what there is
+    if "hex" in arguments:
         return _raw(client, found.key, version or 0, bytes_of_hex(arguments["hex"], "hex"))
-    fields = request_fields(found.request, arguments) if found is not None else arguments
-    return client.steps.request(name, version, **fields)
+    return client.steps.ask(built(found.request, arguments, read_field), version)
 
 
 def _raw(client: ScriptedClient, api_key: int, version: int, frame: bytes) -> Flow[Any]:

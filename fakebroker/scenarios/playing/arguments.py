@@ -5,26 +5,45 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from fakebroker.protocol.arguments.structures import partition_of
-from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.scenarios.playing.raw_requests import as_record
+from fakebroker.protocol.arguments import signatures
+from fakebroker.protocol.arguments.forms import PYTHON
+from fakebroker.protocol.arguments.kinds import WrongValue
+from fakebroker.protocol.arguments.structures import ListOf
+from fakebroker.scenarios.language.kinds import YamlForm
 
 Json = Any
 
 
-def as_taken(name: str, value: Json) -> Any:
-    """An argument as the method takes it: partitions as topic and number, records by their fields.
+class _SavedForm(YamlForm):
+    """Saved values are the data of a scenario; what was read from its file stands beside them and is made already."""
 
-    Where a scenario writes "orders-0" itself that is done when it is read; what was saved has texts. Raises
-    InvalidArgument for what names no partition.
+    def leaves(self, value: object) -> bool:
+        return not isinstance(value, str | int | float | list | Mapping | None)
+
+    def partition(self, value: Any) -> tuple[str, int]:
+        return PYTHON.partition(value) if isinstance(value, tuple) else super().partition(value)
+
+
+_SAVED = _SavedForm()
+
+
+def as_taken(method: Callable[..., Any], name: str, value: Json) -> Any:
+    """An argument as the signature of the method has it: partitions as topic and number, records by their fields.
+
+    Raises InvalidArgument for a value that is not of its kind.
     """
-    if name == "offsets" and isinstance(value, Mapping):
-        return _by_partition(value)
-    if name == "partitions" and isinstance(value, list | tuple):
-        return [_partition(each) for each in value]
-    if name == "records" and isinstance(value, list):
-        return [as_record(each) for each in value]
-    return value
+    argument = signatures.signature_of(_function(method)).arguments.get(name)
+    if argument is None:
+        return value
+    kind = ListOf(argument.kind) if argument.is_many else argument.kind
+    try:
+        return kind.read(value)
+    except WrongValue:
+        pass
+    try:
+        return kind.read(value, _SAVED)
+    except WrongValue as wrong:
+        raise wrong.of(name) from None
 
 
 def signature_of(method: Callable[..., Any]) -> inspect.Signature:
@@ -39,22 +58,7 @@ def _signature_without_self(function: Callable[..., Any]) -> inspect.Signature:
     return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
-def _by_partition(table: Mapping[Any, Json]) -> dict[tuple[str, int], Json]:
-    """A table by topic and partition, from "orders-0" or from tables of tables by topic."""
-    found: dict[tuple[str, int], Json] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping) and isinstance(key, str):
-            found |= {(key, int(index)): each for index, each in value.items()}
-        else:
-            found[_partition(key)] = value
-    return found
-
-
-def _partition(value: Json) -> tuple[str, int]:
-    if not isinstance(value, str):
-        return tuple(value)
-    try:
-        return partition_of(value)
-    except ValueError:
-        text = f"partition: should be a topic and a partition, such as orders-0, not {value!r}"
-        raise InvalidArgument("partition", value, text) from None
+def _function(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a bound method."""
+    function: Callable[..., Any] = getattr(method, "__func__", method)
+    return function

@@ -8,6 +8,7 @@ elements. A mapping whose one key is a matcher's name is that matcher: {at_least
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from operator import ge, le
 from typing import Any
 
 Json = Any
@@ -15,9 +16,9 @@ MAX_SHOWN_CHARS = 200
 _NAMES = ("name", "client_id", "member_id", "group_id", "topic", "value", "offset")  # what mappings are called by
 
 
-def mismatches(expected: Json, seen: Json, path: str = "") -> list[str]:
-    """A sentence for each difference; none if all is as expected. `path` is that of the value, "" for the whole."""
-    return list(_differences(expected, seen, path))
+def mismatches(expected: Json, seen: Json) -> list[str]:
+    """A sentence for each difference; none if all is as expected."""
+    return list(_differences(expected, seen, ""))
 
 
 def is_matcher(expected: Json) -> bool:
@@ -115,16 +116,15 @@ def _any(argument: Json, seen: Json, path: str) -> Iterator[str]:
         yield _sentence(path, "any value" if argument else "null", seen)
 
 
-def _at_least(argument: Json, seen: Json, path: str) -> Iterator[str]:
-    number = len(seen) if isinstance(seen, list) else seen
-    if not (_comparable(argument, number) and number >= argument):
-        yield _sentence(path, f"at least {shown(argument)}", seen)
+def _bound(words: str, holds: Callable[[Json, Json], bool]) -> Callable[[Json, Json, str], Iterator[str]]:
+    """The matcher of a bound of numbers and texts; of a list it is that of its length."""
 
+    def differences(argument: Json, seen: Json, path: str) -> Iterator[str]:
+        number = len(seen) if isinstance(seen, list) else seen
+        if not (_comparable(argument, number) and holds(number, argument)):
+            yield _sentence(path, f"{words} {shown(argument)}", seen)
 
-def _at_most(argument: Json, seen: Json, path: str) -> Iterator[str]:
-    number = len(seen) if isinstance(seen, list) else seen
-    if not (_comparable(argument, number) and number <= argument):
-        yield _sentence(path, f"at most {shown(argument)}", seen)
+    return differences
 
 
 def _contains(argument: Json, seen: Json, path: str) -> Iterator[str]:
@@ -178,8 +178,8 @@ def _unordered(argument: Json, seen: Json, path: str) -> Iterator[str]:
 
 MATCHERS: Mapping[str, Callable[[Json, Json, str], Iterator[str]]] = {
     "any": _any,
-    "at_least": _at_least,
-    "at_most": _at_most,
+    "at_least": _bound("at least", ge),
+    "at_most": _bound("at most", le),
     "contains": _contains,
     "matches": _matches,
     "not": _not,

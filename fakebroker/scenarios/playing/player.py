@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.scripted.scripted_client import ScriptedClients
-from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing
+from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing, nearest
+from fakebroker.scenarios.comparison.names import value_at
 from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.happenings import Failed, Gave, Happening, Skipped, StepBegan
 from fakebroker.scenarios.playing.actors import OWN_VERBS, ActorClient, Outstanding
@@ -20,7 +21,7 @@ from fakebroker.scenarios.playing.expectations import Expectations
 from fakebroker.scenarios.playing.happening_log import HappeningLog
 from fakebroker.scenarios.playing.matching import mismatches, shown
 from fakebroker.scenarios.playing.power_steps import exert
-from fakebroker.scenarios.playing.saved_values import SavedValues, value_at
+from fakebroker.scenarios.playing.saved_values import SavedValues
 from fakebroker.scenarios.playing.shuffle import Shuffle
 from fakebroker.scenarios.playing.timing import Timing
 from fakebroker.scenarios.playing.value_views import is_data, value_view
@@ -378,8 +379,7 @@ class Player:
 
     def _thing(self, name: str) -> Any:
         if name not in self._things:
-            there = ", ".join(self._things) or "nothing"
-            raise UnknownThing("as", name, f"no step has defined {name!r}; there is {there}")
+            raise UnknownThing("as", name, f"no step has defined {name!r}; {nearest(name, self._things)}")
         return self._things[name]
 
 

@@ -1,4 +1,4 @@
-"""BrokerControl of the object model by their names: "coordinator.move", with the arguments of each call on the way."""
+"""Powers of the object model by their names: "coordinator.move", with the arguments of each call on the way."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,13 +25,13 @@ def exert(
     for name in way:
         member = _member(target, name, power)
         target = _call(member, _taken(member, left)) if callable(member) else member
-    given = left | {name: as_taken(name, value) for name, value in arguments.items()}
     if isinstance(getattr(type(target), last, None), property):
-        if last in given:
-            setattr(target, last, given[last])
+        if last in arguments:
+            setattr(target, last, arguments[last])
             return None
         return getattr(target, last)
-    return _call(_member(target, last, power), given)
+    member = _member(target, last, power)
+    return _call(member, left | {name: as_taken(member, name, value) for name, value in arguments.items()})
 
 
 def _member(target: Any, name: str, power: str) -> Any:

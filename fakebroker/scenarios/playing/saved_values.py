@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fakebroker.protocol.errors import UnknownThing, nearest
+from fakebroker.scenarios.comparison.names import value_at
 
 Json = Any
 
@@ -41,21 +42,3 @@ class SavedValues:
                 "$" + text, text, f"${text}: no step has saved {name!r}; {nearest(name, list(self._values))}"
             )
         return value_at(value, path) if path else value
-
-
-def value_at(value: Json, path: str) -> Json:
-    """What stands at a path: "members.0.member_id". Raises UnknownThing, which says how far it leads."""
-    at = value
-    for index, part in enumerate(path.split(".")):
-        if isinstance(at, list | tuple) and part.isdigit() and int(part) < len(at):
-            at = at[int(part)]
-        elif isinstance(at, Mapping) and part in {str(key): key for key in at}:
-            at = {str(key): each for key, each in at.items()}[part]
-        else:
-            where = ".".join(path.split(".")[:index]) or "the answer"
-            if isinstance(at, Mapping):
-                text = f"{where} has {', '.join(map(str, at)) or 'no fields'}"
-            else:
-                text = f"{where} has {len(at)} elements" if isinstance(at, list | tuple) else f"{where} is {at!r}"
-            raise UnknownThing(path, part, f"{path}: {part!r} is missing: {text}")
-    return at

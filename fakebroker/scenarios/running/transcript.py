@@ -189,7 +189,7 @@ class _Writer:
 
     @_of.register
     def _(self, happening: Sent) -> Iterator[str]:
-        request = self._meaning.shown(happening.api, happening.version, happening.request, self._wall_ms(happening))
+        request = self._meaning.shown(happening.request, self._wall_ms(happening))
         what = f"{happening.actor} -> {happening.api} v{happening.version}"
         yield from self._tell(happening, what, request_text(happening.api, happening.version, request))
 
@@ -201,7 +201,7 @@ class _Writer:
         if happening.response is None:
             yield from self._tell(happening, what, f"no answer: {self._meaning.text(happening.why or 'none is sent')}")
             return
-        answer = self._meaning.shown(happening.api, happening.version, happening.response, self._wall_ms(happening))
+        answer = self._meaning.shown(happening.response, self._wall_ms(happening))
         yield from self._tell(happening, what, answer_text(happening.api, happening.version, answer))
 
     @_of.register
@@ -214,7 +214,7 @@ class _Writer:
     @_of.register
     def _(self, happening: Gave) -> Iterator[str]:
         if happening.value is not None:
-            value = self._meaning.shown_data(happening.value, self._wall_ms(happening))
+            value = self._meaning.shown(happening.value, self._wall_ms(happening))
             shown = value_text(self._with_times(value, self._wall_ms(happening)))
             yield from self._tell(happening, "gives", shown, separator=" ")
 

@@ -4,10 +4,10 @@ The docstring says what a line of the kind tells. Journals, sessions and dialogu
 lines, the JSON Schema and the pages come from the declarations.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from types import UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from fakebroker.protocol.errors import nearest
 
@@ -16,6 +16,16 @@ Row = dict[str, Any]
 YEAR_MS = 366 * 86_400_000
 
 _TYPES = {int: "int", float: "float", str: "string", bool: "boolean"}
+TYPE_NAMES: Final = {
+    "int": "an integer",
+    "float": "a number",
+    "string": "a string",
+    "boolean": "true or false",
+    "strings": "a list of strings",
+    "ints": "a list of integers",
+    "object": "an object",
+}
+"""What errors call the types of columns."""
 
 
 class Column(NamedTuple):
@@ -82,7 +92,7 @@ def _type(hint: Any) -> str:
     if get_origin(hint) is dict:
         return "object"
     if get_origin(hint) in (list, tuple) and get_args(hint)[0] in (str, int):
-        return _TYPES[get_args(hint)[0]] + "s" if get_args(hint)[0] is int else "strings"
+        return f"{_TYPES[get_args(hint)[0]]}s"
     return "json"
 
 
@@ -105,7 +115,8 @@ def _problem(row: Mapping[str, Any], column: Column, spans: frozenset[str]) -> s
         return f"{column.name} is missing" if column.is_required else None
     value = row[column.name]
     if not _fits(value, column):
-        return f"{column.name} is {value!r:.100}, not {column.type}{' or null' if column.is_nullable else ''}"
+        or_null = " or null" if column.is_nullable else ""
+        return f"{column.name} is {value!r:.100}, not {TYPE_NAMES[column.type]}{or_null}"
     if column.name in spans and value is not None and not 0 <= value <= YEAR_MS:
         return f"{column.name} is {value!r:.100}, not from 0 to a year"
     return None
@@ -114,23 +125,20 @@ def _problem(row: Mapping[str, Any], column: Column, spans: frozenset[str]) -> s
 def _fits(value: Any, column: Column) -> bool:
     if value is None:
         return column.is_nullable or column.type == "json"
-    match column.type:
-        case "int":
-            return type(value) is int
-        case "float":
-            return type(value) in (int, float)
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "object":
-            return isinstance(value, dict)
-        case "strings":
-            return _is_list_of(value, str)
-        case "ints":
-            return _is_list_of(value, int)
-    return True
+    fits = _FITS.get(column.type)
+    return fits is None or fits(value)
 
 
 def _is_list_of(value: Any, kind: type[Any]) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str) and all(type(each) is kind for each in value)
+
+
+_FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "int": lambda value: type(value) is int,
+    "float": lambda value: type(value) in (int, float),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "object": lambda value: isinstance(value, dict),
+    "strings": lambda value: _is_list_of(value, str),
+    "ints": lambda value: _is_list_of(value, int),
+}

@@ -7,7 +7,7 @@ key is never written.
 
 from base64 import b32encode
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.batch import assemble, parse_header, payload_of, split_batches
@@ -27,14 +27,13 @@ from fakebroker.protocol.schema import Struct
 from fakebroker.protocol.schema.message import Declaration
 from fakebroker.protocol.schema.types import BYTES, RECORDS, STRING, ArrayOf, Entity, FieldSpec, Primitive
 
+M = TypeVar("M", ConsumerProtocolAssignment, ConsumerProtocolSubscription)
+
 
 def has_payloads(declaration: type[Declaration]) -> bool:
     """Whether messages of a class may carry payloads: records, bytes of members, metadata beside offsets."""
-    for spec in declaration.fields:
-        kind = spec.type.element if isinstance(spec.type, ArrayOf) else spec.type
-        if has_payloads(kind) if not isinstance(kind, Primitive) else _is_payload(spec, kind):
-            return True
-    return False
+    kinds = [(spec, spec.type.element if isinstance(spec.type, ArrayOf) else spec.type) for spec in declaration.fields]
+    return any(_is_payload(spec, kind) if isinstance(kind, Primitive) else has_payloads(kind) for spec, kind in kinds)
 
 
 def _is_payload(spec: FieldSpec, kind: Primitive) -> bool:
@@ -88,24 +87,20 @@ class Payloads:
             if entity == "assignment":
                 assignment = decode_assignment(data)
                 if data and encode_assignment(assignment, version) == data:
-                    return encode_assignment(self._assignment(assignment), version)
+                    return encode_assignment(self._redacted(assignment), version)
             else:
                 subscription = decode_subscription(data)
                 if encode_subscription(subscription, version) == data:
-                    return encode_subscription(self._subscription(subscription), version)
+                    return encode_subscription(self._redacted(subscription), version)
         except FakebrokerError:
             pass
         return self.filler(data)
 
-    def _subscription(self, subscription: ConsumerProtocolSubscription) -> ConsumerProtocolSubscription:
-        if subscription.user_data:
-            subscription.user_data = self.filler(subscription.user_data)
-        return subscription
-
-    def _assignment(self, assignment: ConsumerProtocolAssignment) -> ConsumerProtocolAssignment:
-        if assignment.user_data:
-            assignment.user_data = self.filler(assignment.user_data)
-        return assignment
+    def _redacted(self, members: M) -> M:
+        """A subscription or an assignment with other user data."""
+        if members.user_data:
+            members.user_data = self.filler(members.user_data)
+        return members
 
     def records(self, data: bytes) -> bytes:
         """Record batches with other keys, values and headers; without those that cannot be read, or are cut off."""

@@ -39,9 +39,7 @@ def read_session(path: str | os.PathLike[str], on_cut: OnCut = log.warning) -> N
     return checked(path, read_lines(path, on_cut), SESSION)
 
 
-def read_lines(
-    path: str | os.PathLike[str], on_cut: OnCut = log.warning, max_line_bytes: int = MAX_LINE_BYTES
-) -> Numbered:
+def read_lines(path: str | os.PathLike[str], on_cut: OnCut = log.warning) -> Numbered:
     """The objects of a file, each with the number of its line; blank lines are passed over.
 
     A last line that was cut off (the writer was killed, the disk was full) is left out, and `on_cut` is called with a
@@ -51,18 +49,18 @@ def read_lines(
     name = os.fspath(path)
     try:
         with Path(path).open("rb") as file:
-            yield from _lines(name, file, on_cut, max_line_bytes)
+            yield from _lines(name, file, on_cut)
     except OSError as error:
         raise UnreadableFile(name, None, f"it cannot be read: {error.strerror or error}") from None
 
 
-def _lines(name: str, file: BufferedReader, on_cut: OnCut, max_line_bytes: int) -> Numbered:
+def _lines(name: str, file: BufferedReader, on_cut: OnCut) -> Numbered:
     number = 0
-    while raw := file.readline(max_line_bytes + 1 if number else _most_of_first(file, max_line_bytes)):
+    while raw := file.readline(MAX_LINE_BYTES + 1 if number else _most_of_first(file)):
         number += 1
         is_last = not raw.endswith(b"\n")
-        if len(raw) > max_line_bytes:
-            raise UnreadableFile(name, number, f"a line of more than {max_line_bytes} bytes")
+        if len(raw) > MAX_LINE_BYTES:
+            raise UnreadableFile(name, number, f"a line of more than {MAX_LINE_BYTES} bytes")
         if raw.isspace():
             continue
         try:
@@ -82,9 +80,9 @@ def _lines(name: str, file: BufferedReader, on_cut: OnCut, max_line_bytes: int) 
             return  # a file that is being written may go on here: the end of this line, and more
 
 
-def _most_of_first(file: BufferedReader, max_line_bytes: int) -> int:
+def _most_of_first(file: BufferedReader) -> int:
     """How much of the first line to read: of a file that does not begin as JSON, which may have no lines, a little."""
-    return max_line_bytes + 1 if file.peek(1)[:1] == b"{" else 100
+    return MAX_LINE_BYTES + 1 if file.peek(1)[:1] == b"{" else 100
 
 
 def checked(path: str | os.PathLike[str], lines: Iterable[tuple[int, Row]], form: Form) -> Numbered:

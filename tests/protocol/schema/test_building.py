@@ -22,7 +22,9 @@ def test_mappings_become_structs_and_rows() -> None:
 
 def test_a_field_that_does_not_exist_is_named_with_its_place() -> None:
     """The message has the path to the field and the fields that there are."""
-    with pytest.raises(InvalidArgument, match=r"'topics\[0\]\.nam'; its fields are name") as refused:
+    with pytest.raises(
+        InvalidArgument, match=r"^topics\[0\]\.nam: OffsetFetchRequestTopic has no such field; did you mean 'name'"
+    ) as refused:
         built(api("OffsetFetch").request, {"topics": [{"nam": "t"}]})
 
     assert refused.value.field == "topics[0].nam"

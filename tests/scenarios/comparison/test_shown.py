@@ -11,7 +11,7 @@ SECOND = "consumer-9a1b2c3d-0000-1111-2222-333344445555"
 
 
 def shown(data: object, meaning: Meaning | None = None, now_ms: int = START_MS) -> object:
-    return (meaning or Meaning(START_MS)).shown("JoinGroup", 5, data, now_ms)
+    return (meaning or Meaning(START_MS)).shown(data, now_ms)
 
 
 def test_ids_are_named_in_order_of_first_appearance() -> None:
@@ -75,6 +75,6 @@ def test_ids_are_found_inside_texts_and_keys() -> None:
     shown({"MemberId": FIRST}, meaning)
 
     assert meaning.text(f"member {FIRST} left") == "member member-1 left"
-    assert meaning.shown_data({"members": {FIRST: {"member_id": SECOND}}}, START_MS) == {
+    assert meaning.shown({"members": {FIRST: {"member_id": SECOND}}}, START_MS) == {
         "members": {"member-1": {"member_id": "member-2"}}
     }

@@ -47,7 +47,7 @@ def test_head_and_steps_are_read(tmp_path: Path) -> None:
     ("line", "problem"),
     [
         ({"kind": "unanswered", "id": 1}, "for_ms is missing"),
-        ({"kind": "wait", "for_ms": "1"}, "for_ms is '1', not int"),
+        ({"kind": "wait", "for_ms": "1"}, "for_ms is '1', not an integer"),
         ({"kind": "wait", "for_ms": 10**15}, "for_ms is 1000000000000000, not from 0 to a year"),
         ({"kind": "wiat", "for_ms": 1}, "there is no kind 'wiat'; did you mean 'wait'?"),
         ({"do": "sleep", "ms": 1}, "there is no kind ''"),

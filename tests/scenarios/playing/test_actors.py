@@ -80,8 +80,11 @@ def test_a_raw_frame(s: Steps) -> None:
         ({"api_name": "Heartbeat", "group": "g"}, "has no such field"),
         ({"api_name": "Heartbeat", "version": 99, "group_id": "g"}, "99"),
         ({"api_name": "ApiVersions", "hex": "xy"}, "not hexadecimal"),
-        ({"api_name": "OffsetFetch", "topics": "orders"}, "not a list"),
-        ({"api_name": "OffsetFetch", "topics": [3]}, "not a mapping"),
+        ({"api_name": "OffsetFetch", "topics": "orders"}, "topics: should be a list, not 'orders'"),
+        (
+            {"api_name": "OffsetFetch", "topics": [3]},
+            "topics[0]: should be a mapping of the fields of OffsetFetchRequestTopic, not 3",
+        ),
         ({"api_name": "SyncGroup", "group_id": 7}, ""),
     ],
 )

@@ -244,7 +244,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
         ),
         (
             lambda s: [s.do("a", "commit", offsets="x")],
-            "1: a: commit: offsets='x' does not map topic and partition to an offset",
+            "1: a: commit: offsets: should be a mapping by topic and partition, each value a whole number, not 'x'",
         ),
         (lambda s: [s.do("a", "delete_group", group_id="$x")], "1: a: delete_group: $x: no step has saved 'x'"),
         (lambda s: [s.do("a", "pause")], "1: a: pause: a is not consuming"),
@@ -257,7 +257,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
         (lambda s: [s.power("coordinator.move", {"group_id": "g"}, too=1)], "1: coordinator.move: "),
         (
             lambda s: [s.power("hold.release", on="hold")],
-            "1: hold.release: no step has defined 'hold'; there is nothing",
+            "1: hold.release: no step has defined 'hold'; there are none",
         ),
         (lambda s: [s.power("node.stop", {"node_id": 9})], "1: node.stop: there is no node 9, only 1"),
         (

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.protocol.errors import InvalidArgument, UnknownThing
+from fakebroker.protocol.errors import InvalidArgument
+from fakebroker.protocol.schema.building import built
 from fakebroker.protocol.schema.jsonable import bytes_to_json
 from fakebroker.protocol.wire.registry import APIS
-from fakebroker.scenarios.playing.raw_requests import as_bytes, as_record, request_fields
+from fakebroker.scenarios.playing.raw_requests import as_bytes, read_field
 
 
 @given(st.binary())
@@ -23,7 +24,7 @@ def test_a_request_may_have_either_names(api: object) -> None:
     ours = {spec.name: None for spec in cls.fields}
     kafkas = {spec.kafka_name: None for spec in cls.fields}
 
-    assert request_fields(cls, ours) == request_fields(cls, kafkas) == ours
+    assert built(cls, ours, read_field) == built(cls, kafkas, read_field) == built(cls, ours)
 
 
 @pytest.mark.parametrize("value", [3, {"hex": 3}, {"hex": "0"}, {"base": "x"}, ["x"]])
@@ -31,12 +32,3 @@ def test_what_makes_no_bytes(value: object) -> None:
     """It is refused with the field's name."""
     with pytest.raises(InvalidArgument, match="protocols"):
         as_bytes(value, "protocols")
-
-
-def test_records_to_produce() -> None:
-    """Values alone, pairs, and mappings with names that exist."""
-    assert as_record("x") == "x"
-    assert as_record(["k", "v"]) == ("k", "v")
-    assert as_record({"key": "k", "headers": {"a": "b"}}).headers == {"a": "b"}
-    with pytest.raises(UnknownThing, match="did you mean 'value'"):
-        as_record({"valeu": "k"})

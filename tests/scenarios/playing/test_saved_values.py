@@ -3,7 +3,8 @@
 import pytest
 
 from fakebroker.protocol.errors import UnknownThing
-from fakebroker.scenarios.playing.saved_values import SavedValues, value_at
+from fakebroker.scenarios.comparison.names import value_at
+from fakebroker.scenarios.playing.saved_values import SavedValues
 
 
 def test_values_are_put_in_everywhere() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.testing.exchanges import reading
 from fakebroker.testing.exchanges.reading import UnreadableFile, read_lines, read_session
 from tests.testing.exchanges.sessions import CONNECT, HEAD, exchanged, lines_in, saved
 
@@ -67,9 +68,9 @@ def test_a_line_that_is_being_written_ends_the_session_for_now(tmp_path: Path) -
         ([HEAD, {"kind": "reqest"}], "2: there is no kind 'reqest'; did you mean 'request'?"),
         ([HEAD, {"kind": ["request"]}], "2: there is no kind ['request']"),
         ([HEAD, {"kind": "connect", "at_ms": 3, "connection": 1}], "2: node is missing"),
-        ([HEAD, exchanged(connection="1")], "2: connection is '1', not int"),
-        ([HEAD, exchanged(version=True)], "2: version is True, not int or null"),
-        ([HEAD, exchanged(message=[1])], "2: message is [1], not object"),
+        ([HEAD, exchanged(connection="1")], "2: connection is '1', not an integer"),
+        ([HEAD, exchanged(version=True)], "2: version is True, not an integer or null"),
+        ([HEAD, exchanged(message=[1])], "2: message is [1], not an object"),
         ([HEAD, "{", CONNECT], "2: not JSON: "),
         ([HEAD, '{"a":' * 100_000], "2: not JSON: nested too deeply"),
         ([HEAD, {**CONNECT, "at_ms": 2**63}], "2: at_ms is 9223372036854775808, not from 0 to a year"),
@@ -115,9 +116,10 @@ def test_a_file_of_100_mb_is_read_with_little_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
-def test_a_line_has_a_limit(tmp_path: Path) -> None:
+def test_a_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line without an end is read up to the limit."""
     path = saved(tmp_path / "s", HEAD, exchanged(hex="00" * 1000))
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 500)
 
     with pytest.raises(UnreadableFile, match="s:2: a line of more than 500 bytes"):
-        list(read_lines(path, max_line_bytes=500))
+        list(read_lines(path))

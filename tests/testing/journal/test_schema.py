@@ -104,9 +104,9 @@ def test_a_right_line_has_no_problems() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ({**LINE, "seq": "3"}, "seq is '3', not int"),
-        ({**LINE, "seq": True}, "seq is True, not int"),
-        ({**LINE, "what": None}, "what is None, not string"),
+        ({**LINE, "seq": "3"}, "seq is '3', not an integer"),
+        ({**LINE, "seq": True}, "seq is True, not an integer"),
+        ({**LINE, "what": None}, "what is None, not a string"),
         ({**LINE, "kind": "node_chnged"}, "there is no kind 'node_chnged'; did you mean 'node_changed'?"),
         ({key: value for key, value in LINE.items() if key != "what"}, "what is missing"),
         ([], "a line must be an object, not []"),

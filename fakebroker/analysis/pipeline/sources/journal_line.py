@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.analysis.pipeline.tables.journal_lines import TABLE
-from fakebroker.testing.exchanges.columns import Column
+from fakebroker.testing.exchanges.columns import TYPE_NAMES, Column
 from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, all_columns
 
 Row = dict[str, Any]
@@ -27,14 +27,6 @@ _SPANS: Final[dict[str, tuple[int, int, str]]] = {
     **{c.name: (-(2**63), 2**63 - 1, "not a 64-bit number") for c in _COLUMNS.values() if c.type == "int"},
     **dict.fromkeys(_INT32, (-(2**31), 2**31 - 1, "not a 32-bit number")),
     **dict.fromkeys(_TIMES, (FIRST_TIME_MS, LAST_TIME_MS, "not a time in the years 1 to 9999")),
-}
-_TYPE_NAMES: Final = {
-    "int": "an integer",
-    "float": "a number",
-    "string": "a string",
-    "boolean": "true or false",
-    "strings": "a list of strings",
-    "ints": "a list of integers",
 }
 
 
@@ -159,14 +151,14 @@ def _stored(column: Column, value: Any) -> Any:
         return list(_elements(column, value))
     if kind == "float" and type(value) in (int, float):
         return float(value)
-    raise _Wrong(f"{column.name} is {_shown(value)}, not {_TYPE_NAMES[kind]}")
+    raise _Wrong(f"{column.name} is {_shown(value)}, not {TYPE_NAMES[kind]}")
 
 
 def _elements(column: Column, values: list[Any]) -> Iterator[Any]:
     wanted = str if column.type == "strings" else int
     for value in values:
         if type(value) is not wanted:
-            raise _Wrong(f"{column.name} has {_shown(value)}, not {_TYPE_NAMES[column.type]}")
+            raise _Wrong(f"{column.name} has {_shown(value)}, not {TYPE_NAMES[column.type]}")
         yield _storable(value) if isinstance(value, str) else value
 
 

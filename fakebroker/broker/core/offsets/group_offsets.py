@@ -112,8 +112,7 @@ class GroupOffsets:
 
     def _forget_repeated(self) -> None:
         """Keep everything as rows."""
-        if self._has_unread:
-            self._read_repeated()
+        self._read_repeated()
         self._repeated.clear()
 
     def _read_repeated(self) -> None:
@@ -127,8 +126,7 @@ class GroupOffsets:
 
     def _make_way_for(self, template: CommitTemplate) -> None:
         """Forget repeated commits that have partitions in common with `template`; what they committed is kept."""
-        if self._has_unread:
-            self._read_repeated()
+        self._read_repeated()
         partitions = template.partitions()
         for other in [other for other in self._repeated if other.has_any_of(partitions)]:
             del self._repeated[other]
@@ -173,7 +171,7 @@ class GroupOffsets:
 
     def is_pending(self, topic: str, partition: int) -> bool:
         """Whether an open transaction has committed an offset of the partition (OF-9, EX-4)."""
-        return bool(self.pending) and self.pending is not None and self.pending.has(topic, partition)
+        return self.pending is not None and self.pending.has(topic, partition)
 
     def is_empty(self) -> bool:
         """Whether nothing is stored and nothing pending (EX-9)."""

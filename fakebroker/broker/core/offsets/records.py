@@ -7,7 +7,7 @@ when it needs bytes; the tuples inside are those of the cache, so a committed of
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from fakebroker.broker.core.logs.pending_batches import DeferredRecords
+from fakebroker.broker.core.logs.pending_batches import DeferredRecords, Pair
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.batch_format import HEADER_BYTES
 from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fakebroker.protocol.records.group_records import GroupRecord
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
-Pair = tuple[bytes | None, bytes | None]
 _ROOM_BYTES = 1024  # more than everything else in a batch with one group
 _LONGEST_TOPIC = 249  # characters
 _LONGEST_RECORD_HEAD = 32  # bytes of a record beside key and value

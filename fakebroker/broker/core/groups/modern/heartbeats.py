@@ -4,7 +4,7 @@ Kafka repeats them for each kind in `GroupMetadataManager`.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.host import GroupsHost
@@ -12,9 +12,6 @@ from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import GroupEntry
-
-if TYPE_CHECKING:
-    pass
 
 JOIN_EPOCH = 0  # a heartbeat with this epoch joins, or joins again
 

@@ -1,15 +1,15 @@
-"""The help of the options of `fakebroker ctl`, by the name of the argument: one short line for each.
+"""What the arguments of operations are, by name: one short line for each, in the OpenAPI document and as help of ctl.
 
-An option that means something else for one command has a row with the command's path before its name. A default of
-fakebroker is not repeated here.
+An argument that means something else for one operation has a row with the path before its name. A default that the
+signature has is not repeated here.
 """
 
 from typing import Final
 
-OPTIONS: Final = {
+ARGUMENTS: Final = {
     "acls": "ACLs of the broker, as a JSON list of objects.",
     "action": "What happens to the connection or the answer, such as disconnect.",
-    "advertise": "Advertised address, HOST:PORT, per listener. Repeatable.",
+    "advertise": "Advertised address, HOST:PORT, per listener.",
     "after": "When it happens: received (before the request is applied) or applied.",
     "api": "API by name; several as 'Heartbeat|OffsetCommit'; may have wildcards.",
     "as_release": "Kafka release to emulate, such as 3.9.",
@@ -19,13 +19,13 @@ OPTIONS: Final = {
     "bytes_per_s": "slow: speed of the answer.",
     "client_id": "Client id.",
     "cluster": "The resource is the cluster.",
-    "config": "Setting by its Kafka name. Repeatable.",
+    "config": "Settings by their Kafka names.",
     "connection": "Connection, by its number in the journal.",
     "connection_creation_rate": "New connections per second.",
     "consumer_byte_rate": "Bytes per second for consumers.",
     "controller_mutation_rate": "Changes of topics and partitions per second.",
     "days": "Days; may be a fraction.",
-    "delay_s": "Delay of the request, or of its answer with --after applied.",
+    "delay_s": "Delay of the request; of its answer if `after` is applied.",
     "delegation_token": "The resource is this delegation token.",
     "epoch": "Wait for this epoch or a later one.",
     "error": "Error by Kafka's name.",
@@ -48,13 +48,13 @@ OPTIONS: Final = {
     "kind": "Kind, such as classic or consumer.",
     "leader": "Member that becomes leader, by client id or member id.",
     "limit": "Highest number of entries.",
-    "listen": "Address for clients, HOST:PORT. Repeatable.",
+    "listen": "Addresses for clients, HOST:PORT.",
     "lost_commits": 'Commits to leave out, as JSON: [["GROUP", "TOPIC", 0]].',
     "match": "Clients that the subscription is for, as JSON.",
     "member": "Member, by client id or member id.",
     "members": "Number of members to wait for.",
     "metadata": "Text that is stored with the offsets.",
-    "metrics": "Prefix of metric names. Repeatable.",
+    "metrics": "Prefixes of metric names.",
     "minutes": "Minutes; may be a fraction.",
     "ms": "Milliseconds.",
     "name": "Name of the scenario. [default: the name of FILE]",
@@ -63,15 +63,15 @@ OPTIONS: Final = {
     "nodes": "Number of nodes.",
     "nth": "Only the n-th request that matches.",
     "offset": "Offset of the record.",
-    "offsets": "Offset of a partition. Repeatable.",
+    "offsets": "Offsets by partition.",
     "operation": "Operation, such as READ.",
-    "order": "Order in which members continue, by client id. Repeatable.",
-    "parameters": "Parameter of the scenario. Repeatable.",
+    "order": "Order in which members continue, by client id.",
+    "parameters": "Parameters of the scenario.",
     "partition": "Partition by its number.",
     "partitions": "Number of partitions.",
     "password": "Password of the user.",
     "permission": "Only ACLs with this permission.",
-    "policies": "Expiry policy, such as 2.0 or 4.3. Repeatable.",
+    "policies": "Expiry policies, such as 2.0 or 4.3.",
     "policy": "Release whose expiry rules apply, such as 2.0 or 4.3.",
     "prefix": "The name of the resource is a prefix.",
     "principal": "Principal, such as User:alice.",
@@ -80,7 +80,7 @@ OPTIONS: Final = {
     "profile": "Set of default settings: test or kafka.",
     "protocol": "Wait for this protocol (assignor).",
     "rack": "Rack of the node.",
-    "racks": "Rack of each node, in order. Repeatable.",
+    "racks": "Rack of each node, in order.",
     "rate": "How many times as fast as real time.",
     "reason": "Reason that is shown in the journal.",
     "reconciled": "Wait until every member has its target assignment.",
@@ -105,8 +105,8 @@ OPTIONS: Final = {
     "transactional_id": "Transactional id.",
     "until_members": "Release the hold when this many members wait.",
     "user": "User name.",
-    "users": "User of the broker. Repeatable.",
-    "values": "Value of a record. Repeatable.",
+    "users": "Users of the broker.",
+    "values": "Values of the records.",
     "verbose": "Log a line for every request.",
     "version": "Version of the request: 3, 3-5 or 3+.",
     "virtual": "Play on a new broker in virtual time.",
@@ -139,11 +139,12 @@ OPTIONS: Final = {
     "/telemetry/wait name": "Prefix of the metric's name.",
     "/topics/{name}/browse offset": "First offset; -20 starts with the last 20 records.",
     "/topics/{name}/find_time when": "Time, or earliest, latest, max.",
+    "/topics/{name}/newest search": "Text to find in keys and values.",
     "/topics/{name}/partitions/{index}/set_in_sync nodes": "Node ids of the in-sync replicas, as a JSON list.",
     "/transactions/{transactional_id}/wait partitions": "Number of partitions in the transaction.",
 }
 
 
-def option_help(path: str, name: str) -> str:
-    """The help of one option of the command at `path`. Raises KeyError for one that has none."""
-    return OPTIONS.get(f"{path} {name}") or OPTIONS[name]
+def argument_text(path: str, name: str) -> str:
+    """The text about one argument of the operations at `path`. Raises KeyError for one that has none."""
+    return ARGUMENTS.get(f"{path} {name}") or ARGUMENTS[name]

@@ -1,8 +1,8 @@
-"""The help of the commands of `fakebroker ctl` that are rows of `cli/http/operations.py`: one short line for each."""
+"""What the rows of `operations.py` do: one short line for each, the summary in the OpenAPI document and help of ctl."""
 
 from typing import Final
 
-COMMANDS: Final = {
+OPERATION_TEXTS: Final = {
     "GET /acls": "List the ACLs.",
     "POST /acls/allow": "Add an ACL that allows an operation.",
     "POST /acls/deny": "Add an ACL that denies an operation.",
@@ -12,14 +12,14 @@ COMMANDS: Final = {
     "GET /bootstrap": "Print the value of bootstrap.servers.",
     "GET /bootstrap/{listener}": "Print bootstrap.servers for one listener.",
     "GET /clock": "Show the broker's time of day.",
-    "POST /clock/advance": "Move the time of day forward, such as `advance 8d`.",
+    "POST /clock/advance": "Move the time of day forward by a duration.",
     "GET /clock/due": "List the next timers.",
     "POST /clock/freeze": "Stop the time of day.",
     "PUT /clock/rate": "Make the time of day pass faster or slower.",
     "POST /clock/resume": "Resume a frozen time of day.",
     "POST /clock/run_until": "Move the time of day forward to a moment.",
     "POST /clock/set": "Set the time of day.",
-    "POST /clock/step_back": "Set the time of day back, such as `step-back 1h`.",
+    "POST /clock/step_back": "Set the time of day back by a duration.",
     "GET /coordinators/{group_id}": "Show the coordinator of a group.",
     "POST /coordinators/{group_id}/load": "Make the coordinator load its state for a while.",
     "POST /coordinators/{group_id}/move": "Move the coordinator to another node.",
@@ -129,7 +129,7 @@ COMMANDS: Final = {
     "PUT /users/{name}": "Add a user, or change the password.",
     "DELETE /users/{name}": "Remove a user.",
 }
-# Words that are followed by another word and do nothing by themselves.
+# Words of ctl that are followed by another word and do nothing by themselves.
 GROUPS: Final = {
     "": "Control a running broker.",
     "/telemetry": "Control client telemetry.",
