@@ -39,10 +39,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Begins to record, if there is a file to write."""
     if file := config.getoption("--client-table"):
-        config.pluginmanager.register(Recorder(file, is_again=config.getoption("--client-table-again")))
+        if hasattr(config, "workerinput"):  # another process takes in the reports
+            config.pluginmanager.register(Cells())
+        else:
+            config.pluginmanager.register(Recorder(file, is_again=config.getoption("--client-table-again")))
 
 
-class Recorder:
+class Cells:
+    """Notes the cell of each test where its report shows it, also that of another process."""
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """A test is there."""
+        if cell := cell_of(item):
+            item.user_properties.append((_CELL, list(cell)))
+
+
+class Recorder(Cells):
     """Keeps the outcomes of the tests that fill a cell.
 
     Args:
@@ -54,16 +66,12 @@ class Recorder:
         self._file = file
         self._found: dict[str, Any] = json.loads(file.read_text()) if is_again and file.exists() else {"behaviours": {}}
 
-    def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Note the cell of a test where its report shows it, also that of another process."""
-        if cell := cell_of(item):
-            item.user_properties.append((_CELL, list(cell)))
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take in what came of a test."""
         place = dict(report.user_properties).get(_CELL)
         if isinstance(place, list) and (report.when == "call" or report.outcome != "passed"):
             self._note(Cell(*map(str, place)), report.nodeid.rpartition("::")[2], report)
+            self._write()  # a run takes long: what it found so far outlives its end
 
     def _note(self, place: Cell, test: str, report: pytest.TestReport) -> None:
         behaviours = self._found["behaviours"]
@@ -78,10 +86,7 @@ class Recorder:
             kind = "failed" if report.outcome == "failed" else "not run"
             cell.setdefault(kind, {})[test] = _reason(report)
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the file."""
-        if hasattr(session.config, "workerinput"):
-            return
+    def _write(self) -> None:
         self._found["date"] = datetime.datetime.now(datetime.UTC).date().isoformat()
         self._found["clients"], self._found["brokers"] = client_versions(), broker_versions()
         self._file.parent.mkdir(parents=True, exist_ok=True)
