@@ -16,8 +16,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.scenarios.conformance.access import Access, number_of_brokers
+from fakebroker.client.cluster.errors import ClusterError
+from fakebroker.protocol.listeners import Address
+from fakebroker.scenarios.conformance.access import Access, BrokerClient
 
 HOST = "127.0.0.1"
 CONTROLLER = 100
@@ -172,10 +173,11 @@ class Cluster:
             time.sleep(_LOOK_S)
 
     def _listed_by(self, node: int) -> int:
-        try:
-            return number_of_brokers(Access(HOST, self._ports[node]))
-        except FakebrokerError:
-            return 0
+        with BrokerClient(Access(Address(HOST, self._ports[node]))) as client:
+            try:
+                return client.number_of_brokers()
+            except ClusterError:
+                return 0
 
 
 def _directory_id(node: int) -> str:

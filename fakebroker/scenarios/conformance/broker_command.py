@@ -88,8 +88,8 @@ class BrokerCommand:
         """Brokers with these settings, until the block ends. Raises SettingsRefused, NotStarted."""
         with tempfile.TemporaryDirectory(prefix="fakebroker-conformance-") as name:
             folder = Path(name)
-            port, other_port = _free_ports(2)
-            own = {key: _with_ports(value, port, other_port) for key, value in settings.items()}
+            port, second_port, other_port = _free_ports(3)
+            own = {key: _with_ports(value, port, second_port) for key, value in settings.items()}
             properties = folder / "settings.properties"
             properties.write_text("".join(f"{key}={value}\n" for key, value in own.items()), encoding="utf-8")
             (folder / "data").mkdir()
@@ -134,7 +134,7 @@ class BrokerCommand:
             try:
                 with BrokerClient(access) as client:
                     client.versions()
-                    listed = 1 if nodes == 1 else len(client.get("Metadata", 1, topics=[]).brokers)
+                    listed = 1 if nodes == 1 else client.number_of_brokers()
                 if listed == nodes:
                     return
                 said = f"it lists {listed} of {nodes} brokers"
@@ -182,9 +182,9 @@ def _signal(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def _with_ports(value: str, port: int, other_port: int) -> str:
+def _with_ports(value: str, port: int, second_port: int) -> str:
     """A recorded setting with the address of this broker; the recorded one was written HOST:PORT."""
-    return value.replace("HOST:PORT+1", f"{HOST}:{other_port}").replace("HOST:PORT", f"{HOST}:{port}")
+    return value.replace("HOST:PORT+1", f"{HOST}:{second_port}").replace("HOST:PORT", f"{HOST}:{port}")
 
 
 def _free_ports(count: int) -> list[int]:

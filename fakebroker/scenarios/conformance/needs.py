@@ -6,7 +6,16 @@ from typing import Any
 
 from fakebroker.scenarios.conformance.cases import Case
 from fakebroker.scenarios.dialogue.setup_step import needs_configs
-from fakebroker.testing.exchanges.kinds import Closed, MakeTopics, NodeControl, Ready, Receive, ScramLogin, Send
+from fakebroker.testing.exchanges.kinds import (
+    Closed,
+    MakeTopics,
+    MoveLeader,
+    NodeControl,
+    Ready,
+    Receive,
+    ScramLogin,
+    Send,
+)
 
 UNSUPPORTED_VERSION = 35
 TAG = "~"
@@ -179,6 +188,9 @@ def _versions(case: Case) -> Iterator[tuple[str, int]]:
                 yield step.api, step.version
         elif isinstance(step, ScramLogin):
             yield "SaslAuthenticate", 0
+        elif isinstance(step, MoveLeader):
+            yield "AlterPartitionReassignments", 0
+            yield "ElectLeaders", 1
 
 
 def _is_unsupported(step: Receive) -> bool:
