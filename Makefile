@@ -13,10 +13,11 @@
 # make instructions   instructions per request under callgrind, compared with bench/instructions.json
 # make spark    the data pipeline from end to end, on data that the broker makes
 # make scoreboard   other brokers judged by the recordings, written to docs/reference/scoreboard.md
+# make client-table   what client libraries do on fakebroker and on Kafka, written to docs/reference/clients.md
 # make docs     the generated pages                       make screenshots   the pictures of the page
 # make dist     wheels and sdists in dist/, checked      make try-dist   each extra of them in a clean environment of each Python
 # make site     the documentation as a site in build/site; open build/site/index.html
-# make setup-java, setup-node, setup-go, setup-spark-kafka   clients of other languages, for their tests
+# make setup-java, setup-node, setup-go, setup-rust, setup-spark-kafka   clients of other languages, for their tests
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 
@@ -34,15 +35,15 @@ fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -gt 8 ] && n=8; echo $$n)
 random: export WORKERS := $(WORKERS)
 # Which tests are whose. Whatever `make test` leaves out is in `rest`, `alone`, `rest-spark-tests` or `long`.
-LEFT := slow or long or clients or java or go or node or page or real_kafka or spark
+LEFT := slow or long or clients or java or go or node or rust or page or real_kafka or spark
 TEST := not ($(LEFT)) or (essential and not spark)
 REST := not ($(TEST)) and not long and not spark
 # Their modules import what `make test` does not set up, or sets up beside its tests.
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types collect tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard dist try-dist \
-	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table dist try-dist \
+	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust clean
 
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
@@ -172,6 +173,14 @@ scoreboard: .venv/.test
 	@scripts/set-up-java || true
 	@$(BIN)/python -m tools.scoreboard $(ARGS)
 
+# The clients of every language on both brokers. What failed on a busy machine is run again, alone.
+CLIENT_TABLE := $(BIN)/python -m pytest -q -p tests.support.client_table --client-table tools/scoreboard/results/clients.json \
+	--timeout 600 -m behaviour tests/clients
+client-table: .venv/.test
+	@for each in java node go rust; do scripts/set-up-$$each || true; done
+	@$(CLIENT_TABLE) $(ARGS) || $(CLIENT_TABLE) --client-table-again --last-failed --last-failed-no-failures none; \
+		status=$$?; $(BIN)/python -m tools.scoreboard.client_page; [ $$status = 5 ] || exit $$status
+
 screenshots: .venv/.test .venv/.page
 	@$(BIN)/python -m tools.screenshots
 
@@ -186,6 +195,9 @@ setup-node:
 
 setup-go:
 	@scripts/set-up-go
+
+setup-rust:
+	@scripts/set-up-rust
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.clients.login_programs import LoginProgram
 from tests.clients.logins import PYTHON_CLIENTS, Client, Login
+from tests.clients.programs import Program, login_command
 
 Open = Callable[[str, Login], Client]
 
 
 @pytest.fixture(scope="session")
-def login_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], LoginProgram]]:
-    """The process of a language, which is started when it is first asked for."""
-    running: dict[str, LoginProgram] = {}
+def login_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Program]]:
+    """The process of a library, which is started when it is first asked for."""
+    running: dict[str, Program] = {}
 
-    def program(language: str) -> LoginProgram:
-        if language not in running:
-            running[language] = LoginProgram(language, tmp_path_factory.mktemp("logins") / f"{language}.log")
-        return running[language]
+    def program(library: str) -> Program:
+        if library not in running:
+            running[library] = Program(login_command(library), tmp_path_factory.mktemp("logins") / f"{library}.log")
+        return running[library]
 
     yield program
     for each in running.values():
@@ -27,7 +27,7 @@ def login_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callabl
 
 
 @pytest.fixture
-def opened(login_programs: Callable[[str], LoginProgram]) -> Iterator[Open]:
+def opened(login_programs: Callable[[str], Program]) -> Iterator[Open]:
     """Makes clients that end with the test."""
     clients: list[Client] = []
 

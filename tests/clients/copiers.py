@@ -208,8 +208,8 @@ class AiokafkaCopier:
 
 
 COPIERS: dict[str, Callable[[Copy], Copier]] = {
-    "confluent": ConfluentCopier,
-    "confluent-server-side": ConfluentServerSideCopier,
+    "confluent-kafka": ConfluentCopier,
+    "confluent-kafka-server-side": ConfluentServerSideCopier,
     "kafka-python": KafkaPythonCopier,
     "aiokafka": AiokafkaCopier,
 }

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.clients.java_programs import needs_jars
-from tests.clients.test_node_and_go import needs_go, needs_node
+from tests.clients.programs import LANGUAGES
 
 
 class Words(NamedTuple):
@@ -27,8 +26,9 @@ class Words(NamedTuple):
 # certificate is refused when its handshake is over (TLS 1.3), takes it for a lost connection, and tries again.
 # kafka-python reads nothing, and says nothing, where it has never seen the topic.
 _LOST_OR_REFUSED = "KafkaConnectionError|SaslAuthenticationFailedError"
+_NO_TOPIC = "kafka server: The client is not authorized to access this topic"  # sarama's words
 WORDS = {
-    "confluent": Words(
+    "confluent-kafka": Words(
         "_AUTHENTICATION",
         "_AUTHENTICATION",
         "nothing",
@@ -68,7 +68,17 @@ WORDS = {
         "TopicAuthorizationException",
         "GroupAuthorizationException",
     ),
-    "node": Words(
+    "java-2.8": Words(
+        "SaslAuthenticationException",
+        "SaslAuthenticationException",
+        "TimeoutException",
+        "SslAuthenticationException",
+        "SslAuthenticationException",
+        "TopicAuthorizationException",
+        "TopicAuthorizationException",
+        "GroupAuthorizationException",
+    ),
+    "kafkajs": Words(
         "KafkaJSSASLAuthenticationError",
         "ILLEGAL_SASL_STATE",
         "KafkaJSConnectionClosedError",
@@ -78,7 +88,7 @@ WORDS = {
         "TOPIC_AUTHORIZATION_FAILED",
         "KafkaJSGroupCoordinatorNotFound",
     ),
-    "go": Words(
+    "franz-go": Words(
         "SASL_AUTHENTICATION_FAILED",
         "unexpected data in oauth response",
         r".*is SASL missing\?",
@@ -88,12 +98,28 @@ WORDS = {
         "TOPIC_AUTHORIZATION_FAILED",
         "GROUP_AUTHORIZATION_FAILED",
     ),
+    "sarama": Words(
+        r".*: SASL Authentication failed: .*",
+        r".*: SASL Authentication failed: .*",
+        r".* run out of available brokers to talk to: EOF",
+        "CertificateVerificationError",
+        r".*remote error: tls: .*",
+        _NO_TOPIC,
+        _NO_TOPIC,
+        "kafka server: The client is not authorized to access this group",
+    ),
+    "rdkafka": Words(
+        "Authentication",
+        "Authentication",
+        "nothing",
+        "SSL",
+        "nothing",
+        "TopicAuthorizationFailed",
+        "TopicAuthorizationFailed",
+        "GroupAuthorizationFailed",
+    ),
 }
-_MARKS = {
-    "java": [pytest.mark.java, needs_jars("kafka-clients", "JAVA'S LOGIN")],
-    "node": [pytest.mark.node, needs_node],
-    "go": [pytest.mark.go, needs_go],
-}
+_MARKS = {name: language.marks for name, language in LANGUAGES.items()}
 EVERY_CLIENT = [pytest.param(name, marks=_MARKS.get(name, [])) for name in WORDS]
-WITH_DELEGATION_TOKENS = [pytest.param(name, marks=_MARKS[name]) for name in ("java", "go")]
+WITH_DELEGATION_TOKENS = [pytest.param(name, marks=_MARKS[name]) for name in ("java", "java-2.8", "franz-go")]
 SILENCE_S = 2  # how long to wait for a client that waits for ever

@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".java" / "lib"
+OLDER_JARS = ROOT / ".java" / "lib-2.8.2"  # only the client
 SOURCES = Path(__file__).parent / "java"
 TIMEOUT_S = 90
 
@@ -23,28 +24,35 @@ def needs_jars(jar: str, what: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which("java") is None or not list(JARS.glob(f"{jar}-*.jar")), reason=reason)
 
 
-def java_command(program: str, log_level: str = "warn") -> list[str]:
+def java_command(program: str, log_level: str = "warn", jars: Path = JARS) -> list[str]:
     """The beginning of a command line that runs a program, to which its arguments are added.
 
     Args:
         program: A file of tests/clients/java, which is compiled first if it has changed, or a class of the jars.
         log_level: What the program logs at least, on its standard error: "warn", or "off" for nothing.
+        jars: JARS or OLDER_JARS.
     """
-    path = f"{JARS}/*"
+    path = _class_path(jars)
     if program.endswith(".java"):
-        path, program = f"{_compiled(SOURCES / program)}{os.pathsep}{path}", program.removesuffix(".java")
+        path, program = f"{_compiled(SOURCES / program, jars)}{os.pathsep}{path}", program.removesuffix(".java")
     options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
     return ["java", *options, f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}", "-cp", path, program]
 
 
-def _compiled(source: Path) -> Path:
+def _class_path(jars: Path) -> str:
+    """The jars of a release; the older client brings no JSON with it."""
+    more = sorted(JARS.glob("jackson-*.jar")) if jars == OLDER_JARS else []
+    return os.pathsep.join([f"{jars}/*", *map(str, more)])
+
+
+def _compiled(source: Path, jars: Path) -> Path:
     """The folder with the classes of a program: compiled once, because that costs more than most programs do."""
     content = zlib.crc32(source.read_bytes())
-    folder = JARS.parent / "classes" / f"{source.stem}-{content:08x}"
+    folder = JARS.parent / "classes" / f"{source.stem}-{jars.name}-{content:08x}"
     if not folder.exists():
         folder.parent.mkdir(exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=folder.parent))
-        compiler = ["javac", "-d", str(made), "-cp", f"{JARS}/*", str(source)]
+        compiler = ["javac", "-d", str(made), "-cp", _class_path(jars), str(source)]
         done = subprocess.run(compiler, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         try:

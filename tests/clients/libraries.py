@@ -2,37 +2,53 @@
 
 import asyncio
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from tests.clients.story import Adapter, Polled, Sent
+from tests.clients.story import QUICK, Polled, Sent
 from tests.support.librdkafka import close
 
 # A rebalance overtook the commit: the records come again to whoever gets the partition.
 OVERTAKEN = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "_NO_OFFSET")
-QUICK = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 200}
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+TIMEOUT_S = 60
 
 
 class Confluent:
     """confluent-kafka, on librdkafka."""
 
-    codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+    name, codecs = "confluent-kafka", CODECS
+    strategies = {each: each for each in ("range", "roundrobin", "cooperative-sticky")}
 
     def produce(self, bootstrap: str, topic: str, records: list[Sent], codec: str) -> None:
         kafka = importlib.import_module("confluent_kafka")
-        failures: list[Any] = []
         producer = kafka.Producer({"bootstrap.servers": bootstrap, "compression.type": codec, "linger.ms": 5})
+        self._send(producer, topic, records)
+
+    @staticmethod
+    def _send(producer: Any, topic: str, records: list[Sent]) -> None:
+        failures: list[Any] = []
         for r in records:
             producer.produce(
                 topic, r.value, r.key, r.partition, timestamp=r.timestamp_ms, headers=list(r.headers),
                 on_delivery=lambda error, _: failures.append(error) if error else None,
             )  # fmt: skip
             producer.poll(0)
-        assert producer.flush(60) == 0
+        assert producer.flush(TIMEOUT_S) == 0
         assert failures == []
 
-    def consumer(self, bootstrap: str, topic: str, group: str, **options: str) -> Polled:
+    def transaction(
+        self, bootstrap: str, topic: str, transactional_id: str, records: list[Sent], *, commit: bool
+    ) -> None:
+        kafka = importlib.import_module("confluent_kafka")
+        producer = kafka.Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id})
+        producer.init_transactions(TIMEOUT_S)
+        producer.begin_transaction()
+        self._send(producer, topic, records)
+        (producer.commit_transaction if commit else producer.abort_transaction)(TIMEOUT_S)
+
+    def consumer(self, bootstrap: str, topic: str, group: str, **options: Any) -> Polled:
         return ConfluentConsumer(bootstrap, topic, group, options)
 
     def offsets_for_time(self, bootstrap: str, topic: str, partitions: int, timestamp_ms: int) -> dict[int, int | None]:
@@ -46,7 +62,7 @@ class Confluent:
 
 
 class ConfluentConsumer:
-    def __init__(self, bootstrap: str, topic: str, group: str, options: dict[str, str]) -> None:
+    def __init__(self, bootstrap: str, topic: str, group: str, options: dict[str, Any]) -> None:
         kafka = importlib.import_module("confluent_kafka")
         renamed = {k.replace("_", "."): v for k, v in {**QUICK, **options}.items()}
         self._consumer = kafka.Consumer(
@@ -79,24 +95,40 @@ class ConfluentConsumer:
 class KafkaPython:
     """kafka-python, pure Python."""
 
-    codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+    name, codecs = "kafka-python", CODECS
+    strategies = {each: each for each in ("range", "roundrobin", "sticky", "cooperative-sticky")}
 
     def produce(self, bootstrap: str, topic: str, records: list[Sent], codec: str) -> None:
         kafka = importlib.import_module("kafka")
         producer = kafka.KafkaProducer(
             bootstrap_servers=bootstrap, compression_type=None if codec == "none" else codec, linger_ms=5
         )
+        self._send(producer, topic, records)
+        producer.close()
+
+    @staticmethod
+    def _send(producer: Any, topic: str, records: list[Sent]) -> None:
         sent = [
             producer.send(
                 topic, r.value, r.key, headers=list(r.headers), partition=r.partition, timestamp_ms=r.timestamp_ms
             )
             for r in records
         ]
-        producer.flush(60)
+        producer.flush(TIMEOUT_S)
         assert all(future.succeeded() for future in sent)
+
+    def transaction(
+        self, bootstrap: str, topic: str, transactional_id: str, records: list[Sent], *, commit: bool
+    ) -> None:
+        kafka = importlib.import_module("kafka")
+        producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+        producer.init_transactions()
+        producer.begin_transaction()
+        self._send(producer, topic, records)
+        (producer.commit_transaction if commit else producer.abort_transaction)()
         producer.close()
 
-    def consumer(self, bootstrap: str, topic: str, group: str, **options: str) -> Polled:
+    def consumer(self, bootstrap: str, topic: str, group: str, **options: Any) -> Polled:
         return KafkaPythonConsumer(bootstrap, topic, group, options)
 
     def offsets_for_time(self, bootstrap: str, topic: str, partitions: int, timestamp_ms: int) -> dict[int, int | None]:
@@ -108,17 +140,15 @@ class KafkaPython:
 
 
 class KafkaPythonConsumer:
-    def __init__(self, bootstrap: str, topic: str, group: str, options: dict[str, str]) -> None:
+    def __init__(self, bootstrap: str, topic: str, group: str, options: dict[str, Any]) -> None:
         kafka = importlib.import_module("kafka")
         self._retriable = importlib.import_module("kafka.errors").CommitFailedError
         self._consumer = kafka.KafkaConsumer(
             topic,
             bootstrap_servers=bootstrap,
             group_id=group,
-            auto_offset_reset="earliest",
             enable_auto_commit=False,
-            **QUICK,
-            **options,
+            **_options("kafka.coordinator.assignors", options),
         )
         # A leader that learns of the topic's partitions only after its first join rejoins; kafka-python 3.0.12 never
         # finishes such a join if it outlasts a poll: no heartbeat and no fetch afterwards.
@@ -140,7 +170,8 @@ class KafkaPythonConsumer:
 class Aiokafka:
     """aiokafka, on asyncio."""
 
-    codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+    name, codecs = "aiokafka", CODECS
+    strategies = {each: each for each in ("range", "roundrobin", "sticky")}
 
     def produce(self, bootstrap: str, topic: str, records: list[Sent], codec: str) -> None:
         async def send_all() -> None:
@@ -149,15 +180,32 @@ class Aiokafka:
             async with aiokafka.AIOKafkaProducer(
                 bootstrap_servers=bootstrap, compression_type=compression, linger_ms=5
             ) as producer:
-                sent = [
-                    await producer.send(topic, r.value, r.key, r.partition, r.timestamp_ms, list(r.headers))
-                    for r in records
-                ]
-                await asyncio.gather(*sent)
+                await self._send(producer, topic, records)
 
         asyncio.run(send_all())
 
-    def consumer(self, bootstrap: str, topic: str, group: str, **options: str) -> Polled:
+    @staticmethod
+    async def _send(producer: Any, topic: str, records: list[Sent]) -> None:
+        sent = [
+            await producer.send(topic, r.value, r.key, r.partition, r.timestamp_ms, list(r.headers)) for r in records
+        ]
+        await asyncio.gather(*sent)
+
+    def transaction(
+        self, bootstrap: str, topic: str, transactional_id: str, records: list[Sent], *, commit: bool
+    ) -> None:
+        async def send_all() -> None:
+            aiokafka = importlib.import_module("aiokafka")
+            async with aiokafka.AIOKafkaProducer(
+                bootstrap_servers=bootstrap, transactional_id=transactional_id
+            ) as producer:
+                await producer.begin_transaction()
+                await self._send(producer, topic, records)
+                await (producer.commit_transaction() if commit else producer.abort_transaction())
+
+        asyncio.run(send_all())
+
+    def consumer(self, bootstrap: str, topic: str, group: str, **options: Any) -> Polled:
         return AiokafkaConsumer(bootstrap, topic, group, options)
 
     def offsets_for_time(self, bootstrap: str, topic: str, partitions: int, timestamp_ms: int) -> dict[int, int | None]:
@@ -174,7 +222,7 @@ class Aiokafka:
 class AiokafkaConsumer:
     """Drives a loop of its own, turn by turn, from the member's thread."""
 
-    def __init__(self, bootstrap: str, topic: str, group: str, options: dict[str, str]) -> None:
+    def __init__(self, bootstrap: str, topic: str, group: str, options: dict[str, Any]) -> None:
         aiokafka = importlib.import_module("aiokafka")
         self._retriable = importlib.import_module("aiokafka.errors").CommitFailedError
         self._runner = asyncio.Runner()
@@ -184,10 +232,8 @@ class AiokafkaConsumer:
                 topic,
                 bootstrap_servers=bootstrap,
                 group_id=group,
-                auto_offset_reset="earliest",
                 enable_auto_commit=False,
-                **QUICK,
-                **options,
+                **_options("aiokafka.coordinator.assignors", options),
             )
             await consumer.start()
             return consumer
@@ -208,4 +254,21 @@ class AiokafkaConsumer:
         self._runner.close()
 
 
-LIBRARIES: dict[str, Adapter] = {"confluent": Confluent(), "kafka-python": KafkaPython(), "aiokafka": Aiokafka()}
+_ASSIGNORS = {
+    "range": ("range", "RangePartitionAssignor"),
+    "roundrobin": ("roundrobin", "RoundRobinPartitionAssignor"),
+    "sticky": ("sticky.sticky_assignor", "StickyPartitionAssignor"),
+    "cooperative-sticky": ("cooperative_sticky", "CooperativeStickyAssignor"),
+}
+
+
+def _options(assignors: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a consumer of kafka-python and aiokafka, which take classes of their packages `assignors`."""
+    made = {"auto_offset_reset": "earliest", **QUICK, **options}
+    if "partition_assignment_strategy" in made:
+        module, name = _ASSIGNORS[made["partition_assignment_strategy"]]
+        made["partition_assignment_strategy"] = (getattr(importlib.import_module(f"{assignors}.{module}"), name),)
+    return made
+
+
+PYTHON_LIBRARIES = (Confluent(), KafkaPython(), Aiokafka())

@@ -1,6 +1,6 @@
 """Python clients that log in, behind one small interface: what they may do, or the name of the error they get.
 
-Programs of other languages do the same over pipes: tests/clients/login_programs.py.
+Programs of other languages do the same over pipes: tests/clients/programs.py.
 """
 
 import asyncio
@@ -297,7 +297,7 @@ def _context(login: Login) -> ssl.SSLContext | None:
 
 
 PYTHON_CLIENTS: dict[str, Callable[[Login], Client]] = {
-    "confluent": ConfluentClient,
+    "confluent-kafka": ConfluentClient,
     "kafka-python": KafkaPythonClient,
     "aiokafka": AiokafkaClient,
 }

@@ -11,8 +11,6 @@ tests/clients/confluent_members.py and tests/clients/go/members.
 """
 
 import itertools
-import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -24,35 +22,14 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.clients.java_programs import JARS, ROOT, java_command
+from tests.clients import programs
+from tests.clients.java_programs import ROOT, java_command
 
-GO_MODULES = ROOT / ".go"
-GO_SOURCES = Path(__file__).parent / "go"
 TIMEOUT_S = 120
-OFFLINE = {"GOMODCACHE": str(GO_MODULES / "modules"), "GOPROXY": "off", "GOTOOLCHAIN": "local"}
-
 LANGUAGES = [
-    pytest.param(
-        "java",
-        marks=[
-            pytest.mark.java,
-            pytest.mark.skipif(
-                shutil.which("java") is None or not list(JARS.glob("kafka-clients-*.jar")),
-                reason="JAVA'S MEMBERS OF GROUPS ARE NOT TESTED: they need java and the jars of `make setup-java`",
-            ),
-        ],
-    ),
-    pytest.param("confluent"),
-    pytest.param(
-        "go",
-        marks=[
-            pytest.mark.go,
-            pytest.mark.skipif(
-                shutil.which("go") is None or not (GO_MODULES / "complete").exists(),
-                reason="FRANZ-GO'S MEMBERS OF GROUPS ARE NOT TESTED: they need go and the modules of `make setup-go`",
-            ),
-        ],
-    ),
+    pytest.param("java", marks=programs.LANGUAGES["java"].marks),
+    pytest.param("confluent-kafka"),
+    pytest.param("franz-go", marks=programs.LANGUAGES["franz-go"].marks),
 ]
 
 
@@ -130,18 +107,13 @@ class Member:
 class Stage:
     """A process with any number of members."""
 
-    def __init__(self, cast: "Cast", command: list[str], log: Path, environment: dict[str, str]) -> None:
+    def __init__(self, cast: "Cast", command: list[str], log: Path) -> None:
         self.cast, self.log = cast, log
         self.members: dict[str, Member] = {}
         self.is_killed = False
         with log.open("wb") as errors:
             self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=ROOT,
-                env={**os.environ, **environment},
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=ROOT
             )
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -190,7 +162,7 @@ class Cast:
 
     Args:
         bootstrap: Where the broker listens.
-        language: "java", "confluent" or "go".
+        language: "java", "confluent-kafka" or "franz-go".
         folder: For what the processes print besides their events.
     """
 
@@ -203,19 +175,15 @@ class Cast:
     def stage(self) -> Stage:
         """Start a process."""
         log = self.folder / f"stage-{len(self.stages)}.log"
-        command, environment = self._command()
-        self.stages.append(Stage(self, [*command, self.bootstrap], log, environment))
+        self.stages.append(Stage(self, [*self._command(), self.bootstrap], log))
         return self.stages[-1]
 
-    def _command(self) -> tuple[list[str], dict[str, str]]:
+    def _command(self) -> list[str]:
         if self.language == "java":
-            return java_command("Members.java"), {}
-        if self.language == "confluent":
-            return [sys.executable, "-m", "tests.clients.confluent_members"], {}
-        program = GO_MODULES / "members"
-        build = ["go", "build", "-o", str(program), "./members"]  # does next to nothing the second time
-        subprocess.run(build, cwd=GO_SOURCES, env={**os.environ, **OFFLINE}, check=True, timeout=TIMEOUT_S)
-        return [str(program)], {}
+            return java_command("Members.java")
+        if self.language == "confluent-kafka":
+            return [sys.executable, "-m", "tests.clients.confluent_members"]
+        return programs.go_command("members")
 
     def wait(self, what: str, condition: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
         """Until the condition holds. AssertionError if it never does, or a member fails."""

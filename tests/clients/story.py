@@ -1,16 +1,17 @@
 """What every client library must do: the records, a group member in a thread, what a library must offer."""
 
 import threading
+import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import pytest
 
-from fakebroker.protocol.errors import WaitTimeout
-from fakebroker.testing.handles.group import GroupHandle
+from tests.clients.brokers import Group
 
 WALL_START_MS = 1_700_000_000_000
+QUICK = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 200}
 
 # Records of WALL_START_MS are older than a week: the first log cleanup, 30 s after the start, takes them otherwise.
 KEEPS_OLD_RECORDS = pytest.mark.fakebroker(config={"log.retention.ms": -1})
@@ -49,16 +50,35 @@ class Polled(Protocol):
 
 
 class Adapter(Protocol):
-    """What the story needs of a client library."""
+    """What the story needs of a client library.
+
+    The options of a consumer are settings of the Java client with underscores; `partition_assignment_strategy` is one
+    of `strategies`.
+    """
+
+    @property
+    def name(self) -> str:
+        """As the table of clients calls it."""
+        ...
 
     @property
     def codecs(self) -> tuple[str, ...]: ...
+
+    @property
+    def strategies(self) -> Mapping[str, str]:
+        """Its assignors, by their names in Kafka, and the protocol that a member offers with each."""
+        ...
 
     def produce(self, bootstrap: str, topic: str, records: list[Sent], codec: str) -> None: ...
     def consumer(self, bootstrap: str, topic: str, group: str, **options: Any) -> Polled: ...
     def offsets_for_time(
         self, bootstrap: str, topic: str, partitions: int, timestamp_ms: int
     ) -> dict[int, int | None]: ...
+    def transaction(
+        self, bootstrap: str, topic: str, transactional_id: str, records: list[Sent], *, commit: bool
+    ) -> None:
+        """Send records in a transaction by a producer of its own, and end it."""
+        ...
 
 
 class Member:
@@ -98,11 +118,16 @@ class Member:
         if self._limit is not None and len(self.received) >= self._limit:
             self._stop.set()
 
+    def sees(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Whether the condition comes to hold with a record that this member reads within this time."""
+        with self._changed:
+            found = self._changed.wait_for(lambda: condition() or self.failure is not None, timeout_s)
+        assert self.failure is None, self.failure
+        return found
+
     def wait(self, count: int, timeout_s: float = 60) -> None:
         """Until this member has read `count` records."""
-        with self._changed:
-            self._changed.wait_for(lambda: len(self.received) >= count or self.failure is not None, timeout_s)
-        assert self.failure is None, self.failure
+        self.sees(lambda: len(self.received) >= count, timeout_s)
         assert len(self.received) >= count, f"read {len(self.received)} of {count} records in {timeout_s} s"
 
     def stop(self, timeout_s: float = 30) -> None:
@@ -117,14 +142,25 @@ class Member:
         assert not self._thread.is_alive(), "the member's thread did not end"
 
 
-def formed(group: GroupHandle, members: list[Member]) -> None:
+def formed(group: Group, members: list[Member], timeout_s: float = 30) -> None:
     """Until the group is Stable with just these members; a member's own failure is the better story."""
-    try:
-        group.wait(state="Stable", members=len(members), timeout_s=30)
-    except WaitTimeout:
+    end_s = time.monotonic() + timeout_s
+    while True:
+        found = group.described()
+        if found.state == "Stable" and len(found.member_ids) == len(members):
+            return
         for member in members:
             assert member.failure is None, member.failure
-        raise
+        assert time.monotonic() < end_s, f"{len(members)} members are not Stable within {timeout_s} s: {found}"
+        time.sleep(0.02)
+
+
+def joined(group: Group, members: int, timeout_s: float = 30) -> None:
+    """Until the group has so many members, whatever its state."""
+    end_s = time.monotonic() + timeout_s
+    while len(group.described().member_ids) < members:
+        assert time.monotonic() < end_s, f"not {members} members within {timeout_s} s: {group.described()}"
+        time.sleep(0.02)
 
 
 def wait_all(members: list[Member], wanted: set[bytes], timeout_s: float = 60) -> None:

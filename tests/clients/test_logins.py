@@ -51,6 +51,7 @@ def by_token(server: SecuredServer, token: str) -> Login:
     return Login(server.addresses[SASL_PLAINTEXT], SASL_PLAINTEXT, "OAUTHBEARER", token=token)
 
 
+@pytest.mark.behaviour("SASL {mechanism}")
 @pytest.mark.rules("SA-3", "SA-10")
 @pytest.mark.parametrize("mechanism", BY_PASSWORD)
 @pytest.mark.parametrize("name", EVERY_CLIENT)
@@ -63,6 +64,7 @@ def test_the_right_password_is_served_and_a_wrong_one_refused(
     assert re.fullmatch(WORDS[name].refused, opened(name, by_password(server, mechanism, "carol", "pc")).send("orders"))
 
 
+@pytest.mark.behaviour("SASL OAUTHBEARER")
 @pytest.mark.rules("SA-5", "SA-11")
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_a_token_is_served_and_one_that_has_ended_refused(server: SecuredServer, opened: Open, name: str) -> None:
@@ -104,6 +106,7 @@ def test_a_changed_password_counts_for_the_next_login(
     assert there.send("orders") == ""
 
 
+@pytest.mark.behaviour("SASL session ends, the client logs in again")
 @pytest.mark.slow
 @pytest.mark.rules("SA-9")
 @pytest.mark.parametrize("name", EVERY_CLIENT)

@@ -4,13 +4,18 @@ import random
 
 import pytest
 
-from fakebroker import FakeBroker
-from tests.clients.libraries import LIBRARIES
-from tests.clients.story import KEEPS_OLD_RECORDS, WALL_START_MS, Adapter, Sent
+from tests.clients.brokers import Broker
+from tests.clients.every_library import every_library
+from tests.clients.group_of_topic import broker, library
+from tests.clients.story import WALL_START_MS, Adapter, Sent
+from tests.support.real_kafka import start_kafka
+
+__all__ = ["broker", "library", "start_kafka"]
 
 PARTITIONS = 3
 SPAN_MS = 2_000
-pytestmark = [KEEPS_OLD_RECORDS, pytest.mark.clients, pytest.mark.filterwarnings("ignore")]
+DELETED = 60  # records of partition 1
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]
 
 
 def random_records(chance: random.Random, count: int) -> list[Sent]:
@@ -23,24 +28,32 @@ def random_records(chance: random.Random, count: int) -> list[Sent]:
 
 
 @pytest.mark.rules("LO-11", "LO-13", "LO-15")
-@pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
-def test_the_answer_is_that_of_a_linear_scan(fakebroker: FakeBroker, library: Adapter) -> None:
+@pytest.mark.behaviour("Offsets by time")
+@every_library
+def test_the_answer_is_that_of_a_linear_scan(broker: Broker, library: Adapter) -> None:
     """Several batches, codecs and segments, times out of order, the start of the log moved into a batch."""
     chance = random.Random(79)
-    fakebroker.create_topic("orders", partitions=PARTITIONS, config={"segment.ms": "700"})
+    topic = broker.new_topic(PARTITIONS, segment_ms=700)
+    logs: dict[int, list[Sent]] = {partition: [] for partition in range(PARTITIONS)}
     for codec in library.codecs:
-        library.produce(fakebroker.bootstrap, "orders", random_records(chance, 200), codec)
-    topic = fakebroker.topic("orders")
-    topic.advance_log_start(60, partition=1)
+        records = random_records(chance, 200)
+        library.produce(broker.bootstrap, topic, records, codec)
+        for record in records:
+            logs[record.partition].append(record)
+    broker.delete_records(topic, {1: DELETED})
 
-    records = topic.records()
     for target_ms in range(WALL_START_MS - 200, WALL_START_MS + SPAN_MS + 1_000, 377):
         expected = {
             partition: next(
-                (r.offset for r in records if r.partition == partition and r.timestamp_ms >= target_ms), None
+                (
+                    offset
+                    for offset, record in enumerate(log)
+                    if record.timestamp_ms >= target_ms and (partition != 1 or offset >= DELETED)
+                ),
+                None,
             )
-            for partition in range(PARTITIONS)
+            for partition, log in logs.items()
         }
-        found = library.offsets_for_time(fakebroker.bootstrap, "orders", PARTITIONS, target_ms)
-        ends = topic.end_offsets  # librdkafka says "not found" with the end
-        assert {p: None if o == ends[p] else o for p, o in found.items()} == expected
+        found = library.offsets_for_time(broker.bootstrap, topic, PARTITIONS, target_ms)
+        ends = {partition: len(log) for partition, log in logs.items()}  # librdkafka says "not found" with the end
+        assert {p: None if offset == ends[p] else offset for p, offset in found.items()} == expected

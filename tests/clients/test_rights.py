@@ -42,6 +42,7 @@ def alice(server: SecuredServer, opened: Open) -> Callable[..., Client]:
     return lambda name, **more: opened(name, login._replace(**more))
 
 
+@pytest.mark.behaviour("ACLs")
 @pytest.mark.rules("AU-2", "AU-3", "AU-4", "AU-5", "AU-7")
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_a_right_to_write_comes_and_goes(server: SecuredServer, alice: Callable[..., Client], name: str) -> None:
@@ -63,6 +64,7 @@ def test_a_right_to_write_comes_and_goes(server: SecuredServer, alice: Callable[
     eventually(lambda: producer.send(topic) == WORDS[name].no_topic)
 
 
+@pytest.mark.behaviour("ACLs")
 @pytest.mark.rules("AU-4", "AU-6")
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_a_member_needs_its_group_and_its_topic(server: SecuredServer, alice: Callable[..., Client], name: str) -> None:

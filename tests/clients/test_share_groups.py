@@ -100,6 +100,7 @@ def nothing_but(cast: Cast, topic: str, value: str, member: Member, after: int) 
     assert counts(member)[after:] == [(value, 1)]
 
 
+@pytest.mark.behaviour("Share group")
 @pytest.mark.rules("SGH-10", "SGH-12", "SGP-1", "SGK-1", "SGF-14", "SGP-4")
 def test_each_record_is_taken_by_one_member(cast: Cast, topic: str, stage: Stage, start: Start) -> None:
     """Members share one partition; what they have taken comes to nobody again."""
@@ -114,6 +115,7 @@ def test_each_record_is_taken_by_one_member(cast: Cast, topic: str, stage: Stage
     nothing_but(cast, topic, "last", start(), after=0)
 
 
+@pytest.mark.behaviour("Share group")
 @pytest.mark.rules("SGK-1", "SGK-2", "SGK-3", "SGK-8", "SGP-6")
 def test_what_is_released_comes_again_and_what_is_rejected_does_not(cast: Cast, topic: str, start: Start) -> None:
     """Of six records two are released, two rejected, two accepted; the delivery count tells of the second time."""
@@ -129,6 +131,7 @@ def test_what_is_released_comes_again_and_what_is_rejected_does_not(cast: Cast, 
     nothing_but(cast, topic, "last", member, after=8)
 
 
+@pytest.mark.behaviour("Share group")
 @pytest.mark.rules("SGP-7", "SGF-14")
 def test_what_a_killed_member_held_comes_to_another(cast: Cast, topic: str, stage: Stage, start: Start) -> None:
     """At once, because its connection is lost: the lock would have lasted for half a minute."""
@@ -147,6 +150,7 @@ def test_what_a_killed_member_held_comes_to_another(cast: Cast, topic: str, stag
     assert counts(other)[1:] == [(value, 2) for value in values(4)]
 
 
+@pytest.mark.behaviour("Share group")
 @pytest.mark.rules("SGP-5", "SGK-7", "SGP-6")
 def test_what_is_held_for_too_long_comes_to_another(cast: Cast, topic: str, start: Start) -> None:
     """When its lock is over another member gets it, and the first one's late answer is refused."""
@@ -164,6 +168,7 @@ def test_what_is_held_for_too_long_comes_to_another(cast: Cast, topic: str, star
     assert holder.refused
 
 
+@pytest.mark.behaviour("Share group")
 @pytest.mark.rules("SGK-2", "SGP-6", "SGC-1")
 def test_a_record_is_given_up_when_it_was_delivered_often_enough(cast: Cast, topic: str, start: Start) -> None:
     """With a limit of 2 the second release is the last."""
@@ -178,6 +183,7 @@ def test_a_record_is_given_up_when_it_was_delivered_often_enough(cast: Cast, top
     assert counts(member)[:2] == [("value-0", 1), ("value-0", 2)]
 
 
+@pytest.mark.behaviour("Share group")
 @pytest.mark.rules("SGP-10", "SGC-1")
 def test_a_group_that_reads_what_is_committed(cast: Cast, topic: str, start: Start) -> None:
     """Records of an aborted transaction are not delivered, those of an open one when it is committed."""

@@ -34,8 +34,8 @@ SETTINGS = {
 # Less than most batches have, in the words of each client; librdkafka takes no fewer than its largest message.
 LITTLE: dict[str, dict[str, object]] = {
     "java": {"fetch.max.bytes": 1000, "max.partition.fetch.bytes": 1000, "max.poll.records": 50},
-    "confluent": {"fetch.max.bytes": 1000, "message.max.bytes": 1000, "max.poll.records": 50},
-    "go": {"fetch.max.bytes": 1000, "max.poll.records": 50},
+    "confluent-kafka": {"fetch.max.bytes": 1000, "message.max.bytes": 1000, "max.poll.records": 50},
+    "franz-go": {"fetch.max.bytes": 1000, "max.poll.records": 50},
 }
 
 

@@ -70,6 +70,7 @@ def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield Secured(server, authority, stranger)
 
 
+@pytest.mark.behaviour("SASL over TLS")
 @pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_passwords_over_tls(secured: Secured, opened: Open, name: str, mechanism: str) -> None:
@@ -80,6 +81,7 @@ def test_passwords_over_tls(secured: Secured, opened: Open, name: str, mechanism
     assert re.fullmatch(WORDS[name].refused, opened(name, login._replace(password="pb")).send("orders"))
 
 
+@pytest.mark.behaviour("SASL over TLS")
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_tokens_over_tls(secured: Secured, opened: Open, name: str) -> None:
     """One that holds is served, and one that has ended refused."""
@@ -90,6 +92,7 @@ def test_tokens_over_tls(secured: Secured, opened: Open, name: str) -> None:
     assert re.fullmatch(WORDS[name].bad_token, opened(name, ended).send("orders"))
 
 
+@pytest.mark.behaviour("TLS: the client checks the broker")
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_a_client_refuses_a_broker_that_it_cannot_believe(secured: Secured, opened: Open, name: str) -> None:
     """Certificates of an unknown authority, that are no more or not yet valid, or of another host; a good one holds."""
@@ -101,6 +104,7 @@ def test_a_client_refuses_a_broker_that_it_cannot_believe(secured: Secured, open
         assert re.fullmatch(WORDS[name].distrusts, outcome), login
 
 
+@pytest.mark.behaviour("TLS: the broker checks the client")
 @pytest.mark.parametrize("name", EVERY_CLIENT)
 def test_a_client_without_a_good_certificate_is_refused(secured: Secured, opened: Open, name: str) -> None:
     """No certificate, one of an unknown authority, one that has expired; with a good one the client is served."""

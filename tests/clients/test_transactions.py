@@ -9,7 +9,7 @@ import pytest
 
 from tests.clients.committed import EITHER_BROKER, bootstrap_of, create_topics
 from tests.clients.copiers import COPIERS, Copier, Copy
-from tests.clients.libraries import LIBRARIES
+from tests.clients.every_library import LIBRARIES
 from tests.clients.story import Adapter, make_records
 from tests.support.real_kafka import start_kafka
 
@@ -17,8 +17,8 @@ __all__ = ["start_kafka"]
 
 RECORDS = 200
 FENCED = {
-    "confluent": {"_FENCED"},
-    "confluent-server-side": {"_FENCED"},
+    "confluent-kafka": {"_FENCED"},
+    "confluent-kafka-server-side": {"_FENCED"},
     "kafka-python": {"ProducerFencedError", "InvalidProducerEpochError"},
     "aiokafka": {"ProducerFenced"},
 }
@@ -77,6 +77,7 @@ def copiers(copy: Copy, library: str) -> Iterator[list[Copier]]:
         each.close()
 
 
+@pytest.mark.behaviour("Transactions")
 @pytest.mark.rules("TX-4", "TX-5", "TO-2", "TO-3", "PI-10", "FT-14", "FT-15")
 def test_each_record_is_copied_exactly_once(copy: Copy, library: str, copiers: list[Copier]) -> None:
     """A copier dies inside a transaction, the next aborts one and goes on: read_committed has each value once.

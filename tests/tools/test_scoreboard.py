@@ -14,7 +14,7 @@ from tools.scoreboard.targets import TARGETS
 RESULT = {
     "total": {"as Kafka": 2, "differs": 1, "needs settings": 4},
     "chapters": {"groups": {"as Kafka": 2, "differs": 1}, "log": {"needs settings": 4}},
-    "cases": [{"name": "groups/x", "chapter": "groups", "verdict": "differs", "problems": ["line 2: a | b"]}],
+    "differs": {"groups/x": "line 2: a | b"},
     "version": "1.2",
     "date": "2026-11-27",
 }
@@ -23,7 +23,7 @@ RESULT = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where results are, and the page; of the brokers only the first was judged."""
-    monkeypatch.setattr(targets, "FOLDER", tmp_path)
+    monkeypatch.setattr(targets, "RESULTS", tmp_path)
     monkeypatch.setattr(pages, "PAGE", tmp_path / "scoreboard.md")
     monkeypatch.setattr(pages, "EXPLAINED", tmp_path / "explained.json")
     (tmp_path / "explained.json").write_text("{}")

@@ -1,9 +1,9 @@
 """Judge every broker of the scoreboard, and write docs/reference/scoreboard.md:  python -m tools.scoreboard [NAME ...]
 
-With names only those brokers are judged again; the others keep the results of the last run in .scoreboard. A broker
-that cannot be started here, for want of Java or Go, is "not run". `--page` writes the page from the results alone, and
-`--again` first plays the cases again that were not run or differ. So does every run at its end, if they are few: on
-two cores some ten Kafkas and hundreds of clients are late at times.
+With names only those brokers are judged again; the others keep their results of the last run (results/NAME.json). A
+broker that cannot be started here, for want of Java or Go, is "not run". Every case of the last run is in .scoreboard.
+`--page` writes the page from the results alone, and `--again` first plays the cases again that were not run or differ.
+So does every run at its end, if they are few: on two cores some ten Kafkas and hundreds of clients are late at times.
 """
 
 import datetime
@@ -23,7 +23,7 @@ from tools.scoreboard.targets import FOLDER, ROOT, TARGETS, TARGETS_3_9, Target
 
 AT_A_TIME = 2  # brokers are judged by waiting, most of the time
 LIMIT_S = 900
-FEW = 80  # cases that are played again
+FEW = 12  # cases that are played again; more of them are no matter of a busy machine
 _OPEN = (Verdict.DIFFERS.value, Verdict.NOT_RUN.value)
 _ENDED_WELL = (0, 1, 3)
 Result = dict[str, Any]
@@ -57,9 +57,9 @@ def _judge(target: Target) -> str:
     if why := target.why_not():
         return _not_run(target, why)
     began_s = time.monotonic()
-    found = _played(target, target.result, ["--side-by-side", str(target.side_by_side)])
+    found = _played(target, target.played, ["--side-by-side", str(target.side_by_side)])
     if found is None:
-        return _not_run(target, f"the command failed, see {target.result.with_suffix('.txt')}")
+        return _not_run(target, f"the command failed, see {target.played.with_suffix('.txt')}")
     _keep(target, found)
     _judge_again(target)
     return f"{target.title}: {json.loads(target.result.read_text())['total']} in {time.monotonic() - began_s:.0f} s"
@@ -67,12 +67,12 @@ def _judge(target: Target) -> str:
 
 def _judge_again(target: Target) -> str:
     """Play again what was not run or differs, if that is little, two at a time; the later result counts."""
-    found: Result = json.loads(target.result.read_text())
+    found: Result = json.loads(target.played.read_text())
     names = [case["name"] for case in found.get("cases", ()) if case["verdict"] in _OPEN]
     if not names or len(names) > FEW:
         return f"{target.title}: {len(names)} cases differ or were not run; none is played again"
     options = ["--side-by-side", "2", *(word for name in names for word in ("--only", name))]
-    again = _played(target, target.result.with_suffix(".again.json"), options)
+    again = _played(target, target.played.with_suffix(".again.json"), options)
     if again is not None:
         later = {case["name"]: case for case in again["cases"]}
         cases = [later.get(case["name"], case) for case in found["cases"]]
@@ -94,6 +94,8 @@ def counted(cases: Iterable[Result]) -> Result:
 def _played(target: Target, result: Path, options: list[str]) -> Result | None:
     """Run the command; its JSON, None if it failed."""
     command = [sys.executable, "-m", "fakebroker", "conformance", "--command", target.command]
+    if target.control_command:
+        command += ["--control-command", target.control_command]
     command += ["--release", target.release, "--json", str(result), "--time-limit", str(LIMIT_S), *options]
     result.unlink(missing_ok=True)
     with result.with_suffix(".txt").open("w") as output:
@@ -105,9 +107,18 @@ def _played(target: Target, result: Path, options: list[str]) -> Result | None:
 
 
 def _keep(target: Target, found: Result) -> None:
+    """Write every case, and what the page is made of."""
+    target.played.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    text = json.dumps({**found, "version": target.version(), "date": today}, indent=1, ensure_ascii=False)
-    target.result.write_text(text + "\n", encoding="utf-8")
+    differing = [case for case in found["cases"] if case["verdict"] == Verdict.DIFFERS.value]
+    small = {
+        "version": target.version(),
+        "date": today,
+        "total": found["total"],
+        "chapters": found["chapters"],
+        "differs": {case["name"]: case["problems"][0] for case in differing} if target.is_ours else {},
+    }
+    target.result.write_text(json.dumps(small, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _not_run(target: Target, why: str) -> str:

@@ -1,4 +1,4 @@
-"""The page docs/reference/scoreboard.md, from the results in .scoreboard.
+"""The page docs/reference/scoreboard.md, from the files of `results`.
 
 What stands from the heading "Differential play" on is written by others, and kept.
 """
@@ -23,12 +23,12 @@ _HEAD = """# Scoreboard
 
 How many of the dialogues that were recorded from a running Kafka 4.3.1 a broker answers as Kafka did, by chapter.
 A cell has the cases that went as in Kafka and those that were played. Cases that a broker cannot be judged by are
-counted below, not as wrong answers: [how cases are judged](../how-to/conformance.md). The chapter Cluster needs three
-brokers that are stopped and started, which no command here does; the tests of fakebroker play it.
+counted below, not as wrong answers: [how cases are judged](../how-to/conformance.md). The chapter Cluster is played on
+three brokers.
 
 A case goes as in Kafka only if every field of every answer, and every wait, is as recorded, so a broker that serves its
 clients well may have few. Kafka 3.9.1 differs where the releases do. The defects of others that this brought to light
-are in [found.md](found.md).
+are in [found.md](found.md). What client libraries do with fakebroker and with Kafka is in [clients.md](clients.md).
 """
 _REPEAT = """
 ## Repeat it
@@ -98,9 +98,15 @@ def _versions(targets: Iterable[Target]) -> str:
 def _commands(targets: Iterable[Target]) -> str:
     lines = ["```"]
     for target in targets:
-        command = target.command.replace(shlex.quote(sys.executable), "python").replace(f"{ROOT}/", "")
-        lines.append(f"fakebroker conformance --command {shlex.quote(command)}")
+        lines.append(f"fakebroker conformance --command {shlex.quote(_written(target.command))}")
+        if target.control_command:
+            lines[-1] += f" --control-command {shlex.quote(_written(target.control_command))}"
     return "\n".join([*lines, "```"])
+
+
+def _written(command: str) -> str:
+    """A command as it is written at the root of a checkout, with its environment active."""
+    return command.replace(shlex.quote(sys.executable), "python").replace(f"{ROOT}/", "")
 
 
 def _differences() -> str:
@@ -117,9 +123,11 @@ def _differences() -> str:
 
 def _ours() -> dict[str, str]:
     """The first difference of each case that differs on fakebroker."""
-    results = [_result(target) for target in (*TARGETS, *TARGETS_3_9) if target.name.startswith("fakebroker")]
-    cases = [case for result in results for case in result.get("cases", [])]
-    return {case["name"]: case["problems"][0] for case in cases if case["verdict"] == Verdict.DIFFERS.value}
+    found: dict[str, str] = {}
+    for target in (*TARGETS, *TARGETS_3_9):
+        if target.is_ours:
+            found |= _result(target).get("differs", {})
+    return found
 
 
 def _explained() -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""Start a real Kafka of one broker in this process.
+"""Start a real Kafka: of one broker in this process, of several in processes of their own (kafka_cluster.py).
 
-    python -m tools.scoreboard.start_kafka 4.3.1 PORT SETTINGS_FILE FOLDER
+    python -m tools.scoreboard.start_kafka 4.3.1 PORT SETTINGS_FILE FOLDER NODES
 
 Its jars are those of `make setup-java`. Ends with status 3 when they, or Java, are missing.
 """
@@ -12,6 +12,8 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+
+from tools.scoreboard.kafka_cluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
@@ -28,15 +30,31 @@ _JVM = (
 _CONTROLLER = re.compile(r"CONTROLLER://[^:,]*:(\d+)")
 
 
-def main(release: str, port: str, settings_file: str, folder: str) -> None:
-    """Write the properties, format the folder, become the broker."""
+def main(release: str, port: str, settings_file: str, folder: str, nodes: str = "1") -> None:
+    """Write the properties, format the folder, become the broker, or start several."""
     if why := why_not(release):
         print(f"start_kafka: {why}", file=sys.stderr)
         raise SystemExit(MISSING)
-    data = Path(folder) / "log"
-    properties = Path(folder) / "server.properties"
     settings = _read(Path(settings_file))
-    lines = {**_base(int(port), release, settings), "log.dirs": str(data), **settings}
+    if int(nodes) == 1:
+        _become_broker(release, int(port), settings, Path(folder))
+    else:
+        _run_cluster(release, int(port), int(nodes), settings, Path(folder))
+
+
+def _run_cluster(release: str, port: int, nodes: int, settings: dict[str, str], folder: Path) -> None:
+    properties = folder / "format.properties"
+    lines = {**_base(port, release, {}), "log.dirs": str(folder / "formatted")}
+    properties.write_text("".join(f"{name}={value}\n" for name, value in lines.items()), encoding="utf-8")
+    formatted = _formatted(release, properties, folder / "formatted")
+    ports = [port, *(_free_port() for _ in range(nodes))]
+    Cluster(_java(release), release, ports, settings, formatted, folder).run()
+
+
+def _become_broker(release: str, port: int, settings: dict[str, str], folder: Path) -> None:
+    data = folder / "log"
+    properties = folder / "server.properties"
+    lines = {**_base(port, release, settings), "log.dirs": str(data), **settings}
     properties.write_text("".join(f"{name}={value}\n" for name, value in lines.items()), encoding="utf-8")
     shutil.copytree(_formatted(release, properties, data), data)
     command = [*_java(release), "kafka.Kafka", str(properties)]

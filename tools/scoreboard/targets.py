@@ -14,6 +14,7 @@ from tools.scoreboard import start_kafka
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".scoreboard"
+RESULTS = Path(__file__).parent / "results"
 _PYTHON = shlex.quote(sys.executable)
 _GO = Path(__file__).parent / "kfake"
 _KFAKE = FOLDER / "kfake"
@@ -27,6 +28,7 @@ class Target:
         name: The name of its files.
         title: The heading of its column.
         command: What `--command` gets, as it is written on the page, from the root of a checkout.
+        control_command: What `--control-command` gets; "" for one whose brokers cannot be stopped.
         version: Its version, asked when it has been judged.
         why_not: Why it cannot be started here; None if it can.
         release: The release of the recordings.
@@ -40,26 +42,41 @@ class Target:
     why_not: Callable[[], str | None]
     release: str = "4.3"
     side_by_side: int = 16
+    control_command: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a fakebroker, each of whose differences has to be explained."""
+        return self.name.startswith("fakebroker")
+
+    @property
+    def played(self) -> Path:
+        """The file with every case of its last run, which is not kept in the repository."""
+        return FOLDER / f"{self.name}.json"
 
     @property
     def result(self) -> Path:
-        """The file with its result."""
-        return FOLDER / f"{self.name}.json"
+        """The file with its result, of which the page is made."""
+        return RESULTS / f"{self.name}.json"
 
 
 def _kafka(release: str) -> str:
-    return f"{_PYTHON} -m tools.scoreboard.start_kafka {release} {{port}} {{settings_file}} {{folder}}"
+    return f"{_PYTHON} -m tools.scoreboard.start_kafka {release} {{port}} {{settings_file}} {{folder}} {{nodes}}"
 
 
 def _fakebroker(options: str = "") -> str:
-    return f"{_PYTHON} -m fakebroker serve --profile kafka{options} --listen {{port}} {{settings:--config}}"
+    start = f"{_PYTHON} -m fakebroker serve --profile kafka{options} --listen {{port}} --control {{other_port}}"
+    return f"{start} --nodes {{nodes}} {{racks:--rack}} {{settings:--config}}"
+
+
+_CONTROL_KAFKA = f"{_PYTHON} -m tools.scoreboard.kafka_cluster {{folder}} {{action}} {{node}}"
+_CONTROL_FAKEBROKER = f"{_PYTHON} -m fakebroker ctl --url http://127.0.0.1:{{other_port}} nodes {{node}} {{action}}"
 
 
 def _version_of_fakebroker() -> str:
     from importlib.metadata import version
 
-    commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return f"{version('fakebroker')} {commit.stdout.strip()}".strip()
+    return version("fakebroker")
 
 
 def _version_of_kfake() -> str:
@@ -88,12 +105,26 @@ def _why_no_librdkafka() -> str | None:
 
 def _kafka_target(name: str, version: str, release: str) -> Target:
     return Target(
-        name, f"Kafka {version}", _kafka(version), lambda: version, lambda: start_kafka.why_not(version), release, 8
+        name,
+        f"Kafka {version}",
+        _kafka(version),
+        lambda: version,
+        lambda: start_kafka.why_not(version),
+        release,
+        side_by_side=8,
+        control_command=_CONTROL_KAFKA,
     )
 
 
 TARGETS = (
-    Target("fakebroker", "fakebroker", _fakebroker(), _version_of_fakebroker, lambda: None),
+    Target(
+        "fakebroker",
+        "fakebroker",
+        _fakebroker(),
+        _version_of_fakebroker,
+        lambda: None,
+        control_command=_CONTROL_FAKEBROKER,
+    ),
     _kafka_target("kafka-4.3.1", "4.3.1", "4.3"),
     _kafka_target("kafka-3.9.1", "3.9.1", "4.3"),
     Target(

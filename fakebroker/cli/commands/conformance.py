@@ -41,6 +41,12 @@ _CHAPTERS = [
 @click.command()
 @click.argument("address", required=False, metavar="[HOST:PORT]")
 @click.option("--command", metavar="COMMAND", help="Shell command that starts a broker, in place of HOST:PORT.")
+@click.option(
+    "--control-command",
+    default="",
+    metavar="COMMAND",
+    help="With --command: shell command that does {action} to the broker with the id {node}.",
+)
 @click.option("--command-config", metavar="FILE", help="Client properties for HOST:PORT: TLS and login.")
 @click.option("--release", default="4.3", show_default=True, metavar="RELEASE", help="Kafka release of the recordings.")
 @click.option("--chapter", "chapters", multiple=True, type=Choice(_CHAPTERS), help="Chapter to play. Repeatable.")
@@ -85,7 +91,8 @@ def conformance(
     With --command 'start {port} {settings}' brokers are started for the cases, one for all with the same settings, and
     ended with their children. {settings} is key=value ..., {settings:--config} has that option before each,
     {settings_file} is a properties file, {folder} an empty folder. A command that cannot start a broker with the
-    settings ends with status 2.
+    settings ends with status 2. A command with {nodes} starts that many brokers, which --control-command stops and
+    starts: {action} is stop, kill, restart, freeze or thaw.
 
     Exit status: 0 nothing differs, 1 something differs, 2 wrong option, 3 no broker answers or not all cases were run.
     """
@@ -120,12 +127,15 @@ def _judge(address: str | None, command: str | None, options: dict[str, Any]) ->
     how = Options(options["side_by_side"], options["slack"], options["time_limit"], options["exclusive"])
     config = options["command_config"]
     if address is not None:
+        if options["control_command"]:
+            raise click.UsageError("--control-command needs --command")
         security = Security() if config is None else security_in_file(config)
         return OnRunning(Access(parsed_address(address), security), how)
     assert command is not None
     if config is not None:
         raise click.UsageError("--command-config needs HOST:PORT")
-    return OnFresh(BrokerCommand(command, options["start_limit"]), how, options["jobs"], options["per_case"])
+    broker = BrokerCommand(command, options["start_limit"], options["control_command"])
+    return OnFresh(broker, how, options["jobs"], options["per_case"])
 
 
 def _run(judge: "OnRunning | OnFresh", cases: "Sequence[Case]", verbose: bool) -> "list[Result]":

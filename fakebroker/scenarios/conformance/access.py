@@ -50,6 +50,10 @@ class BrokerClient(ClusterClient):
         except WireError as error:
             raise NoBroker(f"{self._address} gives an answer to {pending!r} that cannot be read: {error}") from None
 
+    def number_of_brokers(self) -> int:
+        """How many brokers it lists. Raises ClusterError."""
+        return len(self.get("Metadata", 1, topics=[]).brokers)
+
     def served(self) -> dict[str, tuple[int, int]]:
         """The lowest and highest version of each API by its name, without unknown APIs. Raises ClusterError."""
         return {APIS[key].name: between for key, between in self.versions().items() if key in APIS}

@@ -7,7 +7,16 @@ from typing import Any
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.scenarios.conformance.cases import Case
 from fakebroker.scenarios.dialogue.setup_step import needs_configs
-from fakebroker.testing.exchanges.kinds import Closed, MakeTopics, NodeControl, Ready, Receive, ScramLogin, Send
+from fakebroker.testing.exchanges.kinds import (
+    Closed,
+    MakeTopics,
+    MoveLeader,
+    NodeControl,
+    Ready,
+    Receive,
+    ScramLogin,
+    Send,
+)
 
 TAG = "~"
 OF_CLUSTER_SIZE = "offsets.topic.replication.factor"
@@ -184,6 +193,9 @@ def _versions(case: Case) -> Iterator[tuple[str, int]]:
                 yield step.api, step.version
         elif isinstance(step, ScramLogin):
             yield "SaslAuthenticate", 0
+        elif isinstance(step, MoveLeader):
+            yield "AlterPartitionReassignments", 0
+            yield "ElectLeaders", 1
 
 
 def _is_unsupported(step: Receive) -> bool:

@@ -41,8 +41,8 @@ class OnFresh:
         self._jobs = jobs
         self._is_per_case = is_per_case
         self._is_over = Event()
-        with command.running({}) as access:
-            self.survey: Survey = survey(access)
+        with command.running({}) as started:
+            self.survey: Survey = survey(started.access)
 
     def run(self, cases: Sequence[Case]) -> Iterator[Result]:
         """Judge it by each case; each result as it comes."""
@@ -51,7 +51,7 @@ class OnFresh:
         for case in cases:
             result = why_not(case, self._conditions(self.survey, self._settings_of(case)))
             # With settings the broker may show others than now; that is seen when it has started with them.
-            if result is None or (result.verdict is Verdict.NEEDS_SETTINGS and self._command.takes_settings):
+            if result is None or self._may_have(case, result):
                 playable.append(case)
             else:
                 yield result
@@ -75,11 +75,18 @@ class OnFresh:
                 self._is_over.set()
                 pool.shutdown(cancel_futures=True)
 
+    def _may_have(self, case: Case, missing: Result) -> bool:
+        """Whether a broker that is started for a case may have what this one has not."""
+        if needs_of(case).nodes > 1 and missing.verdict is not Verdict.NOT_SERVED:
+            return self._command.takes_nodes
+        return missing.verdict is Verdict.NEEDS_SETTINGS and self._command.takes_settings
+
     def _groups(self, cases: Sequence[Case]) -> list[list[Case]]:
         """The cases that share a broker; those that take longest first."""
         groups: dict[object, list[Case]] = {}
         for case in cases:
-            groups.setdefault(case.name if self._is_alone(case) else self._settings_of(case), []).append(case)
+            shared = (needs_of(case).nodes, self._settings_of(case))
+            groups.setdefault(case.name if self._is_alone(case) else shared, []).append(case)
         return sorted(groups.values(), key=lambda group: sum(case.usual_ms for case in group), reverse=True)
 
     def _is_alone(self, case: Case) -> bool:
@@ -137,12 +144,12 @@ class OnFresh:
         if not self._has_time():
             yield from (Result(case, Verdict.NOT_RUN, "the time limit was reached") for case in cases)
             return
-        settings = self._settings_of(cases[0])
+        settings, nodes = self._settings_of(cases[0]), needs_of(cases[0]).nodes
         done: set[str] = set()
         try:
-            with self._command.running(dict(settings), is_over=self._is_over) as access:
+            with self._command.running(dict(settings), nodes, self._is_over) as (access, control):
                 found = survey_before_login(access) if needs_of(cases[0]).login else survey(access)
-                conditions = self._conditions(found, settings)
+                conditions = replace(self._conditions(found, settings), can_control=control is not None)
                 playable = []
                 for case in cases:
                     if (result := why_not(case, conditions)) is None:
@@ -150,11 +157,12 @@ class OnFresh:
                     else:
                         done.add(case.name)
                         yield result
-                playing = Playing(access, found.versions, found.nodes[0], self._options.slack, self._is_over)
+                playing = Playing(access, found.versions, found.nodes[0], self._options.slack, self._is_over, control)
                 tags = Tags(f"-{uuid.uuid4().hex[:8]}")
                 if not needs_of(cases[0]).login:
                     warm(access, playable, tags.next())
-                plays = Plays(playing, tags, self._end_s, self._options.side_by_side, max_plays)
+                side_by_side = self._options.side_by_side if nodes == 1 else 1  # leaders move, brokers are stopped
+                plays = Plays(playing, tags, self._end_s, side_by_side, max_plays)
                 for result in plays.run(playable):
                     done.add(result.case.name)
                     yield result

@@ -2,7 +2,8 @@
 
 A busy machine makes any broker late, and then it may answer something else, too; and what other clients do at the same
 moment can show in a real broker's answers. So what differs is played again with fewer beside it; what was late before
-it differed once more by itself, and so is the rest if it is little. The last play counts.
+it differed once more by itself, and so is the rest if that is little. What differs twice in the same way is not played
+again. The last play counts.
 """
 
 import threading
@@ -55,6 +56,7 @@ class Plays:
         """Play them, the longest first; each result as it comes."""
         rounds = [self._side_by_side, max(1, self._side_by_side // 2), 1][: self._max_plays]
         waiting = sorted(cases, key=lambda case: case.usual_ms, reverse=True)
+        before: dict[str, list[str]] = {}  # the problems of the last play, by the name of the case
         for plays, side_by_side in enumerate(rounds, 1):
             bad: list[tuple[Case, Outcome]] = []
             for case, outcome in self._round(waiting, side_by_side):
@@ -68,7 +70,12 @@ class Plays:
                     yield _result(case, outcome, plays)
             is_last = plays == len(rounds)
             are_few = plays == 1 or len(bad) <= FEW
-            waiting = [case for case, outcome in bad if not is_last and (are_few or outcome.was_late)]
+            waiting = [
+                case
+                for case, outcome in bad
+                if not is_last and (are_few or outcome.was_late) and before.get(case.name) != outcome.problems
+            ]
+            before |= {case.name: outcome.problems for case, outcome in bad}
             yield from (_result(case, outcome, plays) for case, outcome in bad if case not in waiting)
 
     def _round(self, cases: Sequence[Case], side_by_side: int) -> Iterator[tuple[Case, Outcome | None]]:

@@ -1,4 +1,4 @@
-// Java clients that log in and do what they are told: see tests/clients/login_programs.py for the lines in and out.
+// Java clients that log in and do what they are told: see tests/clients/programs.py for the lines in and out.
 // Run: java -cp '.java/lib/*' tests/clients/java/Logins.java
 
 import com.fasterxml.jackson.databind.JsonNode;

@@ -1,4 +1,4 @@
-// kafkajs clients that log in and do what they are told: see tests/clients/login_programs.py for the lines in and out.
+// kafkajs clients that log in and do what they are told: see tests/clients/programs.py for the lines in and out.
 
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'

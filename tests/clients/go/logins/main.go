@@ -1,4 +1,4 @@
-// Clients of franz-go that log in and do what they are told: see tests/clients/login_programs.py for the lines in and out.
+// Clients of franz-go that log in and do what they are told: see tests/clients/programs.py for the lines in and out.
 package main
 
 import (
