@@ -317,7 +317,7 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
         asked = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         if self.versions[connection]["Metadata"] == 0:
             asked = asked or []
-        fields = {"topics": asked}
+        fields: dict[str, Any] = {"topics": asked}
         if self.versions[connection]["Metadata"] >= 4:
             fields["allow_auto_topic_creation"] = may_create
         self._row(connection, "Metadata", iter([fields] * rows), **how)

@@ -117,8 +117,8 @@ class Cluster:
             while True:
                 client, _ = listening.accept()
                 with client:
-                    action, node = client.recv(_LINE_BYTES).decode().split()
-                    client.sendall(self._answer(action, int(node)).encode())
+                    action, number = client.recv(_LINE_BYTES).decode().split()
+                    client.sendall(self._answer(action, int(number)).encode())
 
     def _answer(self, action: str, node: int) -> str:
         """Do it; "" if it was done, else why not."""

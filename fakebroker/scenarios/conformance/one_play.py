@@ -54,6 +54,7 @@ class Playing:
         node_id: The id of a single broker.
         slack: A factor on the tolerance of waits.
         is_over: Set when the run is to end.
+        control: Stops and starts brokers: control(operation, node_id).
     """
 
     access: Access
@@ -61,11 +62,12 @@ class Playing:
     node_id: int = RECORDED
     slack: float = 1.0
     is_over: Event = field(default_factory=Event)
+    control: Callable[[str, int], None] | None = None
 
     def play(self, case: Case, tag: str) -> Outcome:
         """Play a case whose names get this tag. What goes wrong is a problem of the outcome; nothing is raised."""
         start_ns = time.monotonic_ns()
-        driver = LimitedDriver.secured(*self.access, self.slack)
+        driver = LimitedDriver.secured(*self.access, self.slack, self.control)
         driver.limit(case.usual_ms / 1000 + SPARE_S, self.is_over)
         node_id = self.node_id if case.dialogue.nodes == 1 else RECORDED
         player = Player(driver, tag, self.versions, node_id)

@@ -23,12 +23,14 @@ class Conditions:
         is_own: Whether it was started for these cases, and nobody else uses it.
         settings: Those that it was started with, if it was; they are believed where it does not show them.
         has_login: Whether it was started with the listener and the users of recordings with a login.
+        can_control: Whether its brokers can be stopped and started.
     """
 
     survey: Survey
     is_own: bool = False
     settings: frozenset[tuple[str, str]] = frozenset()
     has_login: bool = False
+    can_control: bool = False
 
 
 def why_not(case: Case, conditions: Conditions) -> Result | None:
@@ -60,7 +62,7 @@ def _needs_more(needs: Needs, conditions: Conditions) -> str:
         return f"{needs.nodes} brokers"
     if needs.nodes == 1 and len(survey.nodes) > 1:
         return "a single broker"
-    if needs.control:
+    if needs.control and not conditions.can_control:
         return "control over brokers: they are stopped and started"
     if needs.login and not conditions.has_login:
         return "a listener with the logins of the recording"

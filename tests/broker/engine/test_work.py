@@ -14,6 +14,7 @@ from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
+from tests.support.cluster import partition
 from tests.support.engine import SimEngine
 from tests.support.frames import request
 
@@ -244,4 +245,4 @@ def test_a_turn_unpacks_little_however_many_requests_it_has(lab: SimEngine, has_
     connection = client.socket.connection
     connection.receive(produce(zeros(7 << 20)) * 3, lab.network.now)
     assert connection.is_parked
-    assert lab.cluster.topics.partition("t", 0).log.log_end_offset == int(has_lane)
+    assert partition(lab.cluster).log.log_end_offset == int(has_lane)
