@@ -142,7 +142,7 @@ class Member:
         assert not self._thread.is_alive(), "the member's thread did not end"
 
 
-def formed(group: Group, members: list[Member], timeout_s: float = 30) -> None:
+def formed(group: Group, members: list[Member], timeout_s: float = 60) -> None:
     """Until the group is Stable with just these members; a member's own failure is the better story."""
     end_s = time.monotonic() + timeout_s
     while True:
@@ -155,7 +155,7 @@ def formed(group: Group, members: list[Member], timeout_s: float = 30) -> None:
         time.sleep(0.02)
 
 
-def joined(group: Group, members: int, timeout_s: float = 30) -> None:
+def joined(group: Group, members: int, timeout_s: float = 60) -> None:
     """Until the group has so many members, whatever its state."""
     end_s = time.monotonic() + timeout_s
     while len(group.described().member_ids) < members:

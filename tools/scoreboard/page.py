@@ -30,6 +30,17 @@ A case goes as in Kafka only if every field of every answer, and every wait, is 
 clients well may have few. Kafka 3.9.1 differs where the releases do. The defects of others that this brought to light
 are in [found.md](found.md). What client libraries do with fakebroker and with Kafka is in [clients.md](clients.md).
 """
+_YOURS = """
+## Judge your broker
+
+```
+pip install 'fakebroker[conformance]'
+fakebroker conformance 127.0.0.1:9092
+```
+
+[Judge your own broker](../how-to/conformance.md) says what it does there, and how it starts your broker with the
+settings of the recordings.
+"""
 _REPEAT = """
 ## Repeat it
 
@@ -44,6 +55,7 @@ def page() -> str:
         _HEAD,
         _table(TARGETS),
         _versions(TARGETS),
+        _YOURS,
         _REPEAT,
         _commands(TARGETS),
         "\n## Kafka 3.9\n\nThe same by the recordings of Kafka 3.9.1.\n",

@@ -124,6 +124,25 @@ def test_a_command_starts_brokers_with_the_settings(tmp_path: Path) -> None:
     assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
 
 
+@pytest.mark.slow
+def test_a_command_starts_as_many_brokers_as_cases_need(tmp_path: Path) -> None:
+    """Cases with three brokers are played on three, which the control command kills and starts; without it not all."""
+    ports = "--control {other_port} --nodes {nodes} {racks:--rack}"
+    control = f"{PYTHON} -m fakebroker ctl --url http://127.0.0.1:{{other_port}} nodes {{node}} {{action}}"
+    only = ("--only", "cluster/wrong_broker", "--only", "cluster/broker_down")
+    one, three = judge("--command", SERVE, *only), ("--command", f"{SERVE} {ports}", *only)
+    uncontrolled = judge(*three)
+    controlled = judge(*three, "--control-command", control, "--json", str(tmp_path / "score.json"))
+    helpless = judge(*three, "--control-command", "echo {node} cannot {action}; false")
+
+    assert one.output.count("needs more: 3 brokers (2)") == 1, one.output
+    assert "needs more: control over brokers: they are stopped and started (1)" in uncontrolled.output
+    assert controlled.exit_code == 0, controlled.output
+    assert json.loads((tmp_path / "score.json").read_text())["total"] == {"as Kafka": 2}
+    assert "the control command ended with status 1: " in helpless.output, helpless.output
+    assert helpless.exit_code == 1
+
+
 def test_differences_have_their_rules(broker: FakeBroker, tmp_path: Path) -> None:
     """A wrong answer is printed with its line, both values and the rules; it is in the JUnit and JSON files."""
     junit, score = tmp_path / "out" / "junit.xml", tmp_path / "out" / "score.json"
@@ -261,12 +280,16 @@ def test_wrong_arguments_are_bad_input() -> None:
         judge("localhost"),
         judge("--command", "start"),
         judge("127.0.0.1:9092", "--release", "1.1"),
+        judge("127.0.0.1:9092", "--control-command", "x {action} {node}"),
+        judge("--command", "x {port}", "--control-command", "x {action}"),
     ]
 
     assert [result.exit_code for result in results] == [2] * len(results)
     assert "give HOST:PORT of a running broker, or --command to start one" in results[0].stderr
     assert "'localhost' is not HOST:PORT" in results[2].stderr
     assert "{port} is missing" in results[3].stderr
+    assert "--control-command needs --command" in results[5].stderr
+    assert "{node} is missing" in results[6].stderr
 
 
 def test_a_signal_ends_what_was_started(tmp_path: Path) -> None:
