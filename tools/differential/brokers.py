@@ -73,8 +73,8 @@ def running(name: str) -> Iterator[Running]:
     if why := target.why_not():
         raise Unavailable(f"{target.title}: {why}")
     settings = settings_of(target)
-    with BrokerCommand(target.command, START_LIMIT_S).running(settings) as access:
-        yield Running(access.address, target.title, target.version(), settings)
+    with BrokerCommand(target.command, START_LIMIT_S).running(settings) as started:
+        yield Running(started.access.address, target.title, target.version(), settings)
 
 
 def settings_of(target: Target) -> dict[str, str]:
