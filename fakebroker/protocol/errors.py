@@ -263,7 +263,7 @@ def spelt_alike(name: object, names: Iterable[str], most: int = 3) -> str:
 def wrong_name(field: str, name: object, names: Iterable[str], where: str = "") -> str:
     """The message about a name that does not exist: "state: there is no 'Stabel'; did you mean 'Stable'?"."""
     if name is None:
-        return f"{field} is missing; {nearest('', names, where)}"
+        return f"{field}: is missing; {nearest('', names, where)}"
     return f"{field}: there is no {name!r}; {nearest(name, names, where)}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from fakebroker.protocol.arguments.kinds import NAME, SCALAR, TEXT, WHOLE, Choice, Kind, Whole, WrongValue
 from fakebroker.protocol.arguments.signatures import unknown_argument
 from fakebroker.protocol.arguments.structures import PARTITION, ListOf, SecretTable, TableOf
-from fakebroker.protocol.errors import InvalidArgument, WrongCall, nearest
+from fakebroker.protocol.errors import InvalidArgument, WrongCall, wrong_name
 
 _PASSWORDS, _PARTITIONS, _SETTINGS = SecretTable(), ListOf(PARTITION), TableOf(SCALAR)
 
@@ -39,7 +39,7 @@ def check_one_of(
 ) -> None:
     """One of some names; `where` says where all of them are. What is wrong raises `error` with the nearest ones."""
     if value is None:
-        raise error(field, value, f"{field}: is missing; {nearest('', names, where)}")
+        raise error(field, value, wrong_name(field, value, names, where))
     check(field, value, Choice(names, where, error))
 
 

@@ -5,6 +5,7 @@ import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fakebroker.client.cluster.links import addresses_of
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.scenarios.dialogue.player import Player
@@ -65,8 +66,7 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
     except FakebrokerError as error:
         return Outcome(dialogue, [f"the broker did not start: {error}"], 0)
     with broker:
-        host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
-        driver = TcpDriver(host, int(port), slack, lambda op, node: getattr(broker.node(node), op)())
+        driver = TcpDriver(*addresses_of(broker.bootstrap)[0], slack, lambda op, node: getattr(broker.node(node), op)())
         outcome = play_against(dialogue, driver)
         bugs = [internal(error) for error in broker.errors]
         broker.errors.clear()

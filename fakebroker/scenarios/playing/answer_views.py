@@ -33,11 +33,6 @@ def message_json(message: Struct, version: int) -> dict[str, Json]:
     return to_json(message, version, _records_json)
 
 
-def records_view(records: Sequence[Record]) -> list[Json]:
-    """Records as a scenario speaks of them."""
-    return [record_view(each) for each in records]
-
-
 def record_view(record: Any) -> dict[str, Json]:
     """One record of a batch, or one that is stored in a topic: its offset, time, key, value and headers."""
     return {
@@ -62,8 +57,8 @@ def _records_json(data: bytes) -> Json:
 
 
 def _batch_view(batch: bytes) -> list[Json]:
-    records = [*read_records(batch)]
-    return [_marker_view(each) for each in records] if parse_header(batch).is_control else records_view(records)
+    view = _marker_view if parse_header(batch).is_control else record_view
+    return [view(each) for each in read_records(batch)]
 
 
 def _marker_view(record: Record) -> Json:

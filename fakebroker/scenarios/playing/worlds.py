@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fakebroker.broker.engine.connection_state import PARKED
+from fakebroker.client.cluster.links import addresses_of
 from fakebroker.client.connection import ClientConnection
 from fakebroker.client.scripted.driver import Driver
 from fakebroker.client.scripted.tcp_driver import TcpDriver
@@ -146,8 +147,8 @@ class BrokerDriver(TcpDriver):
     followed by its answer, or until it waits at the broker, or by TAKEN_WITHIN_S where its node stands still.
     """
 
-    def __init__(self, host: str, port: int, broker: "BrokerControl") -> None:
-        super().__init__(host, port)
+    def __init__(self, address: Address, broker: "BrokerControl") -> None:
+        super().__init__(*address)
         self._broker = broker
 
     def flush(self, client: ClientConnection) -> None:
@@ -175,9 +176,8 @@ class BrokerWorld(WorldWithBroker):
 
     def __init__(self, broker: "RunningBroker") -> None:
         """`broker` is a FakeBroker that runs, or the like."""
-        host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
         self.broker: BrokerControl = broker  # type: ignore[assignment]
-        self.driver: Driver = BrokerDriver(host.strip("[]"), int(port), self.broker)
+        self.driver: Driver = BrokerDriver(addresses_of(broker.bootstrap)[0], self.broker)
 
     @property
     def wall_ms(self) -> int:
