@@ -225,8 +225,8 @@ def test_auto_creation_counts_more_than_description(lab: SimEngine) -> None:
 def test_a_search_by_time_is_a_step(lab: SimEngine) -> None:
     """A batch of some KiB may unpack to 128 MiB: ListOffsets of many partitions does not unpack all of them at once."""
     topic = lab.cluster.topics.create("t", 5)
-    for partition in topic.partitions:
-        partition.log.append(zeros(1000), lab.network.now)
+    for each in topic.partitions:
+        each.log.append(zeros(1000), lab.network.now)
     rows = [(index, -1, 0, 1) for index in range(5)]
     client = begun(lab, request("ListOffsets", 7, topics=[ListOffsetsTopic(name="t", partitions=rows)]))
     assert steps_to_the_end(lab) == 4
