@@ -62,7 +62,9 @@ def test_an_empty_name_fails_the_whole_request(ask: Ask, cluster: Cluster) -> No
     """Every topic is UNKNOWN_SERVER_ERROR without operations, unless the cursor skips the empty name."""
     request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="a"), TopicRequest(name="")])
 
-    failed = [(each.name, each.error_code, each.topic_authorized_operations) for each in ask(cluster, request, 0).topics]
+    failed = [
+        (each.name, each.error_code, each.topic_authorized_operations) for each in ask(cluster, request, 0).topics
+    ]
 
     assert failed == [(name, ErrorCode.UNKNOWN_SERVER_ERROR, -(1 << 31)) for name in ("a", "")]
     assert describe(ask, cluster, "a", "", cursor=("a", 1)) == ([("a", 0, [1])], None)

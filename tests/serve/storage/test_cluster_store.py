@@ -14,7 +14,7 @@ steps = st.lists(st.tuples(st.sampled_from(list(STEPS)), st.integers(0, 20)), ma
 
 
 @pytest.mark.random
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(steps)
 def test_nothing_acknowledged_is_lost_by_a_kill(history: list[Step]) -> None:
     """After any steps a broker on a copy of the directory has the same metadata and the same logs."""
@@ -28,7 +28,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(history: list[Step]) -> None:
 
 
 @pytest.mark.random
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(steps, steps)
 def test_a_stop_keeps_everything(before: list[Step], after: list[Step]) -> None:
     """A broker goes on where one before it was stopped, also after a second life."""
