@@ -41,6 +41,7 @@ LAYERS: dict[str, dict[str, set[str]]] = {
         "listeners": {"errors", "arguments"},
         "schema": {"errors"},
         "records": {"errors", "schema"},
+        "storage": {"errors", "records"},
         "wire": {"errors", "schema"},
     },
     "broker": {

@@ -9,6 +9,7 @@ from fakebroker.cli.choice import Choice
 from fakebroker.cli.early_signals import SIGNALS, EarlySignals
 from fakebroker.cli.exit_status import CommandError, errors_end_the_command
 from fakebroker.cli.lazy_commands import LazyCommands
+from fakebroker.protocol.errors import Unavailable
 
 if TYPE_CHECKING:
     from fakebroker.cli.http.control_port import ControlPort
@@ -106,6 +107,12 @@ def main() -> None:
     help="Start with this saved snapshot. Command-line options override the file.",
 )
 @click.option(
+    "--data",
+    metavar="DIR",
+    default=None,
+    help="Directory that keeps all state, in Kafka's format. A broker on it goes on where the last one ended.",
+)
+@click.option(
     "--control", metavar="[HOST:]PORT", help="Address of the HTTP API and web page; needs the extra `control`."
 )
 @click.option(
@@ -167,6 +174,8 @@ def serve(
         options["users"] = _users(options["users"], options.pop("users_file"))
         options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in options["config"])
         scenario = _scenario(scenario_path, parameters, exit_when_done, snapshot)
+        if options["data"] is not None:
+            _check_data(options["data"], snapshot, scenario)
         if scenario is not None:
             options = scenario.options(options)
         ports = _take_ports(_node_ids(snapshot, options), listen or (DEFAULT_LISTEN,), advertise)
@@ -185,6 +194,16 @@ def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int
         wrong = "--nodes, --node-id and --rack cannot be used with --from: the snapshot has its own nodes"
         raise click.UsageError(wrong)
     return snapshot.state.options.node_ids
+
+
+def _check_data(path: str, snapshot: "Snapshot | None", scenario: "ServedScenario | None") -> None:
+    """Raises UsageError if the data directory would be overwritten."""
+    from fakebroker.serve.storage.data_directory import has_cluster
+
+    if scenario is not None:
+        raise click.UsageError("--data and --scenario are mutually exclusive: a scenario begins with an empty broker")
+    if snapshot is not None and has_cluster(path):
+        raise click.UsageError(f"--from cannot be used with --data {path}: the directory has a cluster already")
 
 
 def _users(given: tuple[str, ...], path: str | None) -> dict[str, str] | None:
@@ -278,7 +297,8 @@ def _serve(
         for name, password in options.get("users", {}).items():
             broker.users.add(name, password)
     for topic in topics:
-        create_topic(broker, topic)
+        if options.get("data") is None or not broker.topic(topic.partition(":")[0]).exists:
+            create_topic(broker, topic)
     if scenario is not None:
         scenario.create_topics(broker)
     tune_garbage_collector()
@@ -314,6 +334,13 @@ async def _run_until_signal(
     from fakebroker.testing.explanations.line_writer import LineWriter
 
     stop = asyncio.Event()
+    failures: list[str] = []
+
+    def data_failed(reason: str) -> None:
+        failures.append(reason)
+        stop.set()
+
+    broker.on_data_failure(data_failed)
     for number in SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     if early.has_come:
@@ -339,6 +366,8 @@ async def _run_until_signal(
     await broker.stop()
     if control_port is not None:  # after the broker, whose end is the end of all waits
         await control_port.close()
+    if failures:
+        raise Unavailable(f"the broker has ended: {failures[0]}")
     return 0 if scenario is None else scenario.status
 
 

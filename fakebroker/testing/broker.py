@@ -62,6 +62,7 @@ class _Broker(BrokerBase):
         listen: str | Sequence[str] | Ports | None = None,
         advertise: str | Sequence[str] | None = None,
         journal_dir: str | os.PathLike[str] | None = None,
+        data: str | os.PathLike[str] | None = None,
         verbose: bool = False,
         **unknown: Never,
     ) -> None:
@@ -75,10 +76,12 @@ class _Broker(BrokerBase):
         release; `seed` determines all random ids. `listen` is "HOST:PORT", or several ("node=2,HOST:PORT",
         "dialect=kip-17,HOST:PORT", "protocol=SASL_PLAINTEXT,HOST:PORT"), or ports that are already bound; port 0 takes
         a free one. `advertise` are the addresses that responses contain instead, in the same order. `journal_dir` is
-        the directory of the journal, `verbose` logs every request and event.
+        the directory of the journal, `verbose` logs every request and event. `data` is a directory that keeps the state
+        of the broker in Kafka's format; a broker on a directory that has a cluster goes on with it.
 
         Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad nodes, racks, seed and addresses,
-        for an option that does not exist, and for a directory without write access.
+        for an option that does not exist, for a directory without write access, and for a data directory that is of
+        other brokers, of a newer release or damaged; Unavailable for one that is in use.
         """
         if unknown:
             check_options("a broker", unknown, broker_options())
@@ -86,12 +89,28 @@ class _Broker(BrokerBase):
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         journal = make_journal(journal_dir, verbose)
         self._waiters = Waiters()
-        server = Server(ports, self._after_turn if journal.has_observers else self._waiters.notify)
+        server = self._make_server(ports, data, self._after_turn if journal.has_observers else self._waiters.notify)
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
         self._serve_by(server, journal)
         if any(listener.has_tls for listener in self._listeners):
             self._check_tls()
         _BROKERS.add(self)
+
+    def _make_server(
+        self, ports: Ports, data: str | os.PathLike[str] | None, after_flush: Callable[[], None]
+    ) -> Server:
+        if data is None:
+            return Server(ports, after_flush)
+        from fakebroker.serve.storage.broker_storage import BrokerStorage
+        from fakebroker.serve.storage.storing_server import StoringServer
+
+        self._storage = BrokerStorage(data, self._node_ids)
+        return StoringServer(ports, self._storage, after_flush)
+
+    def on_data_failure(self, action: Callable[[str], None]) -> None:
+        """Call `action` with the reason when no node is left that can write to its data directory."""
+        if self._storage is not None:
+            self._storage.on_failure = action
 
     def _check_tls(self) -> None:
         """Raises SettingError if a listener cannot speak TLS, at once and not when the first client comes."""
@@ -132,12 +151,16 @@ class _Broker(BrokerBase):
     async def _close(self) -> None:
         """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
+        self._stop_storage()
         self._ring.end()
         self._waiters.end("the broker was stopped before the wait was over")
 
     def _forked(self) -> None:
         """In a forked child: become a stopped broker, whatever the parent's was doing."""
         self._server.close_copies()
+        if self._storage is not None:
+            self._storage.forget()
+            self._storage = None
         self._ring.forget_observers()
         self._waiters.clear()
 
@@ -165,6 +188,7 @@ class FakeBroker(_Broker):
             return self
         with self._life:
             if self._running_thread(or_failed=False) is None:
+                self._resume_storage()
                 self._server.ports.bind()
                 self._restart_nodes()
                 thread = LoopThread(self._serve, self._close, self._give_up)
@@ -186,6 +210,7 @@ class FakeBroker(_Broker):
             if self._thread is not None:
                 self._thread.stop()
                 self._thread = None
+            self._stop_storage()
             self._raise_errors()
 
     def _call(self, function: Callable[[], T]) -> T:
@@ -253,6 +278,7 @@ class FakeBroker(_Broker):
         """The loop has failed: close everything without it. `stop` raises the error, also after another `start`."""
         self.errors.append(error if isinstance(error, Exception) else RuntimeError(text))
         self._server.abandon()
+        self._stop_storage()
         self._ring.end()
         self._waiters.end(text)
 
@@ -278,6 +304,7 @@ class AsyncFakeBroker(_Broker):
         """
         await self._leave_old_loop()
         if not self.is_running:
+            self._resume_storage()
             self._server.ports.bind()
             self._restart_nodes()
             await self._serve()
@@ -294,6 +321,7 @@ class AsyncFakeBroker(_Broker):
         if self.is_running:
             self._closing = asyncio.get_running_loop().create_task(self._close())
             await self._leave_old_loop()
+        self._stop_storage()
         self._raise_errors()
 
     def _call(self, function: Callable[[], T]) -> T:

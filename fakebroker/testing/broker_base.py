@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.security.key_sets import Fetched
     from fakebroker.client.scripted.driver import Driver
     from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedClients
+    from fakebroker.serve.storage.broker_storage import BrokerStorage
     from fakebroker.testing.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class BrokerBase(BrokerControl):
         self._node_ids, self._racks = checked_nodes(nodes, racks, node_id)
         self._first_options = self._config, self._profile, self._release, self._seed, self._racks
         self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
+        self._storage: BrokerStorage | None = None  # that keeps its state, if it has a data directory
         self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
 
     def _serve_by(self, server: EngineServer, journal: Journal) -> None:
@@ -91,7 +93,7 @@ class BrokerBase(BrokerControl):
         self._listeners = server.ports.listeners
         use_settings(self._listeners, Settings(self._config, profile=self._profile))
         self._ring = journal
-        self._engine = self._new_engine()
+        self._engine = self._first_engine()
         server.prepare(self._engine)
 
     @property
@@ -189,15 +191,32 @@ class BrokerBase(BrokerControl):
         """
         self._call(self._reset)
 
+    def _first_engine(self) -> Engine:
+        """The engine of a new cluster, or of the one that the data directory has. Raises InvalidArgument."""
+        if self._storage is None:
+            return self._new_engine()
+        clock, settings = self._server.clock, Settings(self._config, profile=self._profile)
+        cluster = self._storage.begin(settings, self._release, self._seed, clock, self._new_cluster, self._add_options)
+        return self._engine_of(cluster, clock.now())
+
     def _new_engine(self) -> Engine:
+        cluster, now = self._new_cluster(), self._server.clock.now()
+        self._add_options(cluster)
+        if self._storage is not None:
+            self._storage.replace(cluster, now)
+        return self._engine_of(cluster, now)
+
+    def _new_cluster(self) -> Cluster:
         settings = Settings(self._config, profile=self._profile)
-        cluster = Cluster(settings, self._release, self._seed, self._node_ids, self._racks)
+        return Cluster(settings, self._release, self._seed, self._node_ids, self._racks)
+
+    def _add_options(self, cluster: Cluster) -> None:
+        """Add the users and ACLs that the options name."""
         for name, password in self._users.items():
             cluster.credentials.add_user(name, password, self._seed)
         for acl in self._acls:
             assert cluster.authorizer is not None
             cluster.authorizer.acls.add(acl)
-        return self._engine_of(cluster, self._server.clock.now())
 
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
         engine = Engine(cluster, self._listeners, self._ring, now)
@@ -265,6 +284,8 @@ class BrokerBase(BrokerControl):
             clock.restore(*state.clock)
 
         self._begin_anew(change, lambda: self._engine_of(cluster, now))
+        if self._storage is not None:
+            self._storage.replace(cluster, now)
         for node_id in dict.fromkeys(listener.node_id for listener in self._listeners):
             if node_id not in alive:
                 self._server.close_node(node_id)
@@ -281,6 +302,8 @@ class BrokerBase(BrokerControl):
             finally:
                 self._note_events()
                 self._ring.end()  # perhaps nothing else is ever observed
+                if self._storage is not None:
+                    self._storage.write_while_stopped(self._server.clock.now())
         self._engine.tick(self._server.clock.now())
         try:
             return function()
@@ -291,6 +314,14 @@ class BrokerBase(BrokerControl):
     def _note_events(self) -> None:
         if self._engine.outbox:
             self._engine.drain()
+
+    def _stop_storage(self) -> None:
+        if self._storage is not None:
+            self._storage.stop(self._server.clock.now())
+
+    def _resume_storage(self) -> None:
+        if self._storage is not None:
+            self._storage.resume()
 
     def _restart_nodes(self) -> None:
         broker_life.restart_all(self._engine.cluster, self._server.clock.now())

@@ -11,6 +11,7 @@ says how much of it passes while time does. Same seed and same calls give the sa
 """
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
@@ -55,6 +56,7 @@ class VirtualBroker(BrokerBase):
         profile: Profile = "test",
         as_release: ReleaseName = "4.3",
         start_wall_ms: int = START_WALL_MS,
+        data: str | os.PathLike[str] | None = None,
         **unknown: Never,
     ) -> None:
         """`start_wall_ms` is its initial time of day, in milliseconds since the epoch; the other options are those of
@@ -68,12 +70,22 @@ class VirtualBroker(BrokerBase):
         check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
         super().__init__(nodes, racks, config, seed, profile, as_release, users, acls, node_id)
         self._depth = 0  # of calls that are under way
-        self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
+        self._serve_by(self._make_network(data, start_wall_ms), Journal())
         if any(listener.has_tls for listener in self._listeners):
             raise SettingError("listeners: TLS is not available in virtual time, which has no network")
         self.driver = SimDriver(self._server)  # connects scripted clients, also those of others
         self.driver.after_delivery.append(self._advance_clients)
         self._server.serve()
+
+    def _make_network(self, data: str | os.PathLike[str] | None, start_wall_ms: int) -> SimNetwork:
+        listeners, start = listeners_of(self._node_ids), Instant(start_wall_ms, 0)
+        if data is None:
+            return SimNetwork(listeners, start)
+        from fakebroker.serve.storage.broker_storage import BrokerStorage
+        from fakebroker.serve.storage.storing_server import StoringNetwork
+
+        self._storage = BrokerStorage(data, self._node_ids)
+        return StoringNetwork(listeners, start, self._storage)
 
     def _fetch(self, url: str, then: "Callable[[Fetched], None]") -> None:
         """It takes no time here: nobody else could do anything meanwhile."""
@@ -89,6 +101,7 @@ class VirtualBroker(BrokerBase):
     def start(self) -> Self:
         """Serve again after `stop`, with all data. Does nothing on a running broker."""
         if not self.is_running:
+            self._resume_storage()
             self._restart_nodes()
             self._server.serve()
         return self
@@ -104,6 +117,7 @@ class VirtualBroker(BrokerBase):
         self.driver.close_all()
         if self.is_running:
             self._server.stop()
+        self._stop_storage()
         self._raise_errors()
 
     def _call(self, function: Callable[[], T]) -> T:

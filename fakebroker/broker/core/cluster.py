@@ -14,6 +14,7 @@ from fakebroker.broker.core.groups.classic.holds import GroupHolds, Hold, Phase
 from fakebroker.broker.core.java_hash import partition_of
 from fakebroker.broker.core.logs.jobs import LogJobs
 from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
+from fakebroker.broker.core.metadata_parts import MetadataPart
 from fakebroker.broker.core.node import Node, NodeState
 from fakebroker.broker.core.offsets.expirations import Expirations
 from fakebroker.broker.core.security.credentials import Credentials
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.quotas.client_quotas import ClientQuotas
     from fakebroker.broker.core.security.authorizer import Authorizer
     from fakebroker.broker.core.telemetry.client_telemetry import ClientTelemetry
-    from fakebroker.broker.core.topics import Partition
+    from fakebroker.broker.core.topics import Partition, Storage, Topic
     from fakebroker.broker.core.transactions.transaction import Transaction
 
 __all__ = ["Cluster", "Node"]
 AUTHORIZER = "authorizer.class.name"
+PRODUCER_ID_BLOCK = 1000  # ids that a broker gets from the controller at once (KIP-730)
 
 
 class Cluster:
@@ -62,6 +64,7 @@ class Cluster:
         self.random = Random(seed)
         self.timers = Timers()
         self.outbox: list[CoreEvent] = []
+        self.storage: Storage | None = None  # what keeps the state beyond the process
         self.expirations = Expirations()
         self.pending_batch_memory = PendingBatchMemory(settings.get_int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = self.new_base64_id()
@@ -87,14 +90,21 @@ class Cluster:
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self.client_metrics_changes = 0  # that there were
         self._telemetry: ClientTelemetry | None = None
-        self.credentials = Credentials()
+        self.credentials = Credentials(self.metadata_changed)
         self.authorizer = _authorizer(settings)  # None: everybody may do everything
-        self.features = Features(release.features)
+        if self.authorizer is not None:
+            self.authorizer.acls.on_change = self.metadata_changed
+        self.features = Features(release.features, self.metadata_changed)
         self._client_quotas: ClientQuotas | None = None
         self.on_quotas_changed: Callable[[], None] = lambda: None  # the engine's: it is to throttle clients, or not
         self._next_producer_id = 0
         self._hold_count = 0
         self.decoded_batches: dict[bytes, DecodedBatch] | None = None  # known while a snapshot is restored
+
+    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
+        """Tell the storage, if there is one."""
+        if self.storage is not None:
+            self.storage.metadata_changed(what)
 
     @property
     def client_quotas(self) -> "ClientQuotas":
@@ -102,8 +112,12 @@ class Cluster:
         if self._client_quotas is None:
             from fakebroker.broker.core.quotas.client_quotas import ClientQuotas
 
-            self._client_quotas = ClientQuotas(lambda: self.on_quotas_changed())
+            self._client_quotas = ClientQuotas(self._quotas_changed)
         return self._client_quotas
+
+    def _quotas_changed(self) -> None:
+        self.metadata_changed(MetadataPart.QUOTAS)
+        self.on_quotas_changed()
 
     @property
     def has_client_quotas(self) -> bool:
@@ -278,6 +292,7 @@ class Cluster:
             settings.set_own("broker.rack", rack)
         self.nodes[node_id] = Node(self, node_id, settings)
         self.outbox.append(NodeChanged(node_id, "added"))
+        self.metadata_changed(MetadataPart.NODES)
         return node_id
 
     def remove_node(self, node_id: int) -> None:
@@ -287,6 +302,7 @@ class Cluster:
         for coordinator in node.coordinators:
             coordinator.retire()
         self.outbox.append(NodeChanged(node_id, "removed"))
+        self.metadata_changed(MetadataPart.NODES)
 
     def new_uuid(self) -> bytes:
         """16 random bytes in the form of a UUID of version 4; never one whose text begins with "-" (as Kafka)."""
@@ -308,8 +324,15 @@ class Cluster:
 
     def new_producer_id(self) -> int:
         """The next producer id; they count from 0 (KIP-98, PI)."""
+        if self._next_producer_id % PRODUCER_ID_BLOCK == 0:
+            self.metadata_changed(MetadataPart.PRODUCER_IDS)
         self._next_producer_id += 1
         return self._next_producer_id - 1
+
+    @property
+    def next_producer_id_block(self) -> int:
+        """Where the next block of producer ids begins, after those that were handed out."""
+        return -(-self._next_producer_id // PRODUCER_ID_BLOCK) * PRODUCER_ID_BLOCK
 
 
 def _authorizer(settings: Settings) -> "Authorizer | None":

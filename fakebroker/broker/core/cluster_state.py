@@ -6,13 +6,13 @@ stored batches are shared with the logs, everything else is copied both ways.
 
 Each class that has durable state is in `DURABLE`: the fields of its state have the names of its attributes, and
 attributes that are not part of the state are listed with the reason. A new attribute of plain values needs a line in
-the state's class, with a default so that older files can be read, and nothing else: `_read` and `_write` copy it.
+the state's class, with a default so that older files can be read, and nothing else: state_fields.py copies it.
 """
 
 from array import array
 from collections.abc import Mapping
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakebroker.broker.core.broker_life import settle
 from fakebroker.broker.core.cluster import Cluster
@@ -28,6 +28,7 @@ from fakebroker.broker.core.node import Node, NodeState
 from fakebroker.broker.core.offsets.expirations import OffsetsExpired
 from fakebroker.broker.core.security.acl_state import AclState
 from fakebroker.broker.core.security.credentials import CredentialsState
+from fakebroker.broker.core.state_fields import read_fields, thawed, write_fields
 from fakebroker.broker.core.topic_config import TopicConfig
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
 from fakebroker.broker.release import Release
@@ -35,13 +36,9 @@ from fakebroker.broker.settings import Settings
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     Int64s = array[int]
 else:
     Int64s = array  # without a parameter, which it takes from Python 3.12 on only
-
-S = TypeVar("S")
 
 
 class SegmentState(NamedTuple):
@@ -175,7 +172,7 @@ class Durable(NamedTuple):
 
 
 _KNOWN = "the object around it, given when it is made"
-_ELSEWHERE = "saved by its own class"
+_STORED = "what keeps it in a data directory"
 _DERIVED = "follows from what is saved"
 
 DURABLE: Final[Mapping[type, Durable]] = {
@@ -185,6 +182,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "settings": "the options of the broker, and `nodes` and `dynamic`",
             "release": "an option of the broker",
             "behaviours": "of the release",
+            "storage": _STORED,
             "timers": "each is armed again by what it belongs to",
             "outbox": "events on their way to the journal",
             "pending_batch_memory": "pending batches are stored",
@@ -232,6 +230,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         LogState,
         {
             "partition": _KNOWN,
+            "store": _STORED,
             "name": _DERIVED,
             "waiters": "fetches of clients, which are disconnected",
             "_active": "the last segment",
@@ -293,7 +292,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
 
 def cluster_state(cluster: Cluster) -> ClusterState:
     """The durable state of a cluster as it is now. Pending batches of its logs are stored, as by any reader of them."""
-    return _read(
+    return read_fields(
         ClusterState,
         cluster,
         next_producer_id=cluster._next_producer_id,
@@ -321,16 +320,16 @@ def _quotas(cluster: Cluster) -> tuple[QuotaState, ...]:
 
 def _node_values(node: Node) -> NodeValues:
     own, dynamic = node.settings.own(), node.settings.dynamic(cluster=False)
-    return _read(NodeValues, node, alive=node.has_process, own=own, dynamic=dynamic)
+    return read_fields(NodeValues, node, alive=node.has_process, own=own, dynamic=dynamic)
 
 
 def _topic_state(topic: Topic) -> TopicState:
     partitions = tuple([_partition_state(each) for each in topic.partitions])
-    return _read(TopicState, topic, config=dict(topic.config.own), partitions=partitions)
+    return read_fields(TopicState, topic, config=dict(topic.config.own), partitions=partitions)
 
 
 def _partition_state(partition: Partition) -> PartitionState:
-    return _read(PartitionState, partition, log=_log_state(partition.log) if partition.has_log else None)
+    return read_fields(PartitionState, partition, log=_log_state(partition.log) if partition.has_log else None)
 
 
 def _log_state(log: PartitionLog) -> LogState | None:
@@ -338,11 +337,11 @@ def _log_state(log: PartitionLog) -> LogState | None:
     if not log.log_end_offset and not log.cleaned_until and not any(True for _ in log.producers):
         return None
     log.materialize_pending()
-    return _read(
+    return read_fields(
         LogState,
         log,
         epochs=tuple(log.epochs.entries()),
-        producers=tuple([_read(ProducerValues, each) for each in log.producers]),
+        producers=tuple([read_fields(ProducerValues, each) for each in log.producers]),
         segments=tuple([segment_state(each) for each in log.segments.values()]),
         aborted=tuple(log.aborted.entries),
         unreplicated=tuple(log.producers.unreplicated),
@@ -351,7 +350,7 @@ def _log_state(log: PartitionLog) -> LogState | None:
 
 def segment_state(segment: Segment) -> SegmentState:
     """The state of one segment."""
-    return _read(
+    return read_fields(
         SegmentState,
         segment,
         batches=tuple(segment.batches),
@@ -380,8 +379,8 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     for topic_state in state.topics:
         _add_topic(cluster, topic_state)
     cluster.topics.being_deleted = list(state.being_deleted)
-    cluster.group_configs = _thawed(state.group_configs)
-    cluster.client_metrics = _thawed(state.client_metrics)
+    cluster.group_configs = thawed(state.group_configs)
+    cluster.client_metrics = thawed(state.client_metrics)
     for expiration in state.expirations:
         cluster.expirations.add(expiration)
     for job, start_ms in zip(cluster.log_jobs.all(), state.jobs, strict=True):
@@ -434,12 +433,11 @@ def _set_up_node(node: Node, state: NodeValues) -> None:
 
 def _add_topic(cluster: Cluster, state: TopicState) -> None:
     own = {name: text for name, text in state.config.items() if name in cluster.settings.topic_table}
-    replicas = [partition.replicas for partition in state.partitions]
-    topic = Topic(cluster, state.name, TopicConfig(cluster.settings, own), replicas)
+    topic = Topic(cluster, state.name, TopicConfig(cluster.settings, own), [each.replicas for each in state.partitions])
     topic.id = state.id
     cluster.topics.add(topic)
     for partition, partition_state in zip(topic.partitions, state.partitions, strict=True):
-        _write(partition_state, partition, "log")
+        write_fields(partition_state, partition, "log")
         if not cluster.behaviours.has_eligible_leader_replicas:
             partition.elr, partition.last_known_elr = [], []
         if partition_state.log is not None:
@@ -447,11 +445,11 @@ def _add_topic(cluster: Cluster, state: TopicState) -> None:
 
 
 def _fill_log(log: PartitionLog, state: LogState) -> None:
-    _write(state, log, "epochs", "producers", "segments", "aborted", "unreplicated")
+    write_fields(state, log, "epochs", "producers", "segments", "aborted", "unreplicated")
     log.fill([_segment(each) for each in state.segments], state.epochs)
     for values in state.producers:
         producer = ProducerState(values.producer_id, values.epoch)
-        _write(values, producer)
+        write_fields(values, producer)
         log.producers.put(producer)
     log.aborted.entries = list(state.aborted)
     for first_offset, marker_offset in state.unreplicated:
@@ -460,41 +458,6 @@ def _fill_log(log: PartitionLog, state: LogState) -> None:
 
 def _segment(state: SegmentState) -> Segment:
     segment = Segment(state.base_offset, state.created_ms)
-    _write(state, segment, "offsets", "ends", "times")
+    write_fields(state, segment, "offsets", "ends", "times")
     segment.offsets, segment.ends, segment.times.maxima = state.offsets[:], state.ends[:], state.times[:]
     return segment
-
-
-# -- copying ---------------------------------------------------------------------------------------------------------
-
-
-def _read(kind: type[S], source: object, **given: object) -> S:
-    """A state: the fields that are given, the others copied from the attributes of the same name."""
-    fields: Iterable[str] = kind._fields  # type: ignore[attr-defined]  # there is no type for NamedTuple classes
-    values = [given[name] if name in given else _frozen(getattr(source, name)) for name in fields]
-    return kind(*values)
-
-
-def _write(state: Any, target: object, *left_out: str) -> None:
-    """Copy the fields of a state into the attributes of the same name."""
-    for name, value in zip(state._fields, state, strict=True):
-        if name not in left_out:
-            setattr(target, name, _thawed(value))
-
-
-def _frozen(value: Any) -> Any:
-    """A copy of plain values that nobody changes: lists as tuples."""
-    if isinstance(value, list):
-        return tuple([_frozen(each) for each in value])
-    if isinstance(value, dict):
-        return {key: _frozen(each) for key, each in value.items()}
-    return value
-
-
-def _thawed(value: Any) -> Any:
-    """A copy of its own for an object: tuples as lists, but for tuples with names."""
-    if value.__class__ is tuple:
-        return list(value)
-    if isinstance(value, dict):
-        return {key: _thawed(each) for key, each in value.items()}
-    return value

@@ -6,6 +6,7 @@ A resource is asked what it has (`own`, `describe`), whether new values would do
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from fakebroker.broker.core.metadata_parts import MetadataPart
 from fakebroker.broker.core.topic_config import check_config
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.settings import Source, Synonym, find_group
@@ -95,6 +96,7 @@ class TopicResource(ConfigResource):
     def store(self, values: Mapping[str, str]) -> None:
         assert self.topic is not None
         self.topic.config.replace(values)
+        self._cluster.metadata_changed(self.topic)
 
     def describe(self) -> list[ConfigEntry]:
         if self.topic is None:
@@ -136,6 +138,7 @@ class BrokerResource(ConfigResource):
 
     def store(self, values: Mapping[str, str]) -> None:
         self._node.settings.replace_dynamic(values, cluster=self._is_default)
+        self._node.cluster.metadata_changed(MetadataPart.CONFIGS)
 
     def describe(self) -> list[ConfigEntry]:
         settings = self._node.settings
@@ -232,6 +235,7 @@ class GroupResource(ConfigResource):
 
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._node.cluster.group_configs, self._name, values)
+        self._node.cluster.metadata_changed(MetadataPart.CONFIGS)
 
     def describe(self) -> list[ConfigEntry]:
         return [self._entry(setting) for setting in GROUP.values()]
@@ -275,6 +279,7 @@ class MetricsResource(ConfigResource):
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._cluster.client_metrics, self._name, values)
         self._cluster.client_metrics_changes += 1
+        self._cluster.metadata_changed(MetadataPart.CONFIGS)
 
     def describe(self) -> list[ConfigEntry]:
         return [

@@ -80,6 +80,7 @@ def reassign(partition: "Partition", replicas: Sequence[int], now: Instant) -> N
     """
     loses_replicas = any(node_id not in replicas for node_id in partition.replicas)
     partition.replicas = list(replicas)
+    partition.topic.cluster.metadata_changed(partition)
     partition.out_of_sync = [node_id for node_id in partition.out_of_sync if node_id in replicas]
     live = partition.topic.cluster.live(replicas)
     in_sync = [node_id for node_id in live if node_id not in partition.out_of_sync]
@@ -142,6 +143,7 @@ def _set_isr(partition: "Partition", isr: list[int]) -> None:
     With eligible leader replicas (KIP-966) those that leave it while it is smaller than `min.insync.replicas` stay
     eligible, and the last leader is remembered. Without them the last replica in sync never leaves the set.
     """
+    partition.topic.cluster.metadata_changed(partition)
     if not partition.topic.cluster.behaviours.has_eligible_leader_replicas:
         partition.isr = isr or partition.isr
         return

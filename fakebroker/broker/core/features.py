@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
 from fakebroker.broker.release import KRAFT_VERSION, METADATA_VERSION
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
@@ -22,8 +23,9 @@ class Features:
     `supported` has the lowest and the highest level of each feature by name. Level 0 means that a feature is off.
     """
 
-    def __init__(self, supported: Mapping[str, tuple[int, int]]) -> None:
+    def __init__(self, supported: Mapping[str, tuple[int, int]], on_change: OnChange = not_kept) -> None:
         self.supported = supported
+        self._on_change = on_change
         self._levels: dict[str, int] = {}
         self._changes = 0
 
@@ -63,6 +65,7 @@ class Features:
         """Give features levels that were checked."""
         self._levels.update(levels)
         self._changes += bool(levels)
+        self._on_change(MetadataPart.FEATURES)
 
     def _objection(self, name: str, level: int, upgrade_type: int) -> str:
         if upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):

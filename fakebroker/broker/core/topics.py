@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.host import LogWatcher
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
+    from fakebroker.broker.core.metadata_parts import MetadataPart
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
@@ -63,6 +64,16 @@ class TopicsNode(Protocol):
     def coordinators(self) -> Sequence[LeaderListener]: ...
 
 
+class Storage(Protocol):
+    """What keeps the state of a cluster beyond the process: a data directory."""
+
+    def log_made(self, log: "PartitionLog") -> None:
+        """A partition is used for the first time; its log is still empty. The storage sets `log.store`."""
+
+    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
+        """A topic exists now, was changed or is deleted; or replicas or leader of a partition; or a whole part."""
+
+
 class TopicsHost(Protocol):
     """What topics, and reading their logs, need of the cluster."""
 
@@ -89,6 +100,13 @@ class TopicsHost(Protocol):
 
     @property
     def log_jobs(self) -> "LogWatcher": ...
+
+    @property
+    def storage(self) -> "Storage | None":
+        """What keeps the state beyond the process."""
+
+    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
+        """Tell the storage, if there is one."""
 
     def live(self, node_ids: Iterable[int]) -> list[int]:
         """Those of the nodes that are known and not fenced, in the given order."""
@@ -149,6 +167,9 @@ class Partition:
         if self._log is None:
             self._log = log = _new_log(self)
             log.high_watermark_limit = None if self.is_replicating else 0
+            storage = self.topic.cluster.storage
+            if storage is not None:
+                storage.log_made(log)
         return self._log
 
     @property
@@ -180,6 +201,7 @@ class Partition:
                 self.stale_views[node.id] = StaleView(self.leader, self.leader_epoch, self.isr, self._log)
         self.leader = leader
         self.leader_epoch += 1
+        self.topic.cluster.metadata_changed(self)
 
     def seen_by(self, node_id: int) -> "Partition | StaleView":
         """Leader, epoch and in-sync set as a broker knows them: what is so, unless it is a zombie (CLU-45)."""
@@ -282,6 +304,7 @@ class Topic:
         self.cluster.topics.changes += 1
         first = len(self.partitions)
         self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
+        self.cluster.metadata_changed(self)
 
     def end(self) -> None:
         """It is deleted, or will never exist. Topic, partitions and logs know each other: without this the memory of
@@ -356,6 +379,7 @@ class Topics:
         self.last_creation = self.changes
         self._by_name[topic.name] = self._by_id[topic.id] = topic
         self._alike.setdefault(collision_key(topic.name), {})[topic.name] = None
+        self._cluster.metadata_changed(topic)
 
     def plan(
         self,
@@ -395,6 +419,7 @@ class Topics:
             del self._alike[key]
         for partition in topic.partitions:
             partition.wake(now)
+        self._cluster.metadata_changed(topic)
         self.being_deleted.append(name)
         yield 0
         for clear_away in self.on_deleted:

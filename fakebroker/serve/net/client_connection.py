@@ -195,6 +195,7 @@ class ClientConnection(BlockableLink):
             return
         for data in blocked.take():
             self._connection.receive(data, self._server.clock.now())
+        self._server.flush()
         self._send_unsent()
         self.flush()
 

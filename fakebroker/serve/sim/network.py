@@ -185,17 +185,21 @@ class SimNetwork:
         Inside of such a step, in which a test may call the broker, only bytes are carried.
         """
         if self._is_busy:
-            self.engine.flush()
+            self._flush_engine()
             return
         self._is_busy = True
         try:
-            self.engine.flush()
+            self._flush_engine()
             while self.engine.to_flush or self.engine.works:  # a step may bring another engine
-                self.engine.flush()
+                self._flush_engine()
                 if self.engine.works:
                     self.engine.step(self.now)
         finally:
             self._is_busy = False
+
+    def _flush_engine(self) -> None:
+        """Send what the engine has to say."""
+        self.engine.flush()
 
     # Brokers
 

@@ -91,7 +91,7 @@ def test_markers_of_tv2(make_call: Make) -> None:
     assert write(lab, marker(0, epoch=1)) == {7: {0: 0}}
 
     assert [parse_header(each).producer_epoch for each in lab.log.batches()] == [0, 1, 1, 1, 1]
-    assert [tuple(each) for each in lab.log.aborted.entries] == [(7, 0, 1)]
+    assert [tuple(each) for each in lab.log.aborted.entries] == [(7, 0, 1, 2)]
 
 
 def test_only_the_leader_writes(make_call: Make) -> None:

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction of a producer that had data here and was aborted."""
+    """A transaction of a producer that had data here and was aborted.
+
+    `last_stable_offset` is that after the marker, as far as other open transactions let it go; -1 in older snapshots.
+    """
 
     producer_id: int
     first_offset: int
     marker_offset: int
+    last_stable_offset: int = -1
 
 
 def _marker_offset(transaction: AbortedTransaction) -> int:

@@ -151,8 +151,8 @@ def _first_uncleanable(log: PartitionLog, now_ms: int) -> tuple[int, int | None]
         for segment in log.segments.values()[:-1]:
             if segment.base_offset >= end:
                 break
-            if segment.times.largest() > now_ms - lag_ms:
-                return segment.base_offset, segment.times.largest() + lag_ms
+            if segment.largest_timestamp_ms > now_ms - lag_ms:
+                return segment.base_offset, segment.largest_timestamp_ms + lag_ms
     return end, None
 
 

@@ -28,6 +28,16 @@ class LogWatcher(Protocol):
         """A log has batches already."""
 
 
+class LogStore(Protocol):
+    """What keeps one log on a disk. It learns of appends as a waiter of the log."""
+
+    def altered(self, offset: int) -> None:
+        """Stored batches at or after the offset were changed or removed."""
+
+    def segments_changed(self) -> None:
+        """Segments were deleted, or replaced by cleaned ones."""
+
+
 class LogCluster(Protocol):
     """What all logs of a cluster share."""
 

@@ -30,6 +30,7 @@ from fakebroker.protocol.records.rewrite import cut_batch
 from fakebroker.protocol.records.search import max_timestamp_from
 
 if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.host import LogStore
     from fakebroker.broker.core.logs.request_scans import ScanBatch
 
 
@@ -70,6 +71,7 @@ class PartitionLog:
         self._jobs = partition.topic.cluster.log_jobs
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
+        self.store: LogStore | None = None  # what keeps it on disk
 
     @property
     def config(self) -> LogConfig:
@@ -170,7 +172,8 @@ class PartitionLog:
         if began is not None:
             self.producers.hold_until_replicated(began, offset)
             if not commit:
-                self.aborted.add(AbortedTransaction(producer_id, began, offset))
+                stable_offset = self.producers.open_before(offset + 1)
+                self.aborted.add(AbortedTransaction(producer_id, began, offset, stable_offset))
         self._jobs.producer_wrote(now.wall_ms, now.wall_ms)
         self._moved(now)
         return offset
@@ -221,6 +224,8 @@ class PartitionLog:
         self.cleaned_until = min(self.cleaned_until, offset)
         self._epochs.cut_end(offset)
         self._times = None
+        if self.store is not None:
+            self.store.altered(offset)
         self.aborted.cut_end(offset)
         self.producers.reload(batch for segment in self.segments.values() for batch in segment.batches)
         self._moved(now)
@@ -237,6 +242,8 @@ class PartitionLog:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{self.name}: no batch holds offset {offset}")
         batch = segment.batches[index]
         segment.batches[index] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
+        if self.store is not None:
+            self.store.altered(offset)
 
     def advance_log_start(self, offset: int, now: Instant) -> None:
         """Move the log start to `offset`, also inside a batch (DL-1). Does nothing if it is there or after.
@@ -256,11 +263,13 @@ class PartitionLog:
     def delete_segments(self, count: int, now: Instant) -> None:
         """Delete the `count` oldest segments; the log starts after them. The active one is rolled first (RT-2)."""
         self.materialize_pending()
-        if count == len(self.segments) and self._active.batches:
+        if count == len(self.segments) and not self._active.is_empty:
             self._roll(self.log_end_offset, now.wall_ms)
         for _ in range(min(count, len(self.segments) - 1)):
             self.segments.popitem(0)
         self._times = None
+        if self.store is not None:
+            self.store.segments_changed()
         first_offset: int = self.segments.keys()[0]
         self.aborted.cut_start(first_offset)
         if first_offset > self.log_start_offset:
@@ -274,6 +283,8 @@ class PartitionLog:
         for segment in new:
             self.segments[segment.base_offset] = segment
         self._times = None
+        if self.store is not None:
+            self.store.segments_changed()
         self._moved(now)
 
     def fill(self, segments: Sequence[Segment], epochs: Iterable[tuple[int, int]]) -> None:
@@ -282,7 +293,7 @@ class PartitionLog:
         self._active = segments[-1]
         for epoch, offset in epochs:
             self._epochs.begin(epoch, offset)
-        if any(segment.batches for segment in segments):
+        if any(not segment.is_empty for segment in segments):
             self._jobs.watch(self)
 
     def limit_high_watermark(self, offset: int | None, now: Instant) -> None:
@@ -379,7 +390,7 @@ class PartitionLog:
         self.materialize_pending()
         start = self.log_start_offset
         starts = [(max(s.base_offset, start), s.modified_ms or now_ms) for s in self.segments.values()]
-        if self._active.batches:
+        if not self._active.is_empty:
             starts.append((self.log_end_offset, now_ms))
         return starts
 

@@ -26,11 +26,11 @@ class LogTimeIndex:
         self._stored = RunningMaximum()  # over segments, whole
         self._live = RunningMaximum()  # over segments, what lies at or after the log start
         for index, segment in enumerate(self.segments):
-            self._stored.add(segment.times.largest())
+            self._stored.add(segment.largest_timestamp_ms)
             if index < self._start:
                 self._live.add(BEFORE_EVERY_TIMESTAMP)
             else:
-                self._live.add(self._start_times.largest() if index == self._start else segment.times.largest())
+                self._live.add(self._start_times.largest() if index == self._start else segment.largest_timestamp_ms)
 
     def added(self, max_timestamp_ms: int) -> None:
         """The last segment took a batch with this largest timestamp."""

@@ -260,6 +260,10 @@ class Producers:
         state.last_timestamp_ms = timestamp_ms
         return began
 
+    def open_before(self, offset: int) -> int:
+        """Where the oldest open transaction began; `offset` if none is open."""
+        return self._open.keys()[0] if self._open else offset
+
     def hold_until_replicated(self, first_offset: int, marker_offset: int) -> None:
         """An ended transaction counts as open until all replicas have its marker (FT-14); see `replicated_until`."""
         self.unreplicated.append((first_offset, marker_offset))

@@ -38,7 +38,7 @@ def _materialize_pending(log: PartitionLog) -> None:
 def _oldest(log: PartitionLog) -> Segment | None:
     """The oldest segment, None if there is but one and it is empty."""
     first: Segment = log.segments.values()[0]
-    return first if first.batches or len(log.segments) > 1 else None
+    return first if len(log.segments) > 1 or not first.is_empty else None
 
 
 def _below_start(log: PartitionLog, _now_ms: int) -> int:
@@ -86,11 +86,11 @@ def _deletable(log: PartitionLog) -> list[tuple[Segment, int]]:
     return [
         (segment, end)
         for segment, end in zip(segments, ends, strict=True)
-        if end <= log.high_watermark and (segment.batches or segment is not segments[-1])
+        if end <= log.high_watermark and (segment is not segments[-1] or not segment.is_empty)
     ]
 
 
 def _last_use_ms(segment: Segment) -> int:
     """The largest record timestamp; without any the time of the last write, as Kafka's file would tell."""
-    largest_ms = segment.times.largest()
+    largest_ms = segment.largest_timestamp_ms
     return largest_ms if largest_ms >= 0 else segment.modified_ms

@@ -58,6 +58,16 @@ class Segment:
         return self.ends[-1] if self.ends else 0
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no batch in it."""
+        return not self.batches
+
+    @property
+    def largest_timestamp_ms(self) -> int:
+        """The largest timestamp; BEFORE_EVERY_TIMESTAMP when no search may find anything in it."""
+        return self.times.largest()
+
+    @property
     def last_offset(self) -> int:
         """The last offset in it; the one before its base offset when it is empty."""
         return last_offset(self.batches[-1], self.offsets[-1]) if self.batches else self.base_offset - 1

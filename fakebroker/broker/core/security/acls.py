@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
+from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.acl_state import AclState
 
 ANY_NAME = "*"  # of a literal pattern: every resource of the type (AU-9); as host: every address
@@ -154,9 +155,10 @@ class PrefixLengths:
 
 
 class Acls:
-    """All entries of a cluster, found by the resources that they are for."""
+    """All entries of a cluster, found by the resources that they are for. `on_change` is called after each change."""
 
     def __init__(self) -> None:
+        self.on_change: OnChange = not_kept
         self._by_pattern: dict[ResourcePattern, _Entries] = {}
         self._prefix_lengths: dict[ResourceType, PrefixLengths] = {}
 
@@ -178,6 +180,7 @@ class Acls:
         if not entries and acl.pattern.pattern_type is PatternType.PREFIXED:
             self._prefix_lengths.setdefault(acl.pattern.resource_type, PrefixLengths()).add(len(acl.pattern.name))
         entries[acl] = None
+        self.on_change(MetadataPart.ACLS)
         return is_new
 
     def remove(self, acl: Acl) -> bool:
@@ -186,6 +189,7 @@ class Acls:
         if acl not in entries:
             return False
         del entries[acl]
+        self.on_change(MetadataPart.ACLS)
         if not entries:
             del self._by_pattern[acl.pattern]
             if acl.pattern.pattern_type is PatternType.PREFIXED:
@@ -220,6 +224,7 @@ class Acls:
         self._by_pattern, self._prefix_lengths = {}, {}
         for each in states:
             self.add(acl_of(*each))
+        self.on_change(MetadataPart.ACLS)
 
 
 def acl_of(

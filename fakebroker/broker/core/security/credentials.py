@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.mechanisms import SCRAM_HASHES
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ class Credentials:
     `scram` has the credentials by user and mechanism.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_change: OnChange = not_kept) -> None:
+        self._on_change = on_change
         self.passwords: dict[str, PasswordDigest] = {}
         self.scram: dict[str, dict[str, ScramCredential]] = {}
         self._tokens: DelegationTokens | None = None  # made when they are asked for first
@@ -89,7 +91,7 @@ class Credentials:
         if self._tokens is None:
             from fakebroker.broker.core.security.delegation_tokens import DelegationTokens
 
-            self._tokens = DelegationTokens()
+            self._tokens = DelegationTokens(self._on_change)
         return self._tokens
 
     def add_user(self, name: str, password: str, seed: int) -> None:
@@ -107,6 +109,7 @@ class Credentials:
     def remove_user(self, name: str) -> bool:
         """Forget a user; whether there was one."""
         had_password = self.passwords.pop(name, None) is not None
+        self._on_change(MetadataPart.SCRAM)
         return self.scram.pop(name, None) is not None or had_password
 
     def is_password(self, name: str, password: str) -> bool:
@@ -120,12 +123,14 @@ class Credentials:
     def set_scram(self, name: str, mechanism: str, credential: "ScramCredential") -> None:
         """Store a credential of SCRAM in place of what there was."""
         self.scram.setdefault(name, {})[mechanism] = credential
+        self._on_change(MetadataPart.SCRAM)
 
     def remove_scram(self, name: str, mechanism: str) -> None:
         """Remove a credential of SCRAM that is there."""
         del self.scram[name][mechanism]
         if not self.scram[name]:
             del self.scram[name]
+        self._on_change(MetadataPart.SCRAM)
 
     def scram_of(self, name: str) -> "Mapping[str, ScramCredential]":
         """A user's credentials of SCRAM by mechanism; none for a user that has none."""

@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.core.security.scram import ScramUser, credential_of
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -49,7 +50,8 @@ class Limits(NamedTuple):
 class DelegationTokens:
     """The tokens of a cluster by their ids; those that have expired are found no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_change: OnChange = not_kept) -> None:
+        self._on_change = on_change
         self._tokens: dict[str, Token] = {}
 
     def __iter__(self) -> Iterator[Token]:
@@ -58,6 +60,7 @@ class DelegationTokens:
     def replace_all(self, tokens: Iterable[Token]) -> None:
         """Have these tokens, and no others."""
         self._tokens = {token.token_id: token for token in tokens}
+        self._on_change(MetadataPart.TOKENS)
 
     def create(
         self,
@@ -83,6 +86,7 @@ class DelegationTokens:
             now_ms + min(own_ms, limits.expiry_time_ms),
         )
         self._tokens[token_id] = token
+        self._on_change(MetadataPart.TOKENS)
         return token
 
     def renew(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
@@ -96,6 +100,7 @@ class DelegationTokens:
         if period_ms < 0:
             token = self._managed(digest, principal, None)
             del self._tokens[token.token_id]
+            self._on_change(MetadataPart.TOKENS)
             return now_ms
         token = self._managed(digest, principal, now_ms)
         return self._end_at(token, min(token.max_ms, now_ms + period_ms))
@@ -112,6 +117,7 @@ class DelegationTokens:
     def remove(self, token_id: str) -> None:
         """Have a token no longer; nothing happens if there is none."""
         self._tokens.pop(token_id, None)
+        self._on_change(MetadataPart.TOKENS)
 
     def forget_expired(self, now_ms: int) -> None:
         """Remove the tokens whose time is over."""
@@ -119,6 +125,7 @@ class DelegationTokens:
 
     def _end_at(self, token: Token, expires_ms: int) -> int:
         self._tokens[token.token_id] = token._replace(expires_ms=expires_ms)
+        self._on_change(MetadataPart.TOKENS)
         return expires_ms
 
     def _managed(self, digest: bytes, principal: Principal, now_ms: int | None) -> Token:

@@ -119,9 +119,9 @@ def test_segments() -> None:
     assert read(log, 1).aborted == [(2, 1), (1, 0)]
     log.delete_segments(3, NOW)
 
-    assert [tuple(each) for each in log.aborted.entries] == [(2, 3, 4), (1, 0, 5)]
+    assert [tuple(each) for each in log.aborted.entries] == [(2, 3, 4, 0), (1, 0, 5, 6)]
     log.truncate(5, NOW)
-    assert [tuple(each) for each in log.aborted.entries] == [(2, 3, 4)]
+    assert [tuple(each) for each in log.aborted.entries] == [(2, 3, 4, 0)]
     assert log.last_stable_offset == 5, "the data of the first producer went with its segment"
 
 

@@ -54,7 +54,7 @@ class Compacted:
     def committed(self) -> dict[str, str | None]:
         """The latest value of each key, as a reader with read_committed has it in the end."""
         end, values = self.log.last_stable_offset, {}
-        aborted = {offset for each in self.log.aborted.entries for offset in self._data(each.producer_id, *each[1:])}
+        aborted = {offset for each in self.log.aborted.entries for offset in self._data(*each[:3])}
         for batch in self.log.read(0, EVERYTHING, end) if len(self.log.segments) == 1 else self.log.batches():
             header = parse_header(batch)
             if header.is_control or header.base_offset >= end:
@@ -88,7 +88,7 @@ def test_aborted_records_go_and_replace_nothing() -> None:
 
     assert log.shape() == [(0, 0, 1), (3, 48, 1), (4, 16, 1), (5, 48, 1)]
     assert log.committed() == {"a": "old", "c": "committed"}
-    assert [tuple(each) for each in log.log.aborted.entries] == [(7, 1, 3)]
+    assert [tuple(each) for each in log.log.aborted.entries] == [(7, 1, 3, 4)]
 
 
 @pytest.mark.rules("CO-5", "CO-7")

@@ -1,0 +1,24 @@
+"""The parts of a cluster's metadata, as what keeps them is told of their changes. Core itself does no I/O."""
+
+from collections.abc import Callable
+from enum import Enum
+
+
+class MetadataPart(Enum):
+    """The parts that are small, and looked at as a whole after a change."""
+
+    CONFIGS = "configs of brokers, groups and client metrics"
+    ACLS = "access control lists"
+    SCRAM = "SCRAM credentials"
+    TOKENS = "delegation tokens"
+    QUOTAS = "client quotas"
+    FEATURES = "levels of features"
+    PRODUCER_IDS = "producer ids that are handed out"
+    NODES = "brokers"
+
+
+OnChange = Callable[[MetadataPart], None]
+
+
+def not_kept(_part: MetadataPart) -> None:
+    """The OnChange of what belongs to no cluster."""

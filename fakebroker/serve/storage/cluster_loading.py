@@ -1,0 +1,143 @@
+"""The start of a broker on a data directory that has a cluster already."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core import elections
+from fakebroker.broker.core.cluster_state import build_cluster
+from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition
+from fakebroker.broker.release import Release
+from fakebroker.broker.settings import Settings
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.names import PartitionFolder
+from fakebroker.protocol.storage.properties import decode_partition_metadata
+from fakebroker.serve.storage.cluster_store import ClusterStore
+from fakebroker.serve.storage.data_directory import DataDirectory
+from fakebroker.serve.storage.loading import LoadedSegments, fill_log, load_segments
+from fakebroker.serve.storage.log_directory import wrong
+from fakebroker.serve.storage.metadata_log import METADATA
+from fakebroker.serve.storage.metadata_state import cluster_state_of, unsupported_features
+from fakebroker.serve.storage.partition_files import PartitionFiles
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+
+log = logging.getLogger("fakebroker")
+_TOKEN_KEY = "delegation.token.secret.key"
+
+
+def load_cluster(
+    data: DataDirectory, settings: Settings, release: Release, seed: int, now: Instant
+) -> tuple["Cluster", ClusterStore]:
+    """The cluster of a directory whose metadata was read, with its logs; groups are not loaded yet.
+
+    Raises InvalidArgument.
+    """
+    for name, level, highest in unsupported_features(data.image, release.features):
+        known = f"Kafka {release.name} knows levels up to {highest}"
+        raise wrong(data.path, f"has {name} {level}, but {known}; choose a newer release with --as")
+    token_key = None if settings.is_null(_TOKEN_KEY) else settings.get_str(_TOKEN_KEY)
+    starts = next(iter(data.metadata.values())).end_offset
+    state = cluster_state_of(data.image, data.cluster_id, release, f"{seed} {starts}", token_key)
+    cluster = build_cluster(state, settings, release, now, seed)
+    store = ClusterStore(data, cluster)
+    try:
+        _Loading(data, store, now).load_logs(cluster)
+    except OSError as error:
+        raise wrong(data.path, f"cannot be read: {error}") from None
+    for topic in cluster.topics:
+        for partition in topic.partitions:
+            if partition.leader < 0 or len(partition.isr) < len(partition.replicas):
+                elections.broker_started(partition, now)
+    store.append_metadata([NoOpRecord()], now)
+    return cluster, store
+
+
+def newest_record_ms(store: ClusterStore) -> int:
+    """The time of the newest record that a coordinator wrote, -1 without any: the broker's clock was there."""
+    logs = [each.log for each in store.stored_logs() if each.log.partition.topic.name in INTERNAL_TOPICS]
+    return max((each.active_segment.largest_timestamp_ms for each in logs), default=-1)
+
+
+class _Loading:
+    """The folders that were found, and what the checkpoints say of them."""
+
+    def __init__(self, data: DataDirectory, store: ClusterStore, now: Instant) -> None:
+        self._data = data
+        self._store = store
+        self._now = now
+        directories = data.directories
+        self._folders = {node_id: each.folders() for node_id, each in directories.items()}
+        self._points = {node_id: each.read_offsets(names.RECOVERY_POINTS) for node_id, each in directories.items()}
+        self._starts = {node_id: each.read_offsets(names.LOG_STARTS) for node_id, each in directories.items()}
+        self._cleaned = {node_id: each.read_offsets(names.CLEANER_OFFSETS) for node_id, each in directories.items()}
+
+    def load_logs(self, cluster: "Cluster") -> None:
+        """Load the logs of all partitions that have folders; folders of no partition are put aside. Raises OSError."""
+        for topic in cluster.topics:
+            for partition in topic.partitions:
+                self._load_partition(partition)
+        for node_id, left in self._folders.items():
+            for name, path in left.items():
+                if name != METADATA:
+                    aside = self._data.directories[node_id].put_aside(path)
+                    log.warning("%s is of no partition of this cluster: it was renamed to %s", path, aside.name)
+
+    def _load_partition(self, partition: Partition) -> None:
+        name = PartitionFolder(partition.topic.name, partition.index)
+        found: dict[int, Path] = {}
+        for node_id in dict.fromkeys([partition.leader, *partition.replicas]):
+            path = self._folders.get(node_id, {}).get(name)
+            if path is not None and _topic_id_in(path) == partition.topic.id:
+                found[node_id] = path
+                del self._folders[node_id][name]
+        for node_id, path in found.items():
+            config = partition.topic.config.log
+            recovery_point = None if self._data.was_stopped_cleanly else self._points[node_id].get(name, 0)
+            loaded = load_segments(path, config, recovery_point)
+            if loaded.segments:
+                self._fill(partition, node_id, loaded, path)
+                return
+
+    def _fill(self, partition: Partition, node_id: int, loaded: LoadedSegments, path: Path) -> None:
+        name = PartitionFolder(partition.topic.name, partition.index)
+        partition_log = partition.log  # made now, and the store hears of that
+        fill_log(partition_log, loaded, path, self._starts[node_id].get(name), self._now)
+        expiration_ms = partition.topic.cluster.settings.get_int("producer.id.expiration.ms")
+        partition_log.producers.expire(self._now.wall_ms, expiration_ms)
+        partition_log.cleaned_until = self._cleaned[node_id].get(name, 0)
+        copies = [self._copy(partition, each, node_id, loaded) for each in self._store.holders(partition)]
+        stored = self._store.adopt(partition_log, copies)
+        stored.recovery_point = self._points[node_id].get(name, 0)
+        if any(not each.is_whole for each in copies):
+            partition_log.wake(self._now)  # so that they are written
+
+    def _copy(self, partition: Partition, node_id: int, source: int, loaded: LoadedSegments) -> PartitionFiles:
+        """The files of one replica: those that were loaded, or equal ones; others are written anew."""
+        directory, topic_id = self._data.directories[node_id], partition.topic.id
+        copy = PartitionFiles(directory, partition.log, topic_id)
+        if node_id != source and not _has_segments(copy.folder, loaded):
+            directory.remove_folder(copy.name, "0" * 32)
+            return copy
+        copy = PartitionFiles(directory, partition.log, topic_id, loaded.segments)
+        if loaded.first_checked is not None:
+            copy.write_indexes(loaded.first_checked)
+        return copy
+
+
+def _has_segments(folder: Path, loaded: LoadedSegments) -> bool:
+    paths = [(folder / each.path.name, each.file_bytes) for each in loaded.segments]
+    return all(path.exists() and path.stat().st_size == size_bytes for path, size_bytes in paths)
+
+
+def _topic_id_in(folder: Path) -> bytes | None:
+    """The topic id that a partition's folder has; None if it has none that can be read."""
+    try:
+        return decode_partition_metadata((folder / names.PARTITION_METADATA).read_bytes())
+    except (OSError, WireError) as error:
+        log.warning("%s: %s", folder / names.PARTITION_METADATA, error)
+        return None

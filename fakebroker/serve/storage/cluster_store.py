@@ -1,0 +1,250 @@
+"""Keeps one cluster in a data directory (core's `Storage`): what a turn has changed is written before its answers go.
+
+It is written to the page cache of the system, which outlives the process; to the disk itself as `flush.messages` and
+`flush.ms` say, and by a clean stop.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.metadata_parts import MetadataPart
+from fakebroker.broker.core.topics import Partition, Topic
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.names import PartitionFolder
+from fakebroker.serve.storage.data_directory import DataDirectory
+from fakebroker.serve.storage.metadata_changes import MetadataChanges
+from fakebroker.serve.storage.partition_files import PartitionFiles
+from fakebroker.serve.storage.stored_log import StoredLog
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.logs.log import PartitionLog
+
+log = logging.getLogger("fakebroker")
+What = Topic | Partition | MetadataPart
+
+
+class ClusterStore:
+    """All of it belongs to the engine's thread.
+
+    A log directory that cannot be written to is in `failed`, and is left alone until its broker has started again.
+    """
+
+    def __init__(self, data: DataDirectory, cluster: "Cluster") -> None:
+        self.data = data
+        self.failed: dict[int, OSError] = {}  # by node id
+        self._cluster = cluster
+        self._metadata_changes = MetadataChanges(cluster, data.image, data.ids)
+        self._logs: dict[bytes, dict[int, StoredLog]] = {}  # by topic id and partition
+        self._dirty: dict[StoredLog, None] = {}
+        self._changed: dict[What, None] = {}  # of the metadata
+        self._removed_folders = 0
+        cluster.storage = self
+
+    def end(self) -> None:
+        """Keep the cluster no more."""
+        self._cluster.storage = None
+        for stored in self.stored_logs():
+            stored.end()
+
+    def stored_logs(self) -> list[StoredLog]:
+        """The logs that are kept."""
+        return [stored for partitions in self._logs.values() for stored in partitions.values()]
+
+    # What core tells
+
+    def log_made(self, log: "PartitionLog") -> None:
+        """See Storage."""
+        partition: Partition = self._partition_of(log)
+        stored = self.adopt(log, [self.new_copy(log, node_id) for node_id in self.holders(partition)])
+        self._dirty[stored] = None
+
+    def metadata_changed(self, what: What) -> None:
+        """See Storage."""
+        self._changed[what] = None
+
+    def keep_everything(self) -> None:
+        """The directory is empty: all that the cluster has is new."""
+        self._changed.update(dict.fromkeys((MetadataPart.FEATURES, MetadataPart.NODES, *MetadataPart)))
+        for topic in self._cluster.topics:
+            self._changed[topic] = None
+            for partition in topic.partitions:
+                if partition.has_log:
+                    self.log_made(partition.log)
+
+    def adopt(self, log: "PartitionLog", copies: Iterable[PartitionFiles]) -> StoredLog:
+        """Keep a log in these copies, in place of those that it had."""
+        partition = self._partition_of(log)
+        logs = self._logs.setdefault(partition.topic.id, {})
+        if partition.index in logs:
+            logs[partition.index].end()
+        stored = logs[partition.index] = StoredLog(log, list(copies), self._cluster.timers, self._log_changed)
+        return stored
+
+    def new_copy(self, log: "PartitionLog", node_id: int) -> PartitionFiles:
+        """A copy in the directory of a broker, which has no folder yet."""
+        return PartitionFiles(self.data.directories[node_id], log, self._partition_of(log).topic.id)
+
+    def holders(self, partition: Partition) -> list[int]:
+        """The brokers in whose directories a partition is kept."""
+        return [node_id for node_id in partition.replicas if node_id in self.data.directories]
+
+    @staticmethod
+    def _partition_of(log: "PartitionLog") -> Partition:
+        partition = log.partition
+        assert isinstance(partition, Partition)
+        return partition
+
+    def _log_changed(self, stored: StoredLog) -> None:
+        self._dirty[stored] = None
+
+    # Writing
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self._dirty or self._changed)
+
+    def write(self, now: Instant) -> list[int]:
+        """Write what has changed. Returns the brokers whose directories have failed at that, and are logged."""
+        if self.failed:
+            self._retry()
+        if not (self._dirty or self._changed):
+            return []
+        before = list(self.failed)
+        if self._changed:
+            self._write_metadata(now)
+        if self._dirty:
+            self._write_logs(now)
+        return [node_id for node_id in self.failed if node_id not in before]
+
+    def _do(self, node_id: int, action: Callable[..., object], *arguments: object) -> None:
+        """Do something in a broker's directory, unless that has failed."""
+        if node_id in self.failed:
+            return
+        try:
+            action(*arguments)
+        except OSError as error:
+            self.failed[node_id] = error
+            path = self.data.directories[node_id].path
+            log.error("node %d stops: its log directory %s has failed: %s", node_id, path, error.strerror or error)
+
+    def _retry(self) -> None:
+        """Use the directories again of brokers that were started again; they are brought up to date."""
+        for node_id in [each for each in self.failed if self._cluster.nodes[each].has_process]:
+            del self.failed[node_id]
+            self._do(node_id, self.data.metadata[node_id].write)
+            self._dirty.update(dict.fromkeys(self.stored_logs()))
+
+    def _write_metadata(self, now: Instant) -> None:
+        changed, self._changed = self._changed, {}
+        messages: list[Message] = []
+        for what in changed:
+            new = self._messages_of(what)
+            for message in new:
+                self.data.image.apply(message)
+            messages += new
+        self.append_metadata(messages, now)
+        for what in changed:
+            if isinstance(what, Topic) and self._cluster.topics.by_id(what.id) is not what:
+                self._remove_topic(what)
+            elif isinstance(what, Partition):
+                self._move_copies(what)
+
+    def _messages_of(self, what: What) -> list[Message]:
+        if isinstance(what, Topic):
+            return self._metadata_changes.of_topic(what)
+        if isinstance(what, Partition):
+            return self._metadata_changes.of_partition(what)
+        return self._metadata_changes.of_part(what)
+
+    def append_metadata(self, messages: list[Message], now: Instant) -> None:
+        """Append records to the metadata log of every directory."""
+        if messages:
+            for node_id, each in self.data.metadata.items():
+                each.add(messages, now.wall_ms)
+                self._do(node_id, each.write)
+
+    def _write_logs(self, now: Instant) -> None:
+        dirty, self._dirty = self._dirty, {}
+        has_start_moved = was_flushed = False
+        for stored in dirty:
+            if stored.log.store is not stored:  # deleted meanwhile
+                continue
+            stored.log.materialize_pending()
+            for copy in stored.copies:
+                self._do(copy.directory.node_id, stored.write, copy, now)
+            was_flushed |= stored.written()
+            if stored.log_start_offset != stored.log.log_start_offset:
+                stored.log_start_offset = stored.log.log_start_offset
+                has_start_moved = True
+        if has_start_moved:
+            self._write_checkpoint(names.LOG_STARTS, self._starts())
+        if was_flushed:
+            self._write_checkpoint(names.RECOVERY_POINTS, {s: s.recovery_point for s in self.stored_logs()})
+
+    def _remove_topic(self, topic: Topic) -> None:
+        for stored in self._logs.pop(topic.id, {}).values():
+            stored.end()
+            for copy in stored.copies:
+                self._do(copy.directory.node_id, self._remove_copy, copy)
+
+    def _remove_copy(self, copy: PartitionFiles) -> None:
+        copy.release()
+        self._removed_folders += 1
+        copy.directory.remove_folder(copy.name, f"{self._removed_folders:032x}")
+
+    def _move_copies(self, partition: Partition) -> None:
+        """The replicas of a partition may be others now."""
+        stored = self._logs.get(partition.topic.id, {}).get(partition.index)
+        if stored is None:
+            return
+        holders = self.holders(partition)
+        for copy in [each for each in stored.copies if each.directory.node_id not in holders]:
+            stored.copies.remove(copy)
+            self._do(copy.directory.node_id, self._remove_copy, copy)
+        present = [each.directory.node_id for each in stored.copies]
+        for node_id in holders:
+            if node_id not in present:
+                stored.copies.append(self.new_copy(stored.log, node_id))
+                self._dirty[stored] = None
+
+    # Checkpoints, and the end
+
+    def _starts(self) -> dict[StoredLog, int]:
+        """The log starts that the first segment does not tell."""
+        return {
+            stored: stored.log.log_start_offset
+            for stored in self.stored_logs()
+            if stored.log.log_start_offset > stored.log.segments.keys()[0]
+        }
+
+    def _write_checkpoint(self, name: str, offsets: Mapping[StoredLog, int]) -> None:
+        by_node: dict[int, dict[PartitionFolder, int]] = {node_id: {} for node_id in self.data.directories}
+        for stored, offset in offsets.items():
+            for copy in stored.copies:
+                by_node[copy.directory.node_id][copy.name] = offset
+        for node_id, of_node in by_node.items():
+            self._do(node_id, self.data.directories[node_id].write_offsets, name, of_node)
+
+    def stop(self, now: Instant) -> None:
+        """Write everything, so that the next start need not check it. The directory stays locked."""
+        self.append_metadata([NoOpRecord()], now)
+        self.write(now)
+        logs = self.stored_logs()
+        for stored in logs:
+            for copy in stored.copies:
+                self._do(copy.directory.node_id, copy.settle)
+            stored.recovery_point = stored.log.log_end_offset
+        self._write_checkpoint(names.RECOVERY_POINTS, {each: each.recovery_point for each in logs})
+        self._write_checkpoint(names.HIGH_WATERMARKS, {each: each.log.high_watermark for each in logs})
+        self._write_checkpoint(names.LOG_STARTS, self._starts())
+        self._write_checkpoint(
+            names.CLEANER_OFFSETS, {each: each.log.cleaned_until for each in logs if each.log.cleaned_until}
+        )
+        for node_id, metadata in self.data.metadata.items():
+            self._do(node_id, self.data.directories[node_id].write_clean_shutdown, metadata.end_offset)

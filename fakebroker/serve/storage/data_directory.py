@@ -1,0 +1,149 @@
+"""A data directory: the log directories of all brokers of a cluster, which are locked, named and read together.
+
+With one broker it is a log directory of Kafka (`log.dirs`); with several it has one for each, named by their ids.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.properties import MetaProperties, decode_uuid, encode_uuid
+from fakebroker.serve.storage.log_directory import LogDirectory, wrong
+from fakebroker.serve.storage.metadata_image import MetadataImage
+from fakebroker.serve.storage.metadata_log import MetadataLog
+
+
+class DataDirectory:
+    """The log directories by node id, from `open` to `close`.
+
+    `cluster_id` is that of the cluster that is kept here, "" before there is one. `image` is what the metadata log
+    says. `was_stopped_cleanly`: so its files can be trusted.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], node_ids: Sequence[int]) -> None:
+        self.path = Path(path)
+        self._has_folders = len(node_ids) > 1
+        self.directories = {
+            node_id: LogDirectory(self.path / str(node_id) if self._has_folders else self.path, node_id)
+            for node_id in node_ids
+        }
+        self.ids: dict[int, bytes] = {}  # of the log directories
+        self.metadata: dict[int, MetadataLog] = {}
+        self.image = MetadataImage()
+        self.cluster_id = ""
+        self.was_stopped_cleanly = False
+
+    def open(self) -> None:
+        """Lock it, and read which cluster it is of. Raises InvalidArgument; then nothing is locked."""
+        try:
+            self._check_layout()
+            for directory in self.directories.values():
+                directory.open()
+            self._read_properties()
+            stops = [each.take_clean_shutdown() for each in self.directories.values()]
+            self.was_stopped_cleanly = all(stops)
+        except OSError as error:
+            self.close()
+            raise wrong(self.path, f"cannot be used: {error.strerror or error}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others use it."""
+        for directory in self.directories.values():
+            directory.close()
+
+    def forget(self) -> None:
+        """In a forked child: the directory stays with the parent."""
+        for directory in self.directories.values():
+            directory.forget()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is locked by this broker."""
+        return all(each.is_open for each in self.directories.values())
+
+    def _check_layout(self) -> None:
+        """Raises InvalidArgument if the directory is of one broker, and of several now, or of other ones."""
+        if self._has_folders and (self.path / names.META_PROPERTIES).exists():
+            raise wrong(self.path, "is the directory of one broker, not of several; use --nodes 1")
+        if self.path.is_dir():
+            nodes = sorted(int(each.name) for each in self.path.iterdir() if each.name.isdecimal() and each.is_dir())
+            if nodes and nodes != sorted(self.directories):
+                raise self._of_others(nodes)
+
+    def _of_others(self, nodes: Iterable[int]) -> Exception:
+        return wrong(self.path, f"has the brokers {listed(nodes)}, but is used for {listed(self.directories)}")
+
+    def _read_properties(self) -> None:
+        read = {node_id: each.read_properties() for node_id, each in self.directories.items()}
+        found = {node_id: each for node_id, each in read.items() if each is not None}
+        clusters = sorted({each.cluster_id for each in found.values()})
+        if len(clusters) > 1:
+            raise wrong(self.path, f"has brokers of several clusters, {listed(clusters)}: the directories are mixed up")
+        missing = [node_id for node_id in self.directories if node_id not in found]
+        if found and missing:
+            raise wrong(self.path, f"has no data of the brokers {listed(missing)}")
+        self.cluster_id = clusters[0] if clusters else ""
+        try:
+            self.ids = {node_id: decode_uuid(each.directory_id or "A" * 22) for node_id, each in found.items()}
+        except WireError as error:
+            raise wrong(self.path, f"has a wrong directory.id: {error}") from None
+
+    def create(self, cluster_id: str, ids: dict[int, bytes], now_ms: int) -> None:
+        """Let the directory, which is empty, be that of a cluster; `ids` are those of the log directories.
+
+        Raises OSError.
+        """
+        self.image, self.metadata = MetadataImage(), {}
+        for node_id, directory in self.directories.items():
+            self.metadata[node_id] = MetadataLog(directory)
+            self.metadata[node_id].create(now_ms)
+            directory.write_properties(MetaProperties(cluster_id, node_id, encode_uuid(ids[node_id])))
+        self.ids, self.cluster_id = ids, cluster_id
+
+    def read_metadata(self) -> int:
+        """Read the metadata log into `image`; returns the time of its newest record. Raises InvalidArgument.
+
+        After a kill the copies of several brokers may differ by the last records: the longest counts.
+        """
+        self.metadata = {node_id: MetadataLog(each) for node_id, each in self.directories.items()}
+        for each in self.metadata.values():
+            each.read()
+        longest = max(self.metadata.values(), key=lambda each: each.end_offset)
+        self.image = longest.image
+        if sorted(self.image.brokers) != sorted(self.directories):
+            raise self._of_others(self.image.brokers)
+        try:
+            for each in self.metadata.values():
+                if each is not longest:
+                    longest.copy_to(each)
+                each.directory.remove_deleted()
+        except OSError as error:
+            raise wrong(self.path, f"cannot be written: {error.strerror or error}") from None
+        return longest.last_timestamp_ms
+
+    def clear(self) -> None:
+        """Remove everything. Raises OSError."""
+        for directory in self.directories.values():
+            directory.clear()
+        self.cluster_id = ""
+
+    def sizes(self) -> list[int]:
+        """The sizes of the metadata logs: another broker that used the directory has written to them."""
+        return [each.path.stat().st_size if each.path.exists() else 0 for each in self.metadata.values()]
+
+
+def has_cluster(path: str | os.PathLike[str]) -> bool:
+    """Whether a directory is the data directory of a cluster."""
+    folder = Path(path)
+    found = [folder / names.META_PROPERTIES, *folder.glob(f"*/{names.META_PROPERTIES}")]
+    return any(each.exists() for each in found)
+
+
+def listed(names_or_ids: Iterable[object]) -> str:
+    """Ids or names in a text."""
+    return ", ".join(map(str, names_or_ids))

@@ -1,0 +1,59 @@
+"""Writing to files: all of it goes through here."""
+
+import os
+from collections import OrderedDict
+from pathlib import Path
+
+OPEN_FILES = 256  # of segments that are written to, at once; the one that was used longest ago is closed
+
+
+class Disk:
+    """The files of one data directory that are open for writing, and how they are written."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[Path, int] = OrderedDict()
+
+    def append(self, path: Path, size_bytes: int, data: bytes) -> None:
+        """Write `data` after the first `size_bytes` of a file, which is made if needed; it is not flushed to disk.
+
+        What an earlier write that failed has left after them is overwritten or cut off. Raises OSError.
+        """
+        fd = self._fd(path)
+        written = 0
+        while written < len(data):
+            written += os.pwrite(fd, data[written:] if written else data, size_bytes + written)
+
+    def cut(self, path: Path, size_bytes: int) -> None:
+        """Let a file end after its first `size_bytes`. Raises OSError."""
+        os.ftruncate(self._fd(path), size_bytes)
+
+    def flush(self, path: Path) -> None:
+        """Have the disk itself store what was written to a file. Raises OSError."""
+        os.fsync(self._fd(path))
+
+    def replace(self, path: Path, content: bytes) -> None:
+        """Give a file this content, all of it or nothing. Raises OSError."""
+        unfinished = path.with_name(f"{path.name}.tmp")
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+
+    def release(self, path: Path) -> None:
+        """Close a file that is to be removed or renamed; nothing happens if it is not open."""
+        fd = self._open.pop(path, None)
+        if fd is not None:
+            os.close(fd)
+
+    def close(self) -> None:
+        """Close all files."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def _fd(self, path: Path) -> int:
+        fd = self._open.get(path)
+        if fd is None:
+            fd = self._open[path] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            if len(self._open) > OPEN_FILES:
+                os.close(self._open.popitem(last=False)[1])
+        else:
+            self._open.move_to_end(path)
+        return fd

@@ -1,0 +1,249 @@
+"""A partition's folder as a log again: what a broker does with its disk at the start. Kafka: `LogLoader`.
+
+After a clean stop the files are trusted, and no record is read. After a kill the segments from the recovery point on
+are checked, batch by batch: the log ends before the first batch that is not whole, and indexes are made anew.
+"""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakebroker.broker.core.logs.aborted import AbortedTransaction
+from fakebroker.broker.core.logs.config import LogConfig
+from fakebroker.broker.core.logs.producers import ProducerState, WrittenBatch
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.records.batch import parse_header, read_records
+from fakebroker.protocol.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.checkpoints import decode_leader_epochs
+from fakebroker.protocol.storage.indexes import decode_offset_index, decode_time_index, decode_transaction_index
+from fakebroker.protocol.storage.names import file_name, offset_of
+from fakebroker.protocol.storage.producer_snapshot import ProducerSnapshotEntry, decode_producer_snapshot
+from fakebroker.serve.storage.segment_content import end_offset_from, read_content
+from fakebroker.serve.storage.stored_segment import StoredSegment, mapped
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.log import PartitionLog
+    from fakebroker.protocol.instant import Instant
+
+log = logging.getLogger("fakebroker")
+_SEQUENCE_MASK = 0x7FFFFFFF
+
+
+class LoadedSegments(NamedTuple):
+    """The segments of a folder, oldest first, and where the log ends."""
+
+    segments: list[StoredSegment]
+    end_offset: int
+    first_checked: int | None  # base offset of the first segment that was checked batch by batch, None: all trusted
+
+
+def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -> LoadedSegments:
+    """Read which segments a folder has, and check those from `recovery_point` on; None: the stop was clean.
+
+    Files that are left of changes under way are removed, or the change is completed. Raises OSError.
+    """
+    _complete_changes(folder)
+    offsets = sorted(offset for path in folder.iterdir() if (offset := offset_of(path.name, names.LOG)) is not None)
+    segments = []
+    for offset, following in zip(offsets, [*offsets[1:], None], strict=True):
+        segments.append(_segment(folder, offset, following, config))
+    first_checked = None
+    if segments and recovery_point is not None:
+        first = max(sum(1 for offset in offsets if offset <= recovery_point) - 1, 0)
+        first_checked = offsets[first]
+        kept = _check(segments[first:])
+        del segments[first + kept :]
+    if not segments:
+        return LoadedSegments([], 0, first_checked)
+    return LoadedSegments(segments, _end_offset(segments[-1]), first_checked)
+
+
+def _complete_changes(folder: Path) -> None:
+    """Complete what a killed broker was doing to segments, or undo it."""
+    for path in list(folder.iterdir()):
+        if path.name.endswith((names.DELETED, names.CLEANED, ".tmp")):
+            path.unlink()
+    for path in list(folder.iterdir()):
+        name = path.name.removesuffix(names.SWAP)
+        offset = offset_of(name, names.LOG)
+        if name != path.name and offset is not None:
+            _complete_swap(folder, path, offset)
+
+
+def _complete_swap(folder: Path, path: Path, base_offset: int) -> None:
+    with path.open("rb") as file, mapped(file.fileno(), path.stat().st_size) as data:
+        end_offset = end_offset_from(data, base_offset, 0)
+    for other in list(folder.iterdir()):
+        for suffix in names.SEGMENT_SUFFIXES:
+            offset = offset_of(other.name, suffix)
+            if offset is not None and (offset == base_offset or base_offset <= offset < end_offset):
+                other.unlink()
+    path.rename(folder / file_name(base_offset, names.LOG))
+
+
+def _segment(folder: Path, offset: int, following: int | None, config: LogConfig) -> StoredSegment:
+    path = folder / file_name(offset, names.LOG)
+    status = path.stat()
+    largest_ms = None
+    if following is not None and not config.compact:
+        largest_ms = _largest_timestamp_ms(folder / file_name(offset, names.TIME_INDEX), offset)
+    modified_ms = status.st_mtime_ns // 1_000_000
+    interval_bytes = config.index_interval_bytes
+    return StoredSegment(path, offset, status.st_size, modified_ms, interval_bytes, largest_ms, following)
+
+
+def _largest_timestamp_ms(path: Path, base_offset: int) -> int | None:
+    """What a time index says of its segment; None if it is missing, empty or damaged."""
+    try:
+        entries = decode_time_index(path.read_bytes(), base_offset)
+    except (OSError, WireError):
+        return None
+    return entries[-1].timestamp_ms if entries else None
+
+
+def _check(segments: Sequence[StoredSegment]) -> int:
+    """Read segments and check every batch. The log ends at the first that is not whole; returns how many stay."""
+    for number, segment in enumerate(segments):
+        for suffix in (names.OFFSET_INDEX, names.TIME_INDEX):
+            segment.path.with_suffix(suffix).unlink(missing_ok=True)
+        with segment.path.open("r+b") as file:
+            with mapped(file.fileno(), segment.file_bytes) as data:
+                content = read_content(data, segment.base_offset, check_crc=True)
+            if content.problem is not None:
+                lost_bytes = segment.file_bytes - content.size_bytes
+                log.warning("%s: %s; the last %d bytes are cut off", segment.path, content.problem, lost_bytes)
+                file.truncate(content.size_bytes)
+        segment.file_bytes = content.size_bytes
+        segment.load(content)
+        if content.problem is not None:
+            for later in segments[number + 1 :]:
+                log.warning("%s: removed, because the log ends at offset %d", later.path, content.end_offset)
+                for suffix in names.SEGMENT_SUFFIXES:
+                    later.path.with_suffix(suffix).unlink(missing_ok=True)
+            return number + 1
+    return len(segments)
+
+
+def _end_offset(segment: StoredSegment) -> int:
+    """The offset after the last batch of a segment: from the last entry of its index on, if it is not in memory."""
+    if segment.is_loaded:
+        return segment.last_offset + 1
+    position = 0
+    try:
+        index = decode_offset_index(segment.path.with_suffix(names.OFFSET_INDEX).read_bytes(), segment.base_offset)
+        position = index[-1].position if index and index[-1].position < segment.file_bytes else 0
+    except (OSError, WireError):
+        pass
+    with segment.path.open("rb") as file, mapped(file.fileno(), segment.file_bytes) as data:
+        return end_offset_from(data, segment.base_offset, position)
+
+
+def fill_log(
+    target: "PartitionLog", loaded: LoadedSegments, folder: Path, start_offset: int | None, now: "Instant"
+) -> None:
+    """Give an unused log the segments of a folder, with epochs, producers and aborted transactions. Raises OSError."""
+    segments, end_offset = loaded.segments, loaded.end_offset
+    first_offset = segments[0].base_offset
+    epochs = [entry for entry in read_epochs(folder) if entry[1] <= end_offset]
+    target.fill(segments, epochs)
+    target.log_end_offset = end_offset
+    target.log_start_offset = min(max(first_offset, start_offset or 0), end_offset)
+    snapshot_offset = _load_producers(target, folder, end_offset)
+    target.aborted.entries = _read_aborted(loaded, snapshot_offset)
+    if snapshot_offset < end_offset:
+        _replay(target, max(snapshot_offset, first_offset), loaded)
+    target.limit_high_watermark(target.high_watermark_limit, now)
+
+
+def read_epochs(folder: Path) -> list[tuple[int, int]]:
+    """The leader epochs of a folder; none if the file is missing or damaged, which is logged."""
+    path = folder / names.LEADER_EPOCHS
+    try:
+        return decode_leader_epochs(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        return []
+    except WireError as error:
+        log.warning("%s; it is made anew", error)
+        return []
+
+
+def _load_producers(target: "PartitionLog", folder: Path, end_offset: int) -> int:
+    """Load the producers of the newest snapshot that can be read; returns its offset, 0 without any."""
+    offsets = [offset_of(path.name, names.PRODUCER_SNAPSHOT) for path in folder.iterdir()]
+    for offset in sorted((offset for offset in offsets if offset is not None), reverse=True):
+        path = folder / file_name(offset, names.PRODUCER_SNAPSHOT)
+        if offset > end_offset:
+            path.unlink()
+            continue
+        try:
+            entries = decode_producer_snapshot(path.read_bytes())
+        except WireError as error:
+            log.warning("%s: %s; it is not used", path, error)
+            path.unlink()
+            continue
+        for entry in entries:
+            target.producers.put(producer_state(entry))
+        return offset
+    return 0
+
+
+def producer_state(entry: ProducerSnapshotEntry) -> ProducerState:
+    """A producer as a snapshot has it; of its batches only the last is known."""
+    state = ProducerState(entry.producer_id, entry.epoch)
+    state.last_timestamp_ms, state.coordinator_epoch = entry.timestamp_ms, entry.coordinator_epoch
+    if entry.transaction_first_offset >= 0:
+        state.current_transaction_offset = entry.transaction_first_offset
+    if entry.last_sequence >= 0:
+        first_sequence = (entry.last_sequence - entry.offset_delta) & _SEQUENCE_MASK
+        first_offset = entry.last_offset - entry.offset_delta
+        batch = WrittenBatch(first_sequence, entry.last_sequence, first_offset, entry.last_offset, entry.timestamp_ms)
+        state.batches.append(batch)
+    return state
+
+
+def _read_aborted(loaded: LoadedSegments, snapshot_offset: int) -> list[AbortedTransaction]:
+    """The aborted transactions of trusted segments, and of the others those from before the snapshot of producers."""
+    found = []
+    for segment in loaded.segments:
+        path = segment.path.with_suffix(names.TRANSACTION_INDEX)
+        is_trusted = loaded.first_checked is None or segment.base_offset < loaded.first_checked
+        try:
+            entries = decode_transaction_index(path.read_bytes())
+        except FileNotFoundError:
+            continue
+        except WireError as error:
+            log.warning("%s: %s; it is not used", path, error)
+            continue
+        found += [
+            AbortedTransaction(each.producer_id, each.first_offset, each.last_offset, each.last_stable_offset)
+            for each in entries
+            if is_trusted or each.last_offset < snapshot_offset
+        ]
+    return found
+
+
+def _replay(target: "PartitionLog", offset: int, loaded: LoadedSegments) -> None:
+    """Let producers be what the batches from `offset` on say, and find the transactions that these abort."""
+    known = {each.marker_offset for each in target.aborted.entries}
+    following = [each.base_offset for each in loaded.segments[1:]] + [loaded.end_offset]
+    for segment, next_offset in zip(loaded.segments, following, strict=True):
+        if next_offset <= offset:
+            continue
+        for batch in segment.batches[segment.batch_index_of(offset) :]:
+            header = parse_header(batch)
+            if header.is_control:
+                for marker in read_records(batch):
+                    epoch = coordinator_epoch_of(marker.value)
+                    began = target.producers.ended(
+                        header.producer_id, header.producer_epoch, epoch, marker.timestamp_ms
+                    )
+                    is_abort = control_record_type(marker.key) == ControlRecordType.ABORT
+                    if began is not None and is_abort and header.base_offset not in known:
+                        stable_offset = target.producers.open_before(header.base_offset + 1)
+                        target.aborted.add(
+                            AbortedTransaction(header.producer_id, began, header.base_offset, stable_offset)
+                        )
+            elif header.producer_id >= 0:
+                target.producers.written(header, header.base_offset, header.max_timestamp_ms)

@@ -1,0 +1,183 @@
+"""A log directory: the folder in which one broker keeps its partitions. Kafka: an entry of `log.dirs`."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Final
+from weakref import WeakValueDictionary
+
+from fakebroker.protocol.errors import InvalidArgument, Unavailable, WireError
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
+from fakebroker.protocol.storage.names import PartitionFolder
+from fakebroker.protocol.storage.properties import (
+    MetaProperties,
+    decode_meta_properties,
+    encode_clean_shutdown,
+    encode_meta_properties,
+)
+from fakebroker.serve.storage.disk import Disk
+
+_IN_USE: "Final[WeakValueDictionary[Path, LogDirectory]]" = WeakValueDictionary()
+"""The directories that this process has locked: locks of files are between processes only."""
+
+
+def wrong(path: Path, text: str) -> InvalidArgument:
+    """The error of a data directory that cannot be used."""
+    return InvalidArgument("data", str(path), f"{path}: {text}")
+
+
+class LogDirectory:
+    """The log directory of one broker, locked from `open` to `close`."""
+
+    def __init__(self, path: Path, node_id: int) -> None:
+        self.path = path.absolute()
+        self.node_id = node_id
+        self.disk = Disk()
+        self._lock: IO[bytes] | None = None
+
+    # Opening and closing
+
+    def open(self) -> None:
+        """Make the folder if it is missing, and lock it. Raises InvalidArgument, Unavailable if it is in use."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._take_lock()
+        except FileExistsError:
+            raise wrong(self.path, "is not a directory") from None
+        except OSError as error:
+            raise wrong(self.path, f"cannot be used: {error.strerror or error}") from None
+
+    def _take_lock(self) -> None:
+        real = self.path.resolve()
+        if real in _IN_USE:
+            raise Unavailable(f"{self.path} is in use by another broker of this process; stop that one first")
+        lock = (self.path / names.LOCK).open("ab")
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):  # systems differ
+            lock.close()
+            text = f"{self.path} is in use by another process; stop that broker, or use another directory"
+            raise Unavailable(text) from None
+        _IN_USE[real] = self
+        self._lock = lock
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is locked by this broker."""
+        return self._lock is not None
+
+    def close(self) -> None:
+        """Close all files, and let others use the directory."""
+        self.disk.close()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+            _IN_USE.pop(self.path.resolve(), None)
+
+    def forget(self) -> None:
+        """In a forked child: close its copies of the files; the lock stays with the parent."""
+        self.disk.close()
+        self._lock = None
+
+    # What it belongs to
+
+    def read_properties(self) -> MetaProperties | None:
+        """What meta.properties says, None for an empty directory. Raises InvalidArgument."""
+        path = self.path / names.META_PROPERTIES
+        try:
+            properties = decode_meta_properties(path.read_bytes())
+        except FileNotFoundError:
+            others = [each.name for each in self.path.iterdir() if each.name != names.LOCK]
+            if others:
+                text = f"is no data directory: it has files, such as {min(others)}, but no {names.META_PROPERTIES}"
+                raise wrong(self.path, text) from None
+            return None
+        except OSError as error:
+            raise wrong(path, f"cannot be read: {error.strerror or error}") from None
+        except WireError as error:
+            raise wrong(path, str(error)) from None
+        if properties.node_id != self.node_id:
+            text = f"belongs to node {properties.node_id}, but is used for node {self.node_id}; see --node-id"
+            raise wrong(self.path, text)
+        return properties
+
+    def write_properties(self, properties: MetaProperties) -> None:
+        """Write meta.properties. Raises OSError."""
+        self.disk.replace(self.path / names.META_PROPERTIES, encode_meta_properties(properties))
+
+    def take_clean_shutdown(self) -> bool:
+        """Whether the last broker was stopped cleanly; if this one is killed, it was not. Raises OSError."""
+        try:
+            (self.path / names.CLEAN_SHUTDOWN).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def write_clean_shutdown(self, broker_epoch: int) -> None:
+        """The broker is stopped cleanly. Raises OSError."""
+        self.disk.replace(self.path / names.CLEAN_SHUTDOWN, encode_clean_shutdown(broker_epoch))
+
+    # Checkpoints
+
+    def read_offsets(self, name: str) -> dict[PartitionFolder, int]:
+        """A checkpoint of offsets; a missing file has none. Raises InvalidArgument."""
+        path = self.path / name
+        try:
+            return decode_offsets(path.read_bytes(), str(path))
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise wrong(path, f"cannot be read: {error.strerror or error}") from None
+        except WireError as error:
+            raise InvalidArgument("data", str(path), str(error)) from None
+
+    def write_offsets(self, name: str, offsets: Mapping[PartitionFolder, int]) -> None:
+        """Write a checkpoint of offsets. Raises OSError."""
+        self.disk.replace(self.path / name, encode_offsets(offsets))
+
+    # Folders
+
+    def folders(self) -> dict[PartitionFolder, Path]:
+        """The folders of partitions."""
+        found = {}
+        for path in sorted(self.path.iterdir()):
+            folder = names.parse_folder(path.name)
+            if folder is not None and path.is_dir():
+                found[folder] = path
+        return found
+
+    def remove_deleted(self) -> None:
+        """Remove the folders that an earlier broker was removing. Raises OSError."""
+        for path in list(self.path.iterdir()):
+            if names.is_deleted_folder(path.name):
+                shutil.rmtree(path)
+
+    def remove_folder(self, folder: PartitionFolder, unique_id: str) -> None:
+        """Remove a partition's folder: it has another name first, so that none is half there. Raises OSError."""
+        path = self.path / names.folder_name(*folder)
+        gone = self.path / names.deleted_folder_name(*folder, unique_id)
+        try:
+            os.rename(path, gone)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(gone)
+
+    def put_aside(self, path: Path) -> Path:
+        """Rename a folder of a partition that the cluster does not have, as Kafka does; returns where it is now."""
+        number = 0
+        while (aside := path.with_name(f"{path.name}.{number:032x}-stray")).exists():
+            number += 1
+        os.rename(path, aside)
+        return aside
+
+    def clear(self) -> None:
+        """Remove everything but the lock. Raises OSError."""
+        self.disk.close()
+        for path in list(self.path.iterdir()):
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != names.LOCK:
+                path.unlink()

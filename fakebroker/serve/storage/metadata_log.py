@@ -1,0 +1,133 @@
+"""The log of `__cluster_metadata` in a data directory: the metadata of the cluster as Kafka's own records."""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.records.batch import build_batch, parse_header, plain_records, read_records
+from fakebroker.protocol.records.faults import InvalidRecord
+from fakebroker.protocol.records.metadata_records import encode_metadata_record, read_metadata_record
+from fakebroker.protocol.records.quorum_records import LeaderChangeMessage, QuorumVoter, encode_quorum_record
+from fakebroker.protocol.schema import Message
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.checkpoints import encode_leader_epochs
+from fakebroker.protocol.storage.names import PartitionFolder, file_name
+from fakebroker.protocol.storage.properties import encode_partition_metadata
+from fakebroker.serve.storage.log_directory import LogDirectory, wrong
+from fakebroker.serve.storage.metadata_image import MetadataImage
+from fakebroker.serve.storage.segment_content import read_content
+from fakebroker.serve.storage.stored_segment import mapped
+
+METADATA = PartitionFolder("__cluster_metadata", 0)
+_TOPIC_ID = bytes(15) + b"\x01"
+_LEADER_EPOCH = 1
+_BATCH_RECORDS = 5_000  # of a change that takes more records: a batch should not be much longer than a megabyte
+
+log = logging.getLogger("fakebroker")
+
+
+class MetadataLog:
+    """The log in one log directory."""
+
+    def __init__(self, directory: LogDirectory) -> None:
+        self.directory = directory
+        self.folder = directory.path / names.folder_name(*METADATA)
+        self.image = MetadataImage()
+        self.end_offset = 0
+        self.last_timestamp_ms = -1  # of its newest batch
+        self.size_bytes = 0  # of the file
+        self._unwritten = b""  # batches that are not in the file yet
+
+    @property
+    def path(self) -> Path:
+        """The file of its only segment."""
+        return self.folder / file_name(0, names.LOG)
+
+    def create(self, now_ms: int) -> None:
+        """Begin an empty log. Raises OSError."""
+        disk, node_id = self.directory.disk, self.directory.node_id
+        self.folder.mkdir(exist_ok=True)
+        disk.replace(self.folder / names.PARTITION_METADATA, encode_partition_metadata(_TOPIC_ID))
+        disk.replace(self.folder / names.LEADER_EPOCHS, encode_leader_epochs([(_LEADER_EPOCH, 0)]))
+        disk.replace(self.folder / "quorum-state", _quorum_state(node_id))
+        voter = QuorumVoter(voter_id=node_id)
+        change = LeaderChangeMessage(leader_id=node_id, voters=[voter], granting_voters=[voter])
+        records = plain_records([encode_quorum_record(change)], now_ms, 0)
+        self._add(build_batch(records, leader_epoch=_LEADER_EPOCH, control=True), 1, now_ms)
+        self.write()
+
+    def read(self) -> None:
+        """Read all of it; a batch that is not whole is cut off. Raises InvalidArgument."""
+        try:
+            with self.path.open("r+b") as file:
+                size_bytes = self.path.stat().st_size
+                with mapped(file.fileno(), size_bytes) as data:
+                    content = read_content(data, 0, check_crc=True)
+                if content.problem is not None:
+                    log.warning("%s: %s; the last bytes are cut off", self.path, content.problem)
+                    file.truncate(content.size_bytes)
+        except FileNotFoundError:
+            raise wrong(self.path, "is missing: the topics of the directory are not known without it") from None
+        except OSError as error:
+            raise wrong(self.path, f"cannot be read: {error.strerror or error}") from None
+        for batch in content.batches:
+            self._apply(batch)
+        self.end_offset, self.size_bytes = content.end_offset, content.size_bytes
+
+    def _apply(self, batch: bytes) -> None:
+        header = parse_header(batch)
+        self.last_timestamp_ms = max(self.last_timestamp_ms, header.max_timestamp_ms)
+        if header.is_control:
+            return
+        try:
+            for record in read_records(batch):
+                self.image.apply(read_metadata_record(record.value).message)
+        except (InvalidRecord, WireError) as error:
+            raise wrong(self.path, f"the batch at offset {header.base_offset} cannot be read: {error}") from None
+
+    def add(self, messages: Sequence[Message], now_ms: int) -> None:
+        """Append records, which `write` writes to the file."""
+        parts = [messages[at : at + _BATCH_RECORDS] for at in range(0, len(messages), _BATCH_RECORDS)]
+        offset, batches = self.end_offset, []
+        for part in parts:
+            pairs = [(None, encode_metadata_record(each)) for each in part]
+            batches.append(build_batch(plain_records(pairs, now_ms, offset), leader_epoch=_LEADER_EPOCH))
+            offset += len(part)
+        self._add(b"".join(batches), len(messages), now_ms)
+
+    def _add(self, batches: bytes, count: int, now_ms: int) -> None:
+        self._unwritten += batches
+        self.end_offset += count
+        self.last_timestamp_ms = max(self.last_timestamp_ms, now_ms)
+
+    def write(self) -> None:
+        """Write what was appended. Raises OSError; then the next `write` writes it, too."""
+        if self._unwritten:
+            self.directory.disk.append(self.path, self.size_bytes, self._unwritten)
+            self.size_bytes += len(self._unwritten)
+            self._unwritten = b""
+
+    def copy_to(self, other: "MetadataLog") -> None:
+        """Let another directory have the same log. Raises OSError."""
+        if not other.path.exists() or other.path.stat().st_size != self.size_bytes:
+            if not other.folder.exists():
+                other.create(self.last_timestamp_ms)
+            other.directory.disk.release(other.path)
+            other.directory.disk.replace(other.path, self.path.read_bytes())
+        other.end_offset, other.size_bytes = self.end_offset, self.size_bytes
+        other.last_timestamp_ms = self.last_timestamp_ms
+
+
+def _quorum_state(node_id: int) -> bytes:
+    state = {
+        "clusterId": "",
+        "leaderId": node_id,
+        "leaderEpoch": _LEADER_EPOCH,
+        "votedId": -1,
+        "appliedOffset": 0,
+        "currentVoters": [{"voterId": node_id}],
+        "data_version": 0,
+    }
+    return json.dumps(state, separators=(",", ":")).encode()

@@ -1,0 +1,292 @@
+"""The files of one partition: what its log has in memory is appended to them, and what was replaced is replaced."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.logs.segment import Segment
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.checkpoints import encode_leader_epochs
+from fakebroker.protocol.storage.indexes import (
+    TransactionIndexEntry,
+    encode_offset_index,
+    encode_time_index,
+    encode_transaction_index,
+)
+from fakebroker.protocol.storage.names import PartitionFolder, file_name
+from fakebroker.protocol.storage.producer_snapshot import ProducerSnapshotEntry, encode_producer_snapshot
+from fakebroker.protocol.storage.properties import encode_partition_metadata
+from fakebroker.serve.storage.segment_content import index_entries
+from fakebroker.serve.storage.stored_segment import StoredSegment
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.log import PartitionLog
+    from fakebroker.broker.core.logs.producers import ProducerState
+    from fakebroker.serve.storage.log_directory import LogDirectory
+
+_UNKNOWN = -1
+
+
+class _Written:
+    """How much of a segment is in its file."""
+
+    __slots__ = ("count", "is_torn", "segment", "size_bytes")
+
+    def __init__(self, segment: Segment, count: int = 0, size_bytes: int = 0) -> None:
+        self.segment = segment
+        self.count = count  # batches; _UNKNOWN until a stored segment is read
+        self.size_bytes = size_bytes
+        self.is_torn = False  # a write has failed, and may have left something after `size_bytes`
+
+
+class PartitionFiles:
+    """One copy of a log in one log directory. Every method raises OSError."""
+
+    def __init__(
+        self, directory: "LogDirectory", log: "PartitionLog", topic_id: bytes, stored: Sequence[StoredSegment] = ()
+    ) -> None:
+        """`stored` are the segments that the folder has; without any it is made by the first `write`."""
+        self.directory = directory
+        self.name = PartitionFolder(log.partition.topic.name, log.partition.index)
+        self.folder = directory.path / names.folder_name(*self.name)
+        self._log = log
+        self._topic_id = topic_id
+        self._written = {each.base_offset: _Written(each, _UNKNOWN, each.file_bytes) for each in stored}
+        self._current = self._written[stored[-1].base_offset] if stored else None
+        self._epochs = log.epochs.entries() if stored else []
+        self.is_whole = bool(stored)  # whether the folder is there
+        self._is_restructured = False
+        self._altered_from: int | None = None
+        self._is_changed = False  # since indexes and producers were written
+
+    def altered(self, offset: int) -> None:
+        """See LogStore."""
+        self._altered_from = offset if self._altered_from is None else min(offset, self._altered_from)
+
+    def segments_changed(self) -> None:
+        """See LogStore."""
+        self._is_restructured = True
+
+    def write(self) -> int:
+        """Bring the files up to date with the log, whose pending batches are stored; returns the bytes written."""
+        if not self.is_whole:
+            self._make()
+        if self._is_restructured or self._altered_from is not None:
+            self._restructure()
+        log = self._log
+        active = log.active_segment
+        current = self._current
+        if current is not None and current.segment is active:
+            written_bytes = self._append(current)
+        else:
+            written_bytes = self._roll(active)
+        self._is_changed |= written_bytes > 0
+        if log.epochs.entries() != self._epochs:
+            self.write_epochs()
+        return written_bytes
+
+    def _make(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        self.directory.disk.replace(self.folder / names.PARTITION_METADATA, encode_partition_metadata(self._topic_id))
+        self.is_whole = True
+
+    def _append(self, written: _Written) -> int:
+        """Append the batches of a segment that its file does not have."""
+        segment = written.segment
+        if written.count == _UNKNOWN:
+            assert isinstance(segment, StoredSegment)
+            if not segment.is_loaded:  # so nothing was appended
+                return 0
+            written.count = segment.stored_count
+        new = segment.batches[written.count :]
+        if not new:
+            return 0
+        data = new[0] if len(new) == 1 else b"".join(new)
+        path, disk = self._path(segment), self.directory.disk
+        if written.is_torn:
+            disk.cut(path, written.size_bytes)
+        written.is_torn = True
+        disk.append(path, written.size_bytes, data)
+        written.is_torn = False
+        written.count += len(new)
+        written.size_bytes += len(data)
+        return len(data)
+
+    def _roll(self, active: Segment) -> int:
+        """There is a new active segment: finish the one before, and any between."""
+        first = active.base_offset if self._current is None else self._current.segment.base_offset
+        written_bytes = 0
+        for base_offset in list(self._log.segments.irange(first)):
+            segment: Segment = self._log.segments[base_offset]
+            written = self._written.get(base_offset)
+            if written is None:
+                written = self._written[base_offset] = _Written(segment)
+                self.directory.disk.cut(self._path(segment), 0)
+            written_bytes += self._append(written)
+            if segment is not active:
+                self._write_indexes(segment)
+                self.directory.disk.release(self._path(segment))
+            self._current = written
+        self._write_transactions(active)
+        self._write_producers()
+        return written_bytes
+
+    # Segments that were deleted or replaced
+
+    def _restructure(self) -> None:
+        """Write the segments that took the place of others, remove those that are gone.
+
+        As in Kafka a segment is written under another name, which it loses when those that it replaces are removed: a
+        start after a kill finds the one or the other.
+        """
+        log, altered_from = self._log, self._altered_from
+        replaced = []
+        for base_offset, segment in log.segments.items():
+            written = self._written.get(base_offset)
+            if written is not None and (written.segment is not segment or self._is_altered(segment)):
+                replaced.append(segment)
+        for segment in replaced:
+            self._write_swap(segment)
+        replaced_offsets = {segment.base_offset for segment in replaced}
+        for base_offset in list(self._written):
+            if base_offset in replaced_offsets or base_offset not in log.segments:
+                self._remove(base_offset)
+        for segment in replaced:
+            self._end_swap(segment)
+        if altered_from is not None:
+            self._remove_snapshots()
+            self.write_epochs()
+        active = log.active_segment
+        self._current = self._written.get(active.base_offset) or self._last_written()
+        self._is_restructured, self._altered_from, self._is_changed = False, None, True
+
+    def _is_altered(self, segment: Segment) -> bool:
+        """Whether batches of a segment may be others than in its file; the active one may have lost its last ones."""
+        if self._altered_from is None:
+            return False
+        return segment is self._log.active_segment or segment.last_offset >= self._altered_from
+
+    def _last_written(self) -> _Written | None:
+        return self._written[max(self._written)] if self._written else None
+
+    def _write_swap(self, segment: Segment) -> None:
+        path = self._path(segment)
+        cleaned = path.with_name(path.name + names.CLEANED)
+        cleaned.write_bytes(b"".join(segment.batches))
+        cleaned.rename(path.with_name(path.name + names.SWAP))
+
+    def _end_swap(self, segment: Segment) -> None:
+        path = self._path(segment)
+        path.with_name(path.name + names.SWAP).rename(path)
+        self._written[segment.base_offset] = _Written(segment, len(segment.batches), segment.size_bytes)
+        if segment is not self._log.active_segment:
+            self._write_indexes(segment)
+
+    def _remove(self, base_offset: int) -> None:
+        """Remove the files of a segment; a file has another name first, as in Kafka."""
+        del self._written[base_offset]
+        for suffix in names.SEGMENT_SUFFIXES:
+            path = self.folder / file_name(base_offset, suffix)
+            self.directory.disk.release(path)
+            gone = path.with_name(path.name + names.DELETED)
+            try:
+                path.rename(gone)
+            except FileNotFoundError:
+                continue
+            gone.unlink()
+
+    # What goes with the segments
+
+    def write_epochs(self) -> None:
+        """Write the leader epochs."""
+        self._epochs = self._log.epochs.entries()
+        self.directory.disk.replace(self.folder / names.LEADER_EPOCHS, encode_leader_epochs(self._epochs))
+
+    def settle(self) -> None:
+        """Write what a start can do without, but not fast: indexes of the active segment, producers."""
+        if self._is_changed and self.is_whole:
+            self._write_indexes(self._log.active_segment)
+            self._write_producers()
+            self.write_epochs()
+            self.flush()
+            self._is_changed = False
+
+    def flush(self) -> None:
+        """Have the disk store the active segment."""
+        if self._current is not None:
+            self.directory.disk.flush(self._path(self._current.segment))
+
+    def write_indexes(self, first_offset: int) -> None:
+        """Write the indexes of the segments from a base offset on, and the producers: a start has made them anew."""
+        for base_offset in self._log.segments.irange(first_offset):
+            self._write_indexes(self._log.segments[base_offset])
+        self._write_producers()
+        self._is_changed = True
+
+    def release(self) -> None:
+        """Close the files, which are to be removed."""
+        for written in self._written.values():
+            self.directory.disk.release(self._path(written.segment))
+
+    def _write_indexes(self, segment: Segment) -> None:
+        offset_index, time_index = index_entries(segment, self._log.config.index_interval_bytes)
+        base_offset, disk = segment.base_offset, self.directory.disk
+        disk.replace(
+            self.folder / file_name(base_offset, names.OFFSET_INDEX), encode_offset_index(offset_index, base_offset)
+        )
+        disk.replace(self.folder / file_name(base_offset, names.TIME_INDEX), encode_time_index(time_index, base_offset))
+        self._write_transactions(segment)
+
+    def _write_transactions(self, segment: Segment) -> None:
+        """Write the aborted transactions whose markers are in a segment."""
+        path = self.folder / file_name(segment.base_offset, names.TRANSACTION_INDEX)
+        transactions = _transactions_in(self._log, segment)
+        if transactions:
+            self.directory.disk.replace(path, encode_transaction_index(transactions))
+        else:
+            path.unlink(missing_ok=True)
+
+    def _write_producers(self) -> None:
+        """Write the producers as they are now, in place of those of earlier offsets."""
+        log = self._log
+        entries = [producer_entry(each) for each in log.producers]
+        newest = file_name(log.log_end_offset, names.PRODUCER_SNAPSHOT)
+        self.directory.disk.replace(self.folder / newest, encode_producer_snapshot(entries))
+        self._remove_snapshots(but=newest)
+
+    def _remove_snapshots(self, but: str = "") -> None:
+        for path in self.folder.glob(f"*{names.PRODUCER_SNAPSHOT}"):
+            if path.name != but:
+                path.unlink()
+
+    def _path(self, segment: Segment) -> Path:
+        return self.folder / file_name(segment.base_offset, names.LOG)
+
+
+def _transactions_in(log: "PartitionLog", segment: Segment) -> list[TransactionIndexEntry]:
+    """The aborted transactions whose markers are in a segment.
+
+    The last stable offset is used by Kafka to end a search early; what stands here is never too large.
+    """
+    end = segment.last_offset
+    return [
+        TransactionIndexEntry(each.producer_id, each.first_offset, each.marker_offset, each.last_stable_offset)
+        for each in log.aborted.entries
+        if segment.base_offset <= each.marker_offset <= end
+    ]
+
+
+def producer_entry(state: "ProducerState") -> ProducerSnapshotEntry:
+    """A producer as a snapshot has it: of its batches the last one."""
+    last = state.batches[-1] if state.batches else None
+    began = state.current_transaction_offset
+    return ProducerSnapshotEntry(
+        state.producer_id,
+        state.epoch,
+        -1 if last is None else last.last_sequence,
+        -1 if last is None else last.last_offset,
+        0 if last is None else last.last_offset - last.first_offset,
+        state.last_timestamp_ms,
+        state.coordinator_epoch,
+        -1 if began is None else began,
+    )

@@ -1,0 +1,109 @@
+"""A segment on disk, whose batches are read when something asks for them first: a start reads no records."""
+
+import logging
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any
+
+from fakebroker.broker.core.logs.segment import Segment
+from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
+from fakebroker.serve.storage.segment_content import SegmentContent, read_content
+
+log = logging.getLogger("fakebroker")
+
+
+class StoredSegment(Segment):
+    """A segment that reads its file on the first use of an attribute that it does not have yet.
+
+    The slots of `Segment` are empty until then, and Python calls `__getattr__` for an empty slot: a segment that was
+    loaded, or never was on disk, costs nothing more than without this.
+    """
+
+    __slots__ = ("_index_interval_bytes", "_largest_ms", "_next_offset", "file_bytes", "path", "stored_count")
+
+    def __init__(
+        self,
+        path: Path,
+        base_offset: int,
+        file_bytes: int,
+        modified_ms: int,
+        index_interval_bytes: int,
+        largest_ms: int | None = None,
+        next_offset: int | None = None,
+    ) -> None:
+        """`largest_ms` is what the time index says, `next_offset` that no batch begins at or after; None: not known."""
+        self.path = path
+        self.base_offset = base_offset
+        self.file_bytes = file_bytes
+        self.created_ms = self.modified_ms = modified_ms
+        self.stored_count = -1  # batches that were in the file; -1 before they are read
+        self._index_interval_bytes = index_interval_bytes
+        self._largest_ms = largest_ms
+        self._next_offset = next_offset
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Segment.__slots__ or self.is_loaded:
+            raise AttributeError(name)
+        self.load(self._read())
+        return getattr(self, name)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its batches are in memory."""
+        return self.stored_count >= 0
+
+    def load(self, content: SegmentContent) -> None:
+        """Have this content, which was read from its file."""
+        self.stored_count = len(content.batches)
+        content.put_into(self, self._index_interval_bytes)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all batches."""
+        return super().size_bytes if self.is_loaded else self.file_bytes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no batch in it."""
+        return super().is_empty if self.is_loaded else not self.file_bytes
+
+    @property
+    def largest_timestamp_ms(self) -> int:
+        """The largest timestamp; BEFORE_EVERY_TIMESTAMP when no search may find anything in it."""
+        if self.is_loaded or self._largest_ms is None:
+            return super().largest_timestamp_ms
+        return self._largest_ms if self._largest_ms >= 0 else BEFORE_EVERY_TIMESTAMP
+
+    def bytes_between(self, offset: int, end: int) -> int:
+        """Bytes of the batches that a read of [offset, end) without a limit gives."""
+        next_offset = self._next_offset
+        if not self.is_loaded and next_offset is not None and offset <= self.base_offset and next_offset <= end:
+            return self.file_bytes
+        return super().bytes_between(offset, end)
+
+    def _read(self) -> SegmentContent:
+        """Raises KafkaError(KAFKA_STORAGE_ERROR) for a file that cannot be read."""
+        try:
+            with self.path.open("rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
+                content = read_content(data, self.base_offset, check_crc=False)
+        except OSError as error:
+            log.error("cannot read %s: %s", self.path, error.strerror or error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.path}: {error.strerror or error}") from None
+        if content.problem is not None:
+            log.error("%s: %s; what follows is not served", self.path, content.problem)
+        return content
+
+
+class mapped:  # noqa: N801 - used like a function
+    """The content of an open file as a buffer, while the block lasts. An empty file cannot be mapped."""
+
+    def __init__(self, fd: int, size_bytes: int) -> None:
+        self._map = mmap(fd, size_bytes, access=ACCESS_READ) if size_bytes else None
+
+    def __enter__(self) -> "bytes | mmap":
+        return b"" if self._map is None else self._map
+
+    def __exit__(self, *_error: object) -> None:
+        if self._map is not None:
+            self._map.close()

@@ -1,0 +1,54 @@
+"""Servers whose engine keeps its state in a data directory: what a turn has changed is written before its answers.
+
+They are classes of their own, so that a broker without a data directory asks nothing of one.
+"""
+
+from collections.abc import Callable
+
+from fakebroker.broker.engine import node_process
+from fakebroker.broker.engine.engine import Engine
+from fakebroker.broker.engine.server import EngineServer
+from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.listeners import Listener
+from fakebroker.serve.net.ports import Ports
+from fakebroker.serve.net.server import Server
+from fakebroker.serve.sim.network import SimNetwork
+from fakebroker.serve.storage.broker_storage import BrokerStorage
+
+
+class StoringServer(Server):
+    """Writes before it sends."""
+
+    def __init__(self, ports: Ports, storage: BrokerStorage, after_flush: Callable[[], None]) -> None:
+        super().__init__(ports, after_flush)
+        self._storage = storage
+
+    def flush(self) -> None:
+        """Write, then send."""
+        write(self._storage, self.engine, self)
+        super().flush()
+
+
+class StoringNetwork(SimNetwork):
+    """The same in virtual time."""
+
+    def __init__(self, listeners: list[Listener], start: Instant, storage: BrokerStorage) -> None:
+        super().__init__(listeners, start)
+        self._storage = storage
+
+    def _flush_engine(self) -> None:
+        write(self._storage, self.engine, self)
+        super()._flush_engine()
+
+
+def write(storage: BrokerStorage, engine: Engine, server: EngineServer) -> None:
+    """Write what the engine has changed.
+
+    A broker whose log directory fails is killed before anything is sent, as a Kafka with one log directory halts:
+    nothing that was not written is acknowledged.
+    """
+    while failed := storage.write(engine.now):
+        for node_id in failed:
+            node_process.kill(engine, server, node_id)
+        if not any(node.has_process for node in engine.cluster.nodes.values()):
+            storage.on_failure(f"its data directory has failed: {storage.failure_of(failed[0])}")

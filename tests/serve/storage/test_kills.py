@@ -1,0 +1,60 @@
+"""A process that serves a data directory is killed under load, many times: nothing acknowledged is lost or doubled."""
+
+from pathlib import Path
+from random import Random
+from threading import Event, Thread
+
+import pytest
+
+from tests.support.killed_server import KilledServer, Load
+
+
+def play(folder: Path, kills: int, seed: int) -> None:
+    """Kill the process so often, each time some transactions later, while a request is under way."""
+    random = Random(seed)
+    server = KilledServer(folder / "data")
+    server.start()
+    load = Load(server)
+    for _ in range(kills):
+        at, due = random.randint(1, 8), Event()
+
+        def kill_and_start(due: Event = due) -> None:
+            due.wait()
+            server.kill()
+            server.start()
+
+        killer = Thread(target=kill_and_start)
+        killer.start()
+        begun = 0
+
+        def begin(_number: int, at: int = at, due: Event = due) -> None:
+            nonlocal begun
+            begun += 1
+            if begun == at:
+                due.set()
+
+        load.run(at + 1, begin)
+        due.set()
+        killer.join()
+    load.run(2, lambda _number: None)
+    load.check()
+    load.close()
+    assert server.end() == 0, server.log
+    assert "Traceback" not in server.log
+
+
+@pytest.mark.clients
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_killed_a_few_times(tmp_path: Path) -> None:
+    """Every acknowledged record, offset and transaction is there once after five kills."""
+    play(tmp_path, 5, 1)
+
+
+@pytest.mark.clients
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_often(tmp_path: Path, seed: int) -> None:
+    """The same after thirty kills, ten times."""
+    play(tmp_path, 30, seed)
