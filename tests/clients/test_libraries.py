@@ -112,7 +112,7 @@ def test_a_consumer_resumes_from_its_committed_offset(broker: Broker, topic: str
 
 @pytest.mark.behaviour("Offset reset")
 @every_library
-def test_a_consumer_without_a_valid_offset_begins_where_it_is_told(
+def test_a_consumer_without_a_valid_offset_begins_where_it_resets_to(
     broker: Broker, topic: str, library: Adapter, join: Join
 ) -> None:
     """With "earliest" behind deleted records, although another offset is committed; with "latest" at the end."""

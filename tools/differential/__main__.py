@@ -68,7 +68,7 @@ def main() -> int:
         found = Play(str(pair[0]), str(pair[1]), arguments.seed)
         for result in pool.imap_unordered(play, every):
             found.add(result)
-            for line in told(result):
+            for line in lines_of(result):
                 print(line, flush=True)
             if time.monotonic() - began_s > arguments.minutes * 60:
                 break
@@ -80,7 +80,7 @@ def main() -> int:
     return int(any(chapter.kinds for chapter in found.chapters.values()))
 
 
-def told(result: Result) -> Iterator[str]:
+def lines_of(result: Result) -> Iterator[str]:
     """What came of a part."""
     yield f"{result.chapter}: {result.steps} steps, {len(result.differences)} differences"
     for found in result.differences:

@@ -1,4 +1,4 @@
-"""The parts of a cluster's metadata, as what keeps them is told of their changes. Core itself does no I/O."""
+"""The parts of a cluster's metadata, whose changes go to what keeps them. Core itself does no I/O."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -13,7 +13,7 @@ class MetadataPart(Enum):
     TOKENS = "delegation tokens"
     QUOTAS = "client quotas"
     FEATURES = "levels of features"
-    PRODUCER_IDS = "producer ids that are handed out"
+    PRODUCER_IDS = "blocks of producer ids"
     NODES = "brokers"
 
 

@@ -1,7 +1,7 @@
 """A partition's folder as a log again: what a broker does with its disk at the start. Kafka: `LogLoader`.
 
 After a clean stop the files are trusted, and no record is read. After a kill the segments from the recovery point on
-are checked, batch by batch: the log ends before the first batch that is not whole, and indexes are made anew.
+are checked, batch by batch: the log ends before the first batch that is not whole, and indexes are rebuilt.
 """
 
 import logging
@@ -165,7 +165,7 @@ def read_epochs(folder: Path) -> list[tuple[int, int]]:
     except FileNotFoundError:
         return []
     except WireError as error:
-        log.warning("%s; it is made anew", error)
+        log.warning("%s; it is rebuilt", error)
         return []
 
 

@@ -181,8 +181,8 @@ class Log(Chapter):
     def note_sequences(self, exchange: Exchange) -> None:
         """The sequences that follow what was accepted."""
         data, answers = exchange.asked.request["TopicData"], exchange.answer["Responses"]
-        for topic, told in zip(data, answers, strict=False):
-            for partition, one in zip(topic["PartitionData"], told["PartitionResponses"], strict=False):
+        for topic, answer in zip(data, answers, strict=False):
+            for partition, one in zip(topic["PartitionData"], answer["PartitionResponses"], strict=False):
                 batch = (partition["Records"] or {}).get("batch", {})
                 if "pid" in batch and not one["ErrorCode"]:
                     key = batch["pid"], batch["epoch"], partition["Index"]
