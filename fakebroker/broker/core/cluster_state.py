@@ -30,7 +30,7 @@ from fakebroker.broker.core.security.acl_state import AclState
 from fakebroker.broker.core.security.credentials import CredentialsState
 from fakebroker.broker.core.state_fields import read_fields, thawed, write_fields
 from fakebroker.broker.core.topic_config import TopicConfig
-from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, EmptyRange, Partition, Topic, Topics
 from fakebroker.broker.release import Release
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.instant import Instant
@@ -84,7 +84,7 @@ class LogState(NamedTuple):
 
 
 class PartitionState(NamedTuple):
-    """A partition; `log` is None if nothing was ever written there."""
+    """A partition; `log` is None if nothing was ever written there, or if it has only offsets, in `empty_range`."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -94,6 +94,7 @@ class PartitionState(NamedTuple):
     leader_epoch: int
     log: LogState | None
     out_of_sync: tuple[int, ...] = ()
+    empty_range: EmptyRange | None = None
 
 
 class TopicState(NamedTuple):
@@ -329,7 +330,7 @@ def _topic_state(topic: Topic) -> TopicState:
 
 
 def _partition_state(partition: Partition) -> PartitionState:
-    return read_fields(PartitionState, partition, log=_log_state(partition.log) if partition.has_log else None)
+    return read_fields(PartitionState, partition, log=_log_state(partition.used_log) if partition.used_log else None)
 
 
 def _log_state(log: PartitionLog) -> LogState | None:
@@ -367,7 +368,6 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     """A cluster with that state at `now`, under these static settings and this release. No group is loaded yet.
 
     `seed` is what chance of other kinds begins with, such as that of faults; ids go on as the state says.
-
     Settings that the release does not know are left out. Raises ValueError or another exception of a wrong value for a
     state that no cluster can have.
     """

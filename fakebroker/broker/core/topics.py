@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.core.stale_view import StaleView, epoch_error
@@ -121,6 +121,13 @@ class TopicsHost(Protocol):
         """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for replicas that new partitions cannot have (CLU-25)."""
 
 
+class EmptyRange(NamedTuple):
+    """The offsets of a log whose records are not here, as if all had been compacted away."""
+
+    start: int
+    end: int
+
+
 class Partition:
     """One partition: its replicas, leader and log. `elections` changes leader and in-sync set.
 
@@ -130,12 +137,15 @@ class Partition:
     `last_known_elr` the leader that left it empty (KIP-966).
 
     `changes` counts what waiting fetches are woken for: changes of the log, the leader, the replicas and the topic.
+
+    `empty_range` is for a log that was not used yet and has offsets without records; None if it begins at offset 0.
     """
 
     __slots__ = (
         "_log",
         "changes",
         "elr",
+        "empty_range",
         "index",
         "isr",
         "last_known_elr",
@@ -159,6 +169,7 @@ class Partition:
         self.out_of_sync: list[int] = []  # replicas that a test keeps out of the in-sync set
         self.stale_views: dict[int, StaleView] = {}
         self.changes = 0
+        self.empty_range: EmptyRange | None = None
         self._log: PartitionLog | None = None
 
     @property
@@ -166,7 +177,10 @@ class Partition:
         """The records; made on first use (FC-5)."""
         if self._log is None:
             self._log = log = _new_log(self)
-            log.high_watermark_limit = None if self.is_replicating else 0
+            if self.empty_range is not None:
+                log.fill_without_records(*self.empty_range)
+                self.empty_range = None
+            log.high_watermark_limit = None if self.is_replicating else log.log_end_offset
             storage = self.topic.cluster.storage
             if storage is not None:
                 storage.log_made(log)
@@ -174,8 +188,13 @@ class Partition:
 
     @property
     def has_log(self) -> bool:
-        """Whether its log was used yet."""
-        return self._log is not None
+        """Whether its log was used yet, or has offsets without records."""
+        return self._log is not None or self.empty_range is not None
+
+    @property
+    def used_log(self) -> "PartitionLog | None":
+        """Its log if it was used yet; a look does not make one."""
+        return self._log
 
     @property
     def min_isr(self) -> int:
@@ -184,7 +203,7 @@ class Partition:
 
     def forget_log(self) -> None:
         """The topic is deleted: its records go."""
-        self._log = None
+        self._log = self.empty_range = None
 
     def lead(self, node_id: int, now: Instant) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""

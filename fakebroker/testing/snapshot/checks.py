@@ -56,6 +56,8 @@ def _problems_of_partition(partition: PartitionState, node_ids: Sequence[int]) -
     unknown = [each for each in (*partition.replicas, *partition.isr, *partition.elr) if each not in node_ids]
     if unknown or not partition.replicas or partition.leader not in (-1, *node_ids):
         yield f"has nodes {[*partition.replicas, *unknown, partition.leader]} of {list(node_ids)}"
+    if partition.empty_range is not None and not 0 <= partition.empty_range.start <= partition.empty_range.end:
+        yield f"has the offsets {tuple(partition.empty_range)}, which are not in order"
     if partition.log is not None:
         yield from _problems_of_log(partition.log)
 
