@@ -27,6 +27,7 @@ class _Commands(LazyCommands):
 
     elsewhere = {
         "campaign": ("fakebroker.cli.commands.campaign", "campaign"),
+        "clone": ("fakebroker.cli.commands.clone", "clone"),
         "conformance": ("fakebroker.cli.commands.conformance", "conformance"),
         "ctl": ("fakebroker.cli.commands.ctl", "ctl"),
         "dialogue": ("fakebroker.cli.commands.dialogue", "dialogue"),

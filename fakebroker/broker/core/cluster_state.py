@@ -19,6 +19,7 @@ from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.coordinator.loading import DecodedBatch
 from fakebroker.broker.core.features import FeaturesState
 from fakebroker.broker.core.logs.aborted import AbortedTransaction, AbortedTransactions
+from fakebroker.broker.core.logs.empty_range import EmptyRange
 from fakebroker.broker.core.logs.jobs import LogJobs
 from fakebroker.broker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.broker.core.logs.log import PartitionLog
@@ -30,7 +31,7 @@ from fakebroker.broker.core.security.acl_state import AclState
 from fakebroker.broker.core.security.credentials import CredentialsState
 from fakebroker.broker.core.state_fields import read_fields, thawed, write_fields
 from fakebroker.broker.core.topic_config import TopicConfig
-from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, EmptyRange, Partition, Topic, Topics
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
 from fakebroker.broker.release import Release
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.instant import Instant

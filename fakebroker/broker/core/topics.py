@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.core.stale_view import StaleView, epoch_error
@@ -14,6 +14,7 @@ from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.empty_range import EmptyRange
     from fakebroker.broker.core.logs.host import LogWatcher
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
@@ -121,13 +122,6 @@ class TopicsHost(Protocol):
         """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for replicas that new partitions cannot have (CLU-25)."""
 
 
-class EmptyRange(NamedTuple):
-    """The offsets of a log whose records are not here, as if all had been compacted away."""
-
-    start: int
-    end: int
-
-
 class Partition:
     """One partition: its replicas, leader and log. `elections` changes leader and in-sync set.
 
@@ -178,7 +172,7 @@ class Partition:
         if self._log is None:
             self._log = log = _new_log(self)
             if self.empty_range is not None:
-                log.fill_without_records(*self.empty_range)
+                self.empty_range.fill(log, self.leader_epoch)
                 self.empty_range = None
             log.high_watermark_limit = None if self.is_replicating else log.log_end_offset
             storage = self.topic.cluster.storage

@@ -57,7 +57,7 @@ def _problems_of_partition(partition: PartitionState, node_ids: Sequence[int]) -
     if unknown or not partition.replicas or partition.leader not in (-1, *node_ids):
         yield f"has nodes {[*partition.replicas, *unknown, partition.leader]} of {list(node_ids)}"
     if partition.empty_range is not None and not 0 <= partition.empty_range.start <= partition.empty_range.end:
-        yield f"has the offsets {tuple(partition.empty_range)}, which are not in order"
+        yield f"has the offsets {partition.empty_range[:2]}, which are not in order"
     if partition.log is not None:
         yield from _problems_of_log(partition.log)
 

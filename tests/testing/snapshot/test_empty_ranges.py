@@ -5,17 +5,24 @@ from typing import Any
 import pytest
 
 from fakebroker import InvalidArgument, Snapshot, VirtualBroker
-from fakebroker.broker.core.topics import EmptyRange
+from fakebroker.broker.core.logs.empty_range import EmptyRange
+from fakebroker.client.cluster.cluster_client import ClusterClient, Fetch
+from fakebroker.client.cluster.offset_ranges import read_range
+from fakebroker.protocol.records.offsets_topic import TopicPartition
 from tests.testing.snapshot.histories import commit, new_broker
 
 
 def with_range(start: int, end: int) -> Snapshot:
     """A broker's state whose only topic has the offsets from `start` to `end`."""
     broker = new_broker()
-    broker.create_topic("orders")
+    broker.create_topic("orders", config={"retention.ms": 24 * 3_600_000})
     state = broker.snapshot().state
     topics = tuple(
-        topic._replace(partitions=(topic.partitions[0]._replace(log=None, empty_range=EmptyRange(start, end)),))
+        topic._replace(
+            partitions=(
+                topic.partitions[0]._replace(log=None, empty_range=EmptyRange(start, end, state.clock.wall_ms)),
+            )
+        )
         if topic.name == "orders"
         else topic
         for topic in state.cluster.topics
@@ -38,7 +45,7 @@ def test_clients_see_the_offsets() -> None:
     assert answers(broker) == {"earliest": 40, "latest": 100}
     assert client.fetch("orders", 0, 50) == []
     broker.topic("orders").produce("next")
-    assert [record.offset for record in client.fetch("orders", 0, 50)] == [100]
+    assert [record.offset for record in client.fetch("orders", 0, 100)] == [100]
 
 
 def test_a_group_lags_behind_the_end() -> None:
@@ -58,6 +65,25 @@ def test_files_and_snapshots_keep_them() -> None:
     assert broker.snapshot() == snapshot
     answers(broker)
     assert answers(broker.snapshot().virtual_fork()) == {"earliest": 40, "latest": 100}
+
+
+@pytest.mark.parametrize("end", [100, 2**31 + 50, 2**40])
+def test_readers_get_to_the_end(end: int) -> None:
+    """A consumer that begins anywhere comes to the end, as after compaction, however many offsets there are."""
+    with with_range(40, end).fork() as broker, ClusterClient(broker.bootstrap) as cluster:
+        chunks = list(read_range(cluster, Fetch(TopicPartition("orders", 0), 40), end))
+
+    assert [each.next_offset for each in chunks] == [end]
+
+
+def test_retention_deletes_them() -> None:
+    """Once the log is used, its offsets are deleted when retention has passed since they were written."""
+    broker = with_range(40, 100).virtual_fork()
+    answers(broker)
+    broker.clock.advance(hours=23)
+    assert answers(broker) == {"earliest": 40, "latest": 100}
+    broker.clock.advance(hours=2)
+    assert answers(broker) == {"earliest": 100, "latest": 100}
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 4), (5, 4)])

@@ -296,12 +296,6 @@ class PartitionLog:
         if any(not segment.is_empty for segment in segments):
             self._jobs.watch(self)
 
-    def fill_without_records(self, start: int, end: int) -> None:
-        """Give an unused log offsets from `start` to `end` and no record, as if all had been compacted away."""
-        self.fill([Segment(end, 0)], ())
-        self.log_start_offset = start
-        self.log_end_offset = self.high_watermark = self.last_stable_offset = end
-
     def limit_high_watermark(self, offset: int | None, now: Instant) -> None:
         """Hold the high watermark at `offset`, as followers that lag do; None lets it follow the log's end again."""
         # No API sets it yet: replicas that can be held back are to come.
