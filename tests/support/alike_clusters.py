@@ -194,8 +194,19 @@ def _groups(cluster: ClusterClient) -> dict[str, Any]:
             kind = (each.group_type or "classic").lower()
             role = Coordinator(GROUP, each.group_id)
             described = cluster.ask(_DESCRIBE[kind](each.group_id), role).groups[0]
+            _sort(described)
             found[each.group_id] = (kind, each.protocol_type, described, _offsets(cluster, each.group_id, kind))
     return dict(sorted(found.items()))
+
+
+def _sort(described: Any) -> None:
+    """Put in order what comes from a set."""
+    for member in described.members:
+        if hasattr(member, "subscribed_topic_names"):
+            member.subscribed_topic_names.sort()
+            assignments = [member.assignment, getattr(member, "target_assignment", member.assignment)]
+            for assignment in assignments:
+                assignment.topic_partitions.sort(key=lambda each: each.topic_name)
 
 
 def _offsets(cluster: ClusterClient, group_id: str, kind: str) -> Any:
