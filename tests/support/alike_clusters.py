@@ -21,6 +21,7 @@ from fakebroker.protocol.records.compression import CODEC_NAMES
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.record_content import records_of
+from fakebroker.protocol.schema.entities import values_of
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig
@@ -123,7 +124,7 @@ def _transactions(clients: ScriptedClients) -> None:
     client.find_coordinator("tx", key_type="transaction")
     eventually(lambda: client.init_producer_id(transactional_id="tx").error_code == 0)
     for commits in (True, False):
-        client.add_partitions_to_txn([("events", 0)])
+        eventually(lambda: not any(values_of(client.add_partitions_to_txn([("events", 0)]), "errorCode")))
         answer = client.produce("events", 0, [("k", "committed" if commits else "aborted")], transactional=True)
         assert answer.responses[0].partition_responses[0].error_code == 0
         (client.commit_transaction if commits else client.abort_transaction)()

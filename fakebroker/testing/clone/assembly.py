@@ -25,6 +25,7 @@ from fakebroker.testing.clone.disguise import Disguise
 from fakebroker.testing.clone.source import ClusterFacts
 from fakebroker.testing.clone.work_folder import InternalRecord, WorkFolder
 from fakebroker.testing.imported.log_builder import LogBuilder
+from fakebroker.testing.imported.nodes import beginning_nodes, next_producer_id
 from fakebroker.testing.snapshot.file_format import file_pieces
 from fakebroker.testing.snapshot.hidden_secrets import with_hidden_secrets
 from fakebroker.testing.snapshot.state import BrokerState, ClockState, Options
@@ -33,7 +34,6 @@ from fakebroker.testing.snapshot.state_codec import Writer
 Json = Any
 _RECORDS_IN_BATCH: Final = 500
 _PIECE_BYTES: Final = 1 << 20
-_PRODUCER_ID_BLOCK: Final = 1000
 
 
 class ClonedLog(NamedTuple):
@@ -95,12 +95,11 @@ class Assembly:
     def _state(self, topics: list[Topic], now_ms: int) -> BrokerState:
         facts = self._contents.facts
         node_ids = list(facts.racks)
-        is_row = node_ids == list(range(node_ids[0], node_ids[0] + len(node_ids)))
-        options = Options(facts.static, "kafka", facts.release, 0, tuple(node_ids if is_row else node_ids[:1]))
+        options = Options(facts.static, "kafka", facts.release, 0, beginning_nodes(node_ids))
         highest = max((each.highest_producer_id for each in self._contents.logs.values()), default=-1)
         cluster = ClusterState(
             cluster_id=facts.cluster_id,
-            next_producer_id=-(-(highest + 1) // _PRODUCER_ID_BLOCK) * _PRODUCER_ID_BLOCK,
+            next_producer_id=next_producer_id(0, highest),
             random=random_state(0),
             nodes=tuple(self._node(node_id) for node_id in node_ids),
             dynamic=facts.dynamic,

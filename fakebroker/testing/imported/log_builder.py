@@ -118,14 +118,15 @@ class LogBuilder:
             epoch = coordinator_epoch_of(marker.value)
             began = self._producers.ended(header.producer_id, header.producer_epoch, epoch, marker.timestamp_ms)
             if began is not None and kind == ControlRecordType.ABORT:
-                self._aborted.add(AbortedTransaction(header.producer_id, began, marker.offset))
+                stable_offset = self._producers.open_before(marker.offset + 1)
+                self._aborted.add(AbortedTransaction(header.producer_id, began, marker.offset, stable_offset))
 
     def _abort_open_transactions(self, end_offset: int) -> None:
         for state in self._producers:
             began = state.current_transaction_offset
             if began is not None:
                 self._producers.ended(state.producer_id, state.epoch, state.coordinator_epoch, state.last_timestamp_ms)
-                self._aborted.add(AbortedTransaction(state.producer_id, began, end_offset - 1))
+                self._aborted.add(AbortedTransaction(state.producer_id, began, end_offset - 1, end_offset))
 
     def _close_segment(self) -> None:
         if self._segment is not None:

@@ -98,7 +98,7 @@ def test_transactions_that_nobody_ends_count_as_aborted() -> None:
 
     assert log.last_stable_offset == 10
     assert builder.highest_producer_id == 5
-    assert log.aborted == ((5, 7, 9),)
+    assert [tuple(each) for each in log.aborted] == [(5, 7, 9, 10)]
 
 
 def test_long_logs_are_handed_out_by_segments(monkeypatch: pytest.MonkeyPatch) -> None:
