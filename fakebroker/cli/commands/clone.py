@@ -141,6 +141,11 @@ def _summarize(out: Path, cloned: "Cloned") -> None:
     for problem in cloned.problems:
         click.echo(f"note: {problem}")
     click.echo(
-        f"{out}: {cloned.topics} topics with {cloned.partitions} partitions, {cloned.groups} groups with "
-        f"{cloned.offsets} committed offsets, {cloned.records} records"
+        f"{out}: {_count(cloned.topics, 'topic')} with {_count(cloned.partitions, 'partition')}, "
+        f"{_count(cloned.groups, 'group')} with {_count(cloned.offsets, 'committed offset')}, "
+        f"{_count(cloned.records, 'record')}"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

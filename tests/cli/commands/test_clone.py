@@ -41,7 +41,7 @@ def test_it_writes_a_snapshot(source: FakeBroker, tmp_path: Path) -> None:
     done = run("--from", source.bootstrap, "--out", str(out), "--records", "2")
 
     assert done.exit_code == 0, done.output
-    assert done.stdout == (f"{out}: 2 topics with 3 partitions, 1 groups with 1 committed offsets, 2 records\n")
+    assert done.stdout == (f"{out}: 2 topics with 3 partitions, 1 group with 1 committed offset, 2 records\n")
     broker = Snapshot.load(out).fork()
     assert broker.group("billing").offsets == {("orders", 0): 3}
     assert [each.offset for each in broker.topic("orders").records()] == [3, 4]
