@@ -137,7 +137,18 @@ def _highest_version(name: str) -> int:
 
 
 def _led(partition: PartitionState) -> PartitionState:
-    """The partition with a leader: one that has none gets one when the brokers start."""
-    if partition.leader >= 0 or not partition.isr:
+    """The partition with a leader, as when the brokers start: a replica in sync, or an eligible one if there is none.
+
+    A stop that is clean leaves the partitions of an only broker without a leader, and from Kafka 4.1 on also without a
+    replica in sync.
+    """
+    if partition.leader >= 0 or not (partition.isr or partition.elr):
         return partition
-    return partition._replace(leader=partition.isr[0], leader_epoch=partition.leader_epoch + 1)
+    leader = (partition.isr or partition.elr)[0]
+    return partition._replace(
+        leader=leader,
+        leader_epoch=partition.leader_epoch + 1,
+        isr=partition.isr or (leader,),
+        elr=tuple(each for each in partition.elr if each != leader),
+        last_known_elr=(),
+    )

@@ -17,6 +17,7 @@ from fakebroker.protocol.records.metadata_records_schema import (
     BeginTransactionRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
+    PartitionChangeRecord,
     TopicRecord,
 )
 from fakebroker.protocol.records.quorum_records import (
@@ -84,6 +85,21 @@ def test_the_directories_of_several_brokers(tmp_path: Path) -> None:
     assert whole == Snapshot.from_data(tmp_path / "data" / "1", tmp_path / "data" / "2")
     assert len(half.snapshot().fork().topic("orders").records()) == 1
     assert any("partitions have no files in these directories" in each for each in half.problems)
+
+
+@pytest.mark.parametrize(("isr", "elr"), [([1], []), ([], [1])])
+def test_a_clean_stop_leaves_no_leader(copy: Path, isr: list[int], elr: list[int]) -> None:
+    """The partitions of an only broker have no leader then, and perhaps no replica in sync: both come back."""
+    state = Snapshot.from_data(copy).state.cluster
+    topic = next(each for each in state.topics if each.name == "orders")
+    stopped = PartitionChangeRecord(topic_id=topic.id, partition_id=0, leader=-1, isr=isr, eligible_leader_replicas=elr)
+    _append_metadata(copy, stopped)
+    partition = next(each for each in Snapshot.from_data(copy).state.cluster.topics if each.id == topic.id).partitions[
+        0
+    ]
+
+    assert (partition.leader, partition.isr, partition.elr) == (1, (1,), ())
+    assert partition.leader_epoch == topic.partitions[0].leader_epoch + 2
 
 
 # -- damaged directories -----------------------------------------------------------------------------------------------
