@@ -94,7 +94,7 @@ class Assembly:
 
     def _state(self, topics: list[Topic], now_ms: int) -> BrokerState:
         facts = self._contents.facts
-        node_ids = list(facts.racks)
+        node_ids = self._node_ids()
         options = Options(facts.static, "kafka", facts.release, 0, beginning_nodes(node_ids))
         highest = max((each.highest_producer_id for each in self._contents.logs.values()), default=-1)
         cluster = ClusterState(
@@ -112,8 +112,15 @@ class Assembly:
         )
         return BrokerState(options, ClockState(now_ms, 1.0, False), cluster)
 
+    def _node_ids(self) -> list[int]:
+        """The brokers, with those that replicas are on and that are stopped."""
+        replicas = {each for topic in self._contents.topics for nodes in topic.replicas.values() for each in nodes}
+        return sorted(replicas.union(self._contents.facts.racks))
+
     def _node(self, node_id: int) -> NodeValues:
         facts = self._contents.facts
+        if node_id not in facts.racks:
+            return NodeValues(node_id, False, {}, {}, is_fenced=True)
         rack = facts.racks[node_id]
         own = facts.own.get(node_id, {}) | ({} if rack is None else {"broker.rack": rack})
         return NodeValues(node_id, True, own, {})

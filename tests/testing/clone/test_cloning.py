@@ -228,3 +228,26 @@ def test_progress(source: FakeBroker, tmp_path: Path) -> None:
     last = {each.what: each for each in seen}
     assert {"topics", "partitions", "logs", "groups"} <= last.keys()
     assert all(each.done == each.total for each in last.values())
+
+
+def test_a_cluster_of_several_brokers(tmp_path: Path) -> None:
+    """Brokers, racks, replicas and leaders are those of the source; a broker that is stopped there is stopped here."""
+    with FakeBroker(nodes=3, node_id=5, racks=["a", "b", "c"], config=FEW_PARTITIONS) as source:
+        source.create_topic("orders", partitions=4, replication_factor=2)
+        source.node(6).stop()
+        source.topic("orders").produce("one", partition=1)
+        wanted = source.snapshot().state.cluster
+        cloned(source, tmp_path / "x", ALL_RECORDS)
+    clone_of_it = Snapshot.load(tmp_path / "x").fork()
+    found = clone_of_it.snapshot().state.cluster
+
+    assert [(each.id, each.alive, each.own.get("broker.rack")) for each in found.nodes] == [
+        (5, True, "a"),
+        (6, False, None),
+        (7, True, "c"),
+    ]
+    for mine, partition in zip(found.topics[0].partitions, wanted.topics[0].partitions, strict=True):
+        assert mine.leader in partition.isr
+        assert set(mine.isr) == set(partition.isr)
+    with clone_of_it as broker:
+        assert len(broker.topic("orders").records()) == 1
