@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from fakebroker.broker.core.cluster_state import LogState, PartitionState, SegmentState, build_cluster
+from fakebroker.broker.core.cluster_state import ClusterState, LogState, PartitionState, SegmentState, build_cluster
 from fakebroker.broker.engine.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
@@ -22,12 +22,25 @@ def what_is_wrong(state: BrokerState) -> str | None:
     options = state.options
     try:
         settings = Settings(options.config, profile=options.profile)
-        build_cluster(state.cluster, settings, release(options.as_release), Instant(state.clock.wall_ms, 0))
+        now = Instant(state.clock.wall_ms, 0)
+        build_cluster(_with_few_partitions(state.cluster), settings, release(options.as_release), now)
     except FakebrokerError as error:
         return str(error)
     except (ValueError, TypeError, LookupError, OverflowError) as error:
         return f"{error.__class__.__name__}: {error}"
     return None
+
+
+def _with_few_partitions(cluster: ClusterState) -> ClusterState:
+    """The cluster without partitions that have no log, which were checked already; one of each topic stays.
+
+    There may be thousands, and making them takes as long as the start of the broker.
+    """
+    topics = []
+    for topic in cluster.topics:
+        with_logs = tuple(each for each in topic.partitions if each.log is not None)
+        topics.append(topic._replace(partitions=with_logs or topic.partitions[:1]))
+    return cluster._replace(topics=tuple(topics))
 
 
 def _problems(state: BrokerState) -> Iterator[str]:
