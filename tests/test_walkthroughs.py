@@ -43,6 +43,18 @@ def test_an_incident_is_replayed(tmp_path: Path) -> None:
         assert "an order" in (tmp_path / "incident.yaml").read_text()
 
 
+def test_a_clone(tmp_path: Path) -> None:
+    """The file of a running broker starts another, and its offsets expire in the test."""
+    with Walkthrough("how-to/clone.md", tmp_path) as reader:
+        bootstrap = f"127.0.0.1:{reader.port('9092')}"
+        reader.run(f"fakebroker serve --listen {bootstrap} --topic orders:2 --topic payments")
+        consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": "billing"})
+        offsets = [confluent_kafka.TopicPartition("orders", index, 3 * (1 - index)) for index in range(2)]
+        consumer.commit(offsets=offsets, asynchronous=False)
+        consumer.close()
+        reader.follow(last=5)
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_commands_for_compose(tmp_path: Path) -> None:
     """The requests of the host are answered by a broker that is started as in the container."""

@@ -27,6 +27,7 @@ class _Commands(LazyCommands):
 
     elsewhere = {
         "campaign": ("fakebroker.cli.commands.campaign", "campaign"),
+        "clone": ("fakebroker.cli.commands.clone", "clone"),
         "conformance": ("fakebroker.cli.commands.conformance", "conformance"),
         "ctl": ("fakebroker.cli.commands.ctl", "ctl"),
         "dialogue": ("fakebroker.cli.commands.dialogue", "dialogue"),
@@ -107,6 +108,12 @@ def main() -> None:
     help="Start with this saved snapshot. Command-line options override the file.",
 )
 @click.option(
+    "--data-from",
+    multiple=True,
+    metavar="DIR",
+    help="Start with a copy of a Kafka data directory, which stays as it is. Repeatable.",
+)
+@click.option(
     "--data",
     metavar="DIR",
     default=None,
@@ -147,6 +154,7 @@ def serve(
     listen: tuple[str, ...],
     advertise: tuple[str, ...],
     snapshot_path: str | None,
+    data_from: tuple[str, ...],
     control: str | None,
     control_token: str | None,
     control_host_access: bool,
@@ -169,7 +177,7 @@ def serve(
     early = EarlySignals()
     with errors_end_the_command():
         ready = None if ready_file is None else _take_ready_file(ready_file)
-        snapshot = None if snapshot_path is None else _load(snapshot_path)
+        snapshot = _beginning(snapshot_path, data_from)
         options["racks"] = options["racks"] or None
         options["users"] = _users(options["users"], options.pop("users_file"))
         options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in options["config"])
@@ -191,7 +199,7 @@ def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int
     if snapshot is None:
         return ids_of_nodes(options["nodes"] or 1, FIRST_NODE_ID if first_id is None else first_id)
     if options["nodes"] or options["racks"] or first_id is not None:
-        wrong = "--nodes, --node-id and --rack cannot be used with --from: the snapshot has its own nodes"
+        wrong = "--nodes, --node-id and --rack cannot be used with --from and --data-from: they have their own nodes"
         raise click.UsageError(wrong)
     return snapshot.state.options.node_ids
 
@@ -203,7 +211,7 @@ def _check_data(path: str, snapshot: "Snapshot | None", scenario: "ServedScenari
     if scenario is not None:
         raise click.UsageError("--data and --scenario are mutually exclusive: a scenario begins with an empty broker")
     if snapshot is not None and has_cluster(path):
-        raise click.UsageError(f"--from cannot be used with --data {path}: the directory has a cluster already")
+        raise click.UsageError(f"--data {path} has a cluster already: it cannot be used with --from or --data-from")
 
 
 def _users(given: tuple[str, ...], path: str | None) -> dict[str, str] | None:
@@ -227,11 +235,31 @@ def _scenario(
             raise click.UsageError("--set and --exit-when-done need --scenario FILE")
         return None
     if snapshot is not None:
-        raise click.UsageError("--from and --scenario are mutually exclusive")
+        raise click.UsageError("--scenario cannot be used with --from or --data-from")
     from fakebroker.scenarios.running.serving import ServedScenario
 
     given = dict(_pair(text, "=", "NAME=VALUE") for text in parameters)
     return ServedScenario(path, given, exit_when_done)
+
+
+def _beginning(path: str | None, data_from: tuple[str, ...]) -> "Snapshot | None":
+    """The snapshot that the broker starts with, if there is one."""
+    if path is not None and data_from:
+        raise click.UsageError("--from and --data-from are mutually exclusive")
+    if data_from:
+        return _copied(data_from)
+    return None if path is None else _load(path)
+
+
+def _copied(directories: tuple[str, ...]) -> "Snapshot":
+    """A Kafka from its data directories; says what could not be used."""
+    from fakebroker.testing.copied_data.copied_cluster import CopiedCluster
+
+    cluster = CopiedCluster(directories)
+    snapshot = cluster.snapshot()
+    for problem in cluster.problems:
+        click.echo(f"note: {problem}", err=True)
+    return snapshot
 
 
 def _load(path: str) -> "Snapshot":

@@ -283,6 +283,8 @@ class BrokerBase(BrokerControl):
             fitted.use()
             clock.restore(*state.clock)
 
+        if not self.is_running:
+            cluster.decoded_batches = snapshot.decoded  # the start loads the same logs again
         self._begin_anew(change, lambda: self._engine_of(cluster, now))
         if self._storage is not None:
             self._storage.replace(cluster, now)
@@ -324,7 +326,9 @@ class BrokerBase(BrokerControl):
             self._storage.resume()
 
     def _restart_nodes(self) -> None:
-        broker_life.restart_all(self._engine.cluster, self._server.clock.now())
+        cluster = self._engine.cluster
+        broker_life.restart_all(cluster, self._server.clock.now())
+        cluster.decoded_batches = None
 
     def _close_clients(self) -> None:
         """The scripted clients' connections end with the broker."""

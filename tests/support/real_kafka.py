@@ -9,6 +9,7 @@ the process of the tests if that is killed.
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -23,6 +24,7 @@ import pytest
 from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError
+from tests.support.eventually import eventually
 
 VERSION = "4.3.1"
 OLDER_VERSION = "3.9.1"  # the last that speaks the oldest API versions
@@ -48,7 +50,8 @@ def java(version: str) -> list[str]:
 JAVA = java(VERSION)
 # Kafka dies with the shell's standard input, a pipe from the tests: it outlives them in no case.
 _UNTIL_INPUT_ENDS = (
-    'exec 3<&0; "$@" </dev/null 3<&- & java=$!; { cat <&3; kill -9 $java; } >/dev/null 2>&1 & wait $java'
+    'exec 3<&0; "$@" </dev/null 3<&- & java=$!; echo $java >"$PID_FILE"; '
+    "{ cat <&3; kill -9 $java; } >/dev/null 2>&1 & wait $java"
 )
 
 # Few partitions of internal topics, because a new log costs time. Nothing else that a client could see.
@@ -87,6 +90,17 @@ class RealKafka:
     def log(self) -> str:
         """What it wrote so far."""
         return (self.folder / "out.log").read_text(errors="replace")
+
+    @property
+    def data(self) -> Path:
+        """Its data directory."""
+        return self.folder / "data"
+
+    def stop(self) -> None:
+        """Stop it as an administrator does, and wait for its end."""
+        pid = int((self.folder / "pid").read_text())
+        os.kill(pid, signal.SIGTERM)
+        eventually(lambda: not Path(f"/proc/{pid}").exists(), START_S)
 
 
 def why_no_kafka(version: str = VERSION) -> str | None:
@@ -165,7 +179,8 @@ def _process(kafka: RealKafka, version: str) -> Iterator["subprocess.Popen[bytes
     properties = str(kafka.folder / "server.properties")
     command = ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *java(version), "kafka.Kafka", properties]
     with (kafka.folder / "out.log").open("wb") as log:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
+        environment = {**os.environ, "PID_FILE": str(kafka.folder / "pid")}
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment)
     try:
         yield process
     finally:

@@ -19,6 +19,7 @@ from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.coordinator.loading import DecodedBatch
 from fakebroker.broker.core.features import FeaturesState
 from fakebroker.broker.core.logs.aborted import AbortedTransaction, AbortedTransactions
+from fakebroker.broker.core.logs.empty_range import EmptyRange
 from fakebroker.broker.core.logs.jobs import LogJobs
 from fakebroker.broker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.broker.core.logs.log import PartitionLog
@@ -84,7 +85,7 @@ class LogState(NamedTuple):
 
 
 class PartitionState(NamedTuple):
-    """A partition; `log` is None if nothing was ever written there."""
+    """A partition; `log` is None if nothing was ever written there, or if it has only offsets, in `empty_range`."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -94,6 +95,7 @@ class PartitionState(NamedTuple):
     leader_epoch: int
     log: LogState | None
     out_of_sync: tuple[int, ...] = ()
+    empty_range: EmptyRange | None = None
 
 
 class TopicState(NamedTuple):
@@ -329,7 +331,7 @@ def _topic_state(topic: Topic) -> TopicState:
 
 
 def _partition_state(partition: Partition) -> PartitionState:
-    return read_fields(PartitionState, partition, log=_log_state(partition.log) if partition.has_log else None)
+    return read_fields(PartitionState, partition, log=_log_state(partition.used_log) if partition.used_log else None)
 
 
 def _log_state(log: PartitionLog) -> LogState | None:
@@ -367,7 +369,6 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     """A cluster with that state at `now`, under these static settings and this release. No group is loaded yet.
 
     `seed` is what chance of other kinds begins with, such as that of faults; ids go on as the state says.
-
     Settings that the release does not know are left out. Raises ValueError or another exception of a wrong value for a
     state that no cluster can have.
     """

@@ -14,6 +14,7 @@ from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.empty_range import EmptyRange
     from fakebroker.broker.core.logs.host import LogWatcher
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
@@ -130,12 +131,15 @@ class Partition:
     `last_known_elr` the leader that left it empty (KIP-966).
 
     `changes` counts what waiting fetches are woken for: changes of the log, the leader, the replicas and the topic.
+
+    `empty_range` is for a log that was not used yet and has offsets without records; None if it begins at offset 0.
     """
 
     __slots__ = (
         "_log",
         "changes",
         "elr",
+        "empty_range",
         "index",
         "isr",
         "last_known_elr",
@@ -159,6 +163,7 @@ class Partition:
         self.out_of_sync: list[int] = []  # replicas that a test keeps out of the in-sync set
         self.stale_views: dict[int, StaleView] = {}
         self.changes = 0
+        self.empty_range: EmptyRange | None = None
         self._log: PartitionLog | None = None
 
     @property
@@ -166,7 +171,10 @@ class Partition:
         """The records; made on first use (FC-5)."""
         if self._log is None:
             self._log = log = _new_log(self)
-            log.high_watermark_limit = None if self.is_replicating else 0
+            if self.empty_range is not None:
+                self.empty_range.fill(log, self.leader_epoch)
+                self.empty_range = None
+            log.high_watermark_limit = None if self.is_replicating else log.log_end_offset
             storage = self.topic.cluster.storage
             if storage is not None:
                 storage.log_made(log)
@@ -174,8 +182,13 @@ class Partition:
 
     @property
     def has_log(self) -> bool:
-        """Whether its log was used yet."""
-        return self._log is not None
+        """Whether its log was used yet, or has offsets without records."""
+        return self._log is not None or self.empty_range is not None
+
+    @property
+    def used_log(self) -> "PartitionLog | None":
+        """Its log if it was used yet; a look does not make one."""
+        return self._log
 
     @property
     def min_isr(self) -> int:
@@ -184,7 +197,7 @@ class Partition:
 
     def forget_log(self) -> None:
         """The topic is deleted: its records go."""
-        self._log = None
+        self._log = self.empty_range = None
 
     def lead(self, node_id: int, now: Instant) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""

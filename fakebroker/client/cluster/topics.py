@@ -1,7 +1,7 @@
 """What a cluster says of its topics: partitions, leaders, ids."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fakebroker.client.cluster.errors import AnsweredError
@@ -24,12 +24,17 @@ class Leader(NamedTuple):
 
 @dataclass
 class Topic:
-    """One topic. `topic_id` is zero where the broker's versions know no ids; a leader is None while there is none."""
+    """One topic. `topic_id` is zero where the broker's versions know no ids; a leader is None while there is none.
+
+    `replicas` and `in_sync` are the node ids of each partition's replicas, and of those in sync.
+    """
 
     name: str
     topic_id: bytes
     is_internal: bool
     leaders: dict[int, Leader | None]
+    replicas: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    in_sync: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def partitions(self) -> list[TopicPartition]:
@@ -87,4 +92,6 @@ def _topic(row: Any) -> Topic:
         each.partition_index: Leader(each.leader_id, each.leader_epoch) if each.leader_id >= 0 else None
         for each in row.partitions
     }
-    return Topic(row.name, row.topic_id or ZERO_UUID, row.is_internal, leaders)
+    replicas = {each.partition_index: tuple(each.replica_nodes) for each in row.partitions}
+    in_sync = {each.partition_index: tuple(each.isr_nodes) for each in row.partitions}
+    return Topic(row.name, row.topic_id or ZERO_UUID, row.is_internal, leaders, replicas, in_sync)

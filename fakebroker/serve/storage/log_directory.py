@@ -29,6 +29,11 @@ def wrong(path: Path, text: str) -> InvalidArgument:
     return InvalidArgument("data", str(path), f"{path}: {text}")
 
 
+def is_in_use(path: Path) -> bool:
+    """Whether a broker of this process has locked a directory."""
+    return path.resolve() in _IN_USE
+
+
 class LogDirectory:
     """The log directory of one broker, locked from `open` to `close`."""
 

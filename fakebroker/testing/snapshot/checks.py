@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from fakebroker.broker.core.cluster_state import LogState, PartitionState, SegmentState, build_cluster
+from fakebroker.broker.core.cluster_state import ClusterState, LogState, PartitionState, SegmentState, build_cluster
 from fakebroker.broker.engine.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
@@ -22,12 +22,25 @@ def what_is_wrong(state: BrokerState) -> str | None:
     options = state.options
     try:
         settings = Settings(options.config, profile=options.profile)
-        build_cluster(state.cluster, settings, release(options.as_release), Instant(state.clock.wall_ms, 0))
+        now = Instant(state.clock.wall_ms, 0)
+        build_cluster(_with_few_partitions(state.cluster), settings, release(options.as_release), now)
     except FakebrokerError as error:
         return str(error)
     except (ValueError, TypeError, LookupError, OverflowError) as error:
         return f"{error.__class__.__name__}: {error}"
     return None
+
+
+def _with_few_partitions(cluster: ClusterState) -> ClusterState:
+    """The cluster without partitions that have no log, which were checked already; one of each topic stays.
+
+    There may be thousands, and making them takes as long as the start of the broker.
+    """
+    topics = []
+    for topic in cluster.topics:
+        with_logs = tuple(each for each in topic.partitions if each.log is not None)
+        topics.append(topic._replace(partitions=with_logs or topic.partitions[:1]))
+    return cluster._replace(topics=tuple(topics))
 
 
 def _problems(state: BrokerState) -> Iterator[str]:
@@ -56,6 +69,8 @@ def _problems_of_partition(partition: PartitionState, node_ids: Sequence[int]) -
     unknown = [each for each in (*partition.replicas, *partition.isr, *partition.elr) if each not in node_ids]
     if unknown or not partition.replicas or partition.leader not in (-1, *node_ids):
         yield f"has nodes {[*partition.replicas, *unknown, partition.leader]} of {list(node_ids)}"
+    if partition.empty_range is not None and not 0 <= partition.empty_range.start <= partition.empty_range.end:
+        yield f"has the offsets {partition.empty_range[:2]}, which are not in order"
     if partition.log is not None:
         yield from _problems_of_log(partition.log)
 

@@ -10,8 +10,10 @@ CRC-32 of all before it    4 bytes
 """
 
 import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from struct import Struct
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 from fakebroker.protocol.errors import InvalidArgument
@@ -20,6 +22,7 @@ from fakebroker.testing.snapshot.hidden_secrets import with_hidden_secrets, with
 from fakebroker.testing.snapshot.state import BrokerState
 from fakebroker.testing.snapshot.state_codec import Reader, Writer, WrongValue
 
+Json = Any
 MAGIC: Final = b"fakebroker snapshot\n"
 FORMAT_VERSION: Final = 1
 _VERSION = Struct(">I")
@@ -30,19 +33,20 @@ _HEAD_POSITION = len(MAGIC) + _VERSION.size + _LENGTHS.size
 
 def encode(state: BrokerState) -> bytes:
     """The content of a file."""
-    writer = Writer()
-    head = json.dumps(writer.encode(with_hidden_secrets(state), BrokerState), separators=(",", ":")).encode()
-    parts: list[bytes | bytearray] = [
-        MAGIC,
-        _VERSION.pack(FORMAT_VERSION),
-        _LENGTHS.pack(len(head), len(writer.data)),
-        head,
-        writer.data,
-    ]
+    data = bytearray()
+    head = Writer(data).encode(with_hidden_secrets(state), BrokerState)
+    return b"".join(file_pieces(head, len(data), [data]))
+
+
+def file_pieces(head: Json, data_bytes: int, data: Iterable[bytes | bytearray]) -> Iterator[bytes | bytearray]:
+    """The content of a file in pieces: `head` is the state as JSON, `data` the run of bytes in pieces."""
+    text = json.dumps(head, separators=(",", ":")).encode()
+    before = MAGIC + _VERSION.pack(FORMAT_VERSION) + _LENGTHS.pack(len(text), data_bytes) + text
     crc = 0
-    for part in parts:
+    for part in chain((before,), data):
         crc = crc32(part, crc)
-    return b"".join([*parts, _CRC.pack(crc)])
+        yield part
+    yield _CRC.pack(crc)
 
 
 def decode(content: bytes, source: str) -> BrokerState:

@@ -77,6 +77,28 @@ class Snapshot(ShortErrors):
         with open(path, "rb") as file:
             return cls.from_bytes(file.read(), os.fspath(path))
 
+    @classmethod
+    def from_data(cls, *directories: str | os.PathLike[str]) -> "Snapshot":
+        """Read copies of the data directories (`log.dirs`) of a Kafka in KRaft mode: of one broker, or of several.
+
+        Nothing in them is changed. The time of day is that at which the Kafka was stopped. Settings of the brokers'
+        files are not there: `fork(config=...)` has the same ones. What cannot be used is logged.
+
+        Raises InvalidArgument for directories that are none of Kafka, of several clusters, of a newer release, or
+        damaged; Unavailable while a broker runs on one.
+        """
+        import logging
+
+        from fakebroker.testing.copied_data.copied_cluster import CopiedCluster
+
+        for directory in directories:
+            check("directories", directory, PATH)
+        cluster = CopiedCluster(directories)
+        snapshot = cluster.snapshot()
+        for problem in cluster.problems:
+            logging.getLogger("fakebroker").warning("%s", problem)
+        return snapshot
+
     def to_bytes(self) -> bytes:
         """The content of the file that `save` writes."""
         from fakebroker.testing.snapshot.file_format import encode

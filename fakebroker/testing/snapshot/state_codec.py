@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Callable
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Protocol, Self, Union, get_args, get_origin, get_type_hints
 
 _INT64_BYTES = 8
 _BATCHES = tuple[bytes, ...]
@@ -26,11 +26,19 @@ class WrongValue(ValueError):
     """A value that is not of its type; the text says where and what."""
 
 
+class Run(Protocol):
+    """A run of bytes that grows at its end: a bytearray, or a file."""
+
+    def __len__(self) -> int: ...
+
+    def __iadd__(self, data: bytes, /) -> Self: ...
+
+
 class Writer:
     """Values in, JSON out; `data` collects the bytes."""
 
-    def __init__(self) -> None:
-        self.data = bytearray()
+    def __init__(self, data: Run | None = None) -> None:
+        self.data: Run = bytearray() if data is None else data
 
     def encode(self, value: Any, kind: Any) -> Json:
         """The JSON form of a value of the type `kind`."""

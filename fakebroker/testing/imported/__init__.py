@@ -1,0 +1,1 @@
+"""Parts of a snapshot that are made of another Kafka's logs and settings."""
