@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
-from hypothesis.errors import FlakyFailure
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.listeners import Address
@@ -20,10 +19,12 @@ from tools.differential.chapters import CHAPTERS, Action, Chapter
 from tools.differential.chapters.chapter import BITS
 from tools.differential.pair import Asked, Differs, Exchange, History, Pair
 from tools.differential.recording import recording
+from tools.differential.shrinking import shrunk
 from tools.differential.topic import Topic
 
 HISTORIES_A_ROUND = 40
 SHRINK_S = 45
+TRIES = 2  # before a difference counts as one that does not come again
 MOST_DIFFERENCES = 8  # of a part
 _NUMBER = st.integers(0, (1 << BITS) - 1)
 
@@ -38,7 +39,7 @@ class Part:
     steps: int
     reference: Address
     subject: Address
-    broker: str  # the name of the reference, with its release
+    broker: str  # the name of the reference, with its release; "" if that is not known
     config: tuple[tuple[str, str], ...]  # its settings
     out: Path
 
@@ -71,6 +72,16 @@ class Result:
     why_not: str = ""
 
 
+@dataclass
+class _Played:
+    """A history that was played."""
+
+    actions: Sequence[Action]
+    topics: Sequence[Topic]
+    history: History
+    difference: Differs | None = None
+
+
 class Worker:
     """Plays histories of one chapter on a reference and a subject, each history with names of its own."""
 
@@ -80,12 +91,7 @@ class Worker:
         self._chapter = CHAPTERS[part.chapter]
         self._prefix = f"{part.chapter.replace(' ', '')}-{part.tag}{part.seed}"
         self._number = 0
-        self._found: Differs | None = None  # in this round: from then on histories are shrunk, and no longer counted
         self._known: set[str] = set()  # kinds of differences
-        self._shrink_until_s = 0.0
-        self._shortest: list[Action] = []  # the last history that showed the difference
-        self._last: tuple[Sequence[Topic], History] = ([], History())
-        self._first = self._last  # the history that was to be shrunk
         self._versions: Mapping[str, range] = {}
         self._shared: list[Topic] = []
 
@@ -104,67 +110,78 @@ class Worker:
         return self.result
 
     def _round(self, seed: int) -> None:
-        """Play until a difference is found and shrunk, or the histories of a round are done."""
-        self._found = None
+        """Play until a difference is found, or the histories of a round are done; then shrink what was found."""
         self._shared = [] if self._chapter.own_topics else self._new_topics()
         longest = self._chapter.longest
-        actions = [name for name, times in self._chapter.actions.items() for _ in range(times)]
+        names = [name for name, times in self._chapter.actions.items() for _ in range(times)]
+        found: list[_Played] = []
 
         @with_seed(seed)
         @settings(
-            max_examples=HISTORIES_A_ROUND, database=None, deadline=None, phases=[Phase.generate, Phase.shrink],
-            suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet, print_blob=False,
-            report_multiple_bugs=False,
+            max_examples=HISTORIES_A_ROUND, database=None, deadline=None, phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
         )  # fmt: skip
-        @given(
-            st.lists(
-                st.tuples(st.sampled_from(["nothing", *actions]), _NUMBER, _NUMBER),
-                min_size=longest // 2,
-                max_size=longest,
-            )
-        )
-        def histories(history: list[Action]) -> None:
-            if self._found is None and self.result.steps >= self._part.steps:
-                return
-            if self._found is None or time.monotonic() < self._shrink_until_s or history == self._shortest:
-                self._history(history)
+        @given(st.lists(st.tuples(st.sampled_from(names), _NUMBER, _NUMBER), min_size=longest // 2, max_size=longest))
+        def histories(actions: list[Action]) -> None:
+            if not found and self.result.steps < self._part.steps:
+                played = self._counted(actions)
+                if played.difference is not None:
+                    found.append(played)
 
-        try:
-            histories()
-        except Differs as difference:
-            self._known.add(difference.kind)
-            self.result.differences.append(self._written(difference, len(self.result.differences) + 1, self._last))
-        except FlakyFailure:
-            assert self._found is not None
-            self.result.once.append(self._written(self._found, f"once-{len(self.result.once) + 1}", self._first))
+        histories()
+        for each in found:
+            self._shrink(each)
 
-    def _history(self, actions: Sequence[Action]) -> None:
+    def _counted(self, actions: Sequence[Action]) -> "_Played":
+        """Play a history that counts. A difference that is known or meant is none."""
+        played = self._played(actions)
+        self.result.histories += 1
+        self.result.steps += played.history.steps
+        if played.difference is not None and is_agreed(str(played.difference)):
+            self.result.agreed += 1
+            played.difference = None
+        elif played.difference is not None and played.difference.kind in self._known:
+            played.difference = None
+        return played
+
+    def _shrink(self, first: "_Played") -> None:
+        """Find a short history with the same difference, and write it; of one that does not come again, the first."""
+        assert first.difference is not None
+        kind, last = first.difference.kind, first
+        end_s = time.monotonic() + SHRINK_S
+
+        def shows(actions: list[Action]) -> bool:
+            nonlocal last
+            played = self._played(actions)
+            if played.difference is None or played.difference.kind != kind:
+                return False
+            last = played
+            return True
+
+        if any(shows(list(first.actions)) for _ in range(TRIES)):
+            shrunk(first.actions, shows, lambda: time.monotonic() > end_s)
+            self._known.add(kind)
+            self.result.differences.append(self._written(last, len(self.result.differences) + 1))
+        else:
+            self.result.once.append(self._written(first, f"once-{len(self.result.once) + 1}"))
+
+    def _played(self, actions: Sequence[Action]) -> "_Played":
+        """Play a history, with names of its own."""
         self._number += 1
         topics = self._new_topics() if self._chapter.own_topics else self._shared
         chapter = self._chapter(f"{self._prefix}-{self._number}", topics, self._versions)
         pair = self._pair(topics)
-        before, self._last = self._last, (topics, pair.history)
+        played = _Played(actions, topics, pair.history)
         try:
             for asked in chapter.first():
                 self._note(chapter, pair.ask(asked))
             for action in actions:
                 self._take(pair, chapter, action)
         except Differs as difference:
-            if is_agreed(str(difference)):
-                self.result.agreed += self._found is None
-            elif difference.kind not in self._known:
-                if self._found is None or self._found.kind == difference.kind:
-                    if self._found is None:
-                        self._shrink_until_s = time.monotonic() + SHRINK_S
-                        self._first = self._last
-                    self._found, self._shortest = difference, list(actions)
-                    raise
-                self._last = before
+            played.difference = difference
         finally:
-            if self._found is None:
-                self.result.histories += 1
-                self.result.steps += pair.history.steps
             pair.close_all()
+        return played
 
     def _take(self, pair: Pair, chapter: Chapter, action: Action) -> None:
         step = chapter.read(action)
@@ -223,15 +240,16 @@ class Worker:
     def _newest(self, api: str) -> int:
         return self._versions[api][-1]
 
-    def _written(self, difference: Differs, number: int | str, what: tuple[Sequence[Topic], History]) -> Found:
-        """Write a history as a dialogue."""
-        topics, history = what
-        name = f"{self._prefix}-{number}"
+    def _written(self, played: "_Played", number: int | str) -> Found:
+        """Write a history with a difference as a dialogue."""
+        difference, name = played.difference, f"{self._prefix}-{number}"
+        assert difference is not None
         path = self._part.out / f"{name}.jsonl"
-        head: dict[str, Any] = {"name": name, "about": str(difference).replace("\n", " "), "broker": self._part.broker}
-        head["config"] = dict(self._part.config)
+        head: dict[str, Any] = {"name": name, "about": str(difference).replace("\n", " ")}
+        if self._part.broker:
+            head |= {"broker": self._part.broker, "config": dict(self._part.config)}
         new_topic = {"partitions": self._chapter.partitions, "config": dict(self._chapter.topic_configs)}
-        path.write_bytes(recording(head, self._prefix, topics, new_topic, history))
+        path.write_bytes(recording(head, self._prefix, played.topics, new_topic, played.history))
         return Found(difference.kind, str(difference), str(path))
 
 
