@@ -13,6 +13,7 @@
 # make instructions   instructions per request under callgrind, compared with bench/instructions.json
 # make spark    the data pipeline from end to end, on data that the broker makes
 # make scoreboard   other brokers judged by the recordings, written to docs/reference/scoreboard.md
+# make differential   random histories on Kafka and fakebroker at once; ARGS='--steps 5000 --chapter log'
 # make docs     the generated pages                       make screenshots   the pictures of the page
 # make site     the documentation as a site in build/site; open build/site/index.html
 # make setup-java, setup-node, setup-go, setup-spark-kafka   clients of other languages, for their tests
@@ -40,7 +41,7 @@ REST := not ($(TEST)) and not long and not spark
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard \
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard differential \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
@@ -159,6 +160,11 @@ page: .venv/.test .venv/.page
 scoreboard: .venv/.test
 	@scripts/set-up-java || true
 	@$(BIN)/python -m tools.scoreboard $(ARGS)
+
+# Kafka 4.3.1 and fakebroker asked the same at random. A difference fails, and is written as a dialogue.
+differential: .venv/.test
+	@scripts/set-up-java
+	@$(BIN)/python -m tools.differential $(ARGS)
 
 screenshots: .venv/.test .venv/.page
 	@$(BIN)/python -m tools.screenshots

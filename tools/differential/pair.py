@@ -170,10 +170,6 @@ class Pair:
         """Note the ids of a topic that was made before."""
         self._matching.pairs.pair("topic", reference_id, subject_id)
 
-    def subject_topic_id(self, reference_id: str) -> str:
-        """The subject's id of a topic that both were asked for; "" if there is none."""
-        return str(self._matching.pairs.ours("topic", reference_id) or "")
-
     def is_busy(self, connection: str) -> bool:
         """Whether a request of the connection is parked."""
         return connection in self._parked

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
 
-from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.errors import Unavailable, WireError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.scenarios.conformance.access import Access, served_versions
@@ -20,7 +20,7 @@ from tools.differential.chapters.chapter import BITS
 from tools.differential.pair import Asked, Differs, Exchange, History, Pair
 from tools.differential.recording import recording
 from tools.differential.shrinking import shrunk
-from tools.differential.topic import Topic
+from tools.differential.topic import NewTopics, Topic
 
 HISTORIES_A_ROUND = 40
 SHRINK_S = 45
@@ -93,20 +93,25 @@ class Worker:
         self._number = 0
         self._known: set[str] = set()  # kinds of differences
         self._versions: Mapping[str, range] = {}
+        self._brokers: dict[Address, dict[str, range]] = {}  # what each serves
         self._shared: list[Topic] = []
 
     def play(self) -> Result:
         """Play about so many steps."""
         part = self._part
+        self._brokers = {address: common_versions(address) for address in (part.reference, part.subject)}
         self._versions = common_versions(part.reference, part.subject)
         missing = [api for api in self._chapter.needs if api not in self._versions]
         if missing:
             self.result.why_not = f"{', '.join(missing)} not served by both"
             return self.result
-        for number in range(part.steps):
-            if self.result.steps >= part.steps or len(self.result.differences) >= MOST_DIFFERENCES:
-                break
-            self._round(part.seed * 1000 + number)
+        try:
+            for number in range(part.steps):
+                if self.result.steps >= part.steps or len(self.result.differences) >= MOST_DIFFERENCES:
+                    break
+                self._round(part.seed * 1000 + number)
+        except (OSError, Unavailable) as error:
+            self.result.why_not = f"not to its end: {error}"
         return self.result
 
     def _round(self, seed: int) -> None:
@@ -209,36 +214,15 @@ class Worker:
         return pair
 
     def _new_topics(self) -> list[Topic]:
-        """Topics on both brokers, in order and with leaders."""
-        if not self._chapter.topic_count:
+        """Topics on both brokers."""
+        chapter = self._chapter
+        if not chapter.topic_count:
             return []
         self._number += 1
-        names = [f"{self._prefix}-{self._number}t{number}" for number in range(self._chapter.topic_count)]
-        count = self._chapter.partitions
-        configs = [{"Name": name, "Value": value} for name, value in self._chapter.topic_configs.items()]
-        new = [
-            {"Name": name, "NumPartitions": count, "ReplicationFactor": 1, "Assignments": [], "Configs": configs}
-            for name in names
-        ]
-        rows = [{"PartitionIndex": index, "Timestamp": -1} for index in range(count)]
-        listed = [{"Name": name, "Partitions": rows} for name in names]
-        pair = Pair(self._part.reference, self._part.subject)
-        try:
-            pair.ask(
-                Asked("t", "CreateTopics", min(7, self._newest("CreateTopics")), {"Topics": new, "timeoutMs": 9_000})
-            )
-            pair.ask(
-                Asked("t", "ListOffsets", min(4, self._newest("ListOffsets")), {"ReplicaId": -1, "Topics": listed})
-            )
-            asked = Asked("t", "Metadata", self._newest("Metadata"), {"Topics": [{"Name": name} for name in names]})
-            (exchange,) = pair.ask(asked)
-            ids = {each["Name"]: each.get("TopicId", "") for each in exchange.answer["Topics"]}
-            return [Topic(name, ids[name], pair.subject_topic_id(ids[name])) for name in names]
-        finally:
-            pair.close_all()
-
-    def _newest(self, api: str) -> int:
-        return self._versions[api][-1]
+        names = [f"{self._prefix}-{self._number}t{number}" for number in range(chapter.topic_count)]
+        new = NewTopics(names, chapter.partitions, chapter.topic_configs)
+        ids = (new.make(address, served) for address, served in self._brokers.items())
+        return [Topic(*each) for each in zip(names, *ids, strict=True)]
 
     def _written(self, played: "_Played", number: int | str) -> Found:
         """Write a history with a difference as a dialogue."""
