@@ -14,6 +14,7 @@
 # make spark    the data pipeline from end to end, on data that the broker makes
 # make scoreboard   other brokers judged by the recordings, written to docs/reference/scoreboard.md
 # make client-table   what client libraries do on fakebroker and on Kafka, written to docs/reference/clients.md
+# make differential   random histories on Kafka and fakebroker at once; ARGS='--steps 5000 --chapter log'
 # make docs     the generated pages                       make screenshots   the pictures of the page
 # make dist     wheels and sdists in dist/, checked      make try-dist   each extra of them in a clean environment of each Python
 # make site     the documentation as a site in build/site; open build/site/index.html
@@ -42,7 +43,7 @@ REST := not ($(TEST)) and not long and not spark
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types collect tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table dist try-dist \
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust clean
 
 help:
@@ -180,6 +181,11 @@ client-table: .venv/.test
 	@for each in java node go rust; do scripts/set-up-$$each || true; done
 	@$(CLIENT_TABLE) $(ARGS) || $(CLIENT_TABLE) --client-table-again --last-failed --last-failed-no-failures none; \
 		status=$$?; $(BIN)/python -m tools.scoreboard.client_page; [ $$status = 5 ] || exit $$status
+
+# Kafka 4.3.1 and fakebroker asked the same at random. A difference fails, and is written as a dialogue.
+differential: .venv/.test
+	@scripts/set-up-java
+	@$(BIN)/python -m tools.differential $(ARGS)
 
 screenshots: .venv/.test .venv/.page
 	@$(BIN)/python -m tools.screenshots

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tools.differential.played import Play, keep, read
+from tools.differential.worker import Found, Result
 from tools.scoreboard import __main__ as scoreboard
+from tools.scoreboard import differential_section, start_kafka, targets
 from tools.scoreboard import page as pages
-from tools.scoreboard import start_kafka, targets
-from tools.scoreboard.page import page, unexplained
+from tools.scoreboard.differential_section import section
+from tools.scoreboard.page import PAGE, page, unexplained, with_plays
 from tools.scoreboard.targets import TARGETS
 
 RESULT = {
@@ -56,11 +59,37 @@ def test_every_difference_of_ours_needs_a_reason(folder: Path) -> None:
     assert "| on purpose |" in page()
 
 
-def test_what_others_write_below_is_kept(folder: Path) -> None:
-    """From "Differential play" on the page is kept as it is."""
-    (folder / "scoreboard.md").write_text("# Old\n\n## Differential play\n\n200,000 steps.\n")
+def test_plays_of_a_pair_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are summed by pair and chapter; a difference is mended, left or open; without steps it is "not run"."""
+    plays = tmp_path / "played.json"
+    for number, kinds in enumerate([["Fetch: a", "Fetch: b"], ["Fetch: a", "Join: c"]]):
+        play = Play("Kafka 4.3.1", f"fakebroker 0.1 {number}", seed=number)
+        play.add(Result("log", 1_500, 70, [Found(kind, kind, "file") for kind in kinds]))
+        play.add(Result("share", why_not="ShareFetch not served by both"))
+        keep(play, plays)
+    monkeypatch.setattr(differential_section, "read", lambda: read(plays))
+    monkeypatch.setattr(
+        differential_section, "judged", lambda: {"Fetch: a": "mended (FT-1)", "Join: c": "a bug of Kafka"}
+    )
 
-    assert page().endswith("\n## Differential play\n\n200,000 steps.\n")
+    lines = section().splitlines()
+
+    summary = next(line for line in lines if line.startswith("| Kafka 4.3.1 and fakebroker |"))
+    assert summary.split(" | ")[2:] == ["3,000", "140", "3", "1", "1", "1 |"]
+    assert "| log | 3,000 |" in lines
+    assert "| share | not run |" in lines
+    assert [line for line in lines if line.startswith(("| Fetch", "| Join"))] == [
+        "| Fetch: a | mended (FT-1) |",
+        "| Fetch: b | open |",
+        "| Join: c | a bug of Kafka |",
+    ]
+
+
+def test_the_page_shows_what_is_kept() -> None:
+    """The section of the page is that of played.json; `python -m tools.scoreboard --plays` writes it."""
+    text = PAGE.read_text(encoding="utf-8")
+
+    assert with_plays(text) == text
 
 
 def test_counts_are_those_of_the_cases() -> None:

@@ -39,7 +39,8 @@ def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, R
     for number in range(count):
         for name in names:
             yield Part(
-                name, tag, seed * 1000 + number, -(-each // count), reference.address, subject.address, str(reference),
+                name, tag, seed * 1000 + number, -(-each // count), reference.address, subject.address,
+                str(reference) if reference.version else "",
                 settings, out,
             )  # fmt: skip
 

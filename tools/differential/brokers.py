@@ -42,6 +42,7 @@ _OF_NEW_GROUPS = {
     "group.share.min.record.lock.duration.ms": "1000",
     "group.streams.initial.rebalance.delay.ms": "0",
 }
+_OF_KFAKE = ("group.min.session.timeout.ms", "group.initial.rebalance.delay.ms", "log.retention.ms")
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def running(name: str) -> Iterator[Running]:
 
 
 def settings_of(target: Target) -> dict[str, str]:
-    """The settings of the play that its release knows."""
-    knows_new_groups = "3.9" not in target.name
-    return _SETTINGS | (_OF_NEW_GROUPS if knows_new_groups else {})
+    """The settings of the play that it knows."""
+    if target.name == "kfake":
+        return {name: _SETTINGS[name] for name in _OF_KFAKE}
+    return _SETTINGS | ({} if "3.9" in target.name else _OF_NEW_GROUPS)

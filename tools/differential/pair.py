@@ -20,7 +20,7 @@ Json = Any
 PARKED_MS = 100  # a request that neither broker has answered by then waits for something else to happen
 ANSWER_MS = 15_000  # in which one broker answers what the other has answered
 RETRIES, RETRY_MS = 60, 25
-READ_AGAIN, READ_AGAIN_MS = 8, 60
+READ_AGAIN, READ_AGAIN_MS = 5, 60
 CLOSES = "closes the connection"
 CLOSING_MS = 30  # in which brokers notice that a connection is gone
 LONGEST_VALUE = 12  # in the kind of a difference
@@ -169,10 +169,6 @@ class Pair:
     def know_topic(self, reference_id: str, subject_id: str) -> None:
         """Note the ids of a topic that was made before."""
         self._matching.pairs.pair("topic", reference_id, subject_id)
-
-    def subject_topic_id(self, reference_id: str) -> str:
-        """The subject's id of a topic that both were asked for; "" if there is none."""
-        return str(self._matching.pairs.ours("topic", reference_id) or "")
 
     def is_busy(self, connection: str) -> bool:
         """Whether a request of the connection is parked."""

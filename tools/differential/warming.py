@@ -11,6 +11,7 @@ from fakebroker.client.scripted.scripted_client import ScriptedClient, ScriptedC
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 from fakebroker.protocol.listeners import Address
+from tools.differential.topic import NewTopics
 
 WARMING_S = 40
 _POLL_S = 0.1
@@ -30,7 +31,7 @@ def warm(address: Address, versions: dict[str, range]) -> None:
         if "DescribeTransactions" in versions:
             _await(lambda: _finds(client, 1) and _describes_transactions(client))
         if "ShareGroupHeartbeat" in versions:
-            client.create_topic(_NAME, 1)
+            NewTopics([_NAME], 1, {}).make(address, versions)
             _await(lambda: _has_share(client))
     finally:
         clients.close()

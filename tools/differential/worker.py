@@ -9,10 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
-from hypothesis.errors import FlakyFailure
 
 from fakebroker.client.cluster.cluster_client import ClusterClient
-from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.errors import Unavailable, WireError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.registry import APIS
 from tools.differential.agreed import is_agreed
@@ -20,10 +19,12 @@ from tools.differential.chapters import CHAPTERS, Action, Chapter
 from tools.differential.chapters.chapter import BITS
 from tools.differential.pair import Asked, Differs, Exchange, History, Pair
 from tools.differential.recording import recording
-from tools.differential.topic import Topic
+from tools.differential.shrinking import shrunk
+from tools.differential.topic import NewTopics, Topic
 
 HISTORIES_A_ROUND = 40
 SHRINK_S = 45
+TRIES = 2  # before a difference counts as one that does not come again
 MOST_DIFFERENCES = 8  # of a part
 _NUMBER = st.integers(0, (1 << BITS) - 1)
 
@@ -38,7 +39,7 @@ class Part:
     steps: int
     reference: Address
     subject: Address
-    broker: str  # the name of the reference, with its release
+    broker: str  # the name of the reference, with its release; "" if that is not known
     config: tuple[tuple[str, str], ...]  # its settings
     out: Path
 
@@ -71,6 +72,16 @@ class Result:
     why_not: str = ""
 
 
+@dataclass
+class _Played:
+    """A history that was played."""
+
+    actions: Sequence[Action]
+    topics: Sequence[Topic]
+    history: History
+    difference: Differs | None = None
+
+
 class Worker:
     """Plays histories of one chapter on a reference and a subject, each history with names of its own."""
 
@@ -80,91 +91,102 @@ class Worker:
         self._chapter = CHAPTERS[part.chapter]
         self._prefix = f"{part.chapter.replace(' ', '')}-{part.tag}{part.seed}"
         self._number = 0
-        self._found: Differs | None = None  # in this round: from then on histories are shrunk, and no longer counted
         self._known: set[str] = set()  # kinds of differences
-        self._shrink_until_s = 0.0
-        self._shortest: list[Action] = []  # the last history that showed the difference
-        self._last: tuple[Sequence[Topic], History] = ([], History())
-        self._first = self._last  # the history that was to be shrunk
         self._versions: Mapping[str, range] = {}
+        self._brokers: dict[Address, dict[str, range]] = {}  # what each serves
         self._shared: list[Topic] = []
 
     def play(self) -> Result:
         """Play about so many steps."""
         part = self._part
+        self._brokers = {address: common_versions(address) for address in (part.reference, part.subject)}
         self._versions = common_versions(part.reference, part.subject)
         missing = [api for api in self._chapter.needs if api not in self._versions]
         if missing:
             self.result.why_not = f"{', '.join(missing)} not served by both"
             return self.result
-        for number in range(part.steps):
-            if self.result.steps >= part.steps or len(self.result.differences) >= MOST_DIFFERENCES:
-                break
-            self._round(part.seed * 1000 + number)
+        try:
+            for number in range(part.steps):
+                if self.result.steps >= part.steps or len(self.result.differences) >= MOST_DIFFERENCES:
+                    break
+                self._round(part.seed * 1000 + number)
+        except (OSError, Unavailable) as error:
+            self.result.why_not = f"not to its end: {error}"
         return self.result
 
     def _round(self, seed: int) -> None:
-        """Play until a difference is found and shrunk, or the histories of a round are done."""
-        self._found = None
+        """Play until a difference is found, or the histories of a round are done; then shrink what was found."""
         self._shared = [] if self._chapter.own_topics else self._new_topics()
         longest = self._chapter.longest
-        actions = [name for name, times in self._chapter.actions.items() for _ in range(times)]
+        names = [name for name, times in self._chapter.actions.items() for _ in range(times)]
+        found: list[_Played] = []
 
         @with_seed(seed)
         @settings(
-            max_examples=HISTORIES_A_ROUND, database=None, deadline=None, phases=[Phase.generate, Phase.shrink],
-            suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet, print_blob=False,
-            report_multiple_bugs=False,
+            max_examples=HISTORIES_A_ROUND, database=None, deadline=None, phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet,
         )  # fmt: skip
-        @given(
-            st.lists(
-                st.tuples(st.sampled_from(["nothing", *actions]), _NUMBER, _NUMBER),
-                min_size=longest // 2,
-                max_size=longest,
-            )
-        )
-        def histories(history: list[Action]) -> None:
-            if self._found is None and self.result.steps >= self._part.steps:
-                return
-            if self._found is None or time.monotonic() < self._shrink_until_s or history == self._shortest:
-                self._history(history)
+        @given(st.lists(st.tuples(st.sampled_from(names), _NUMBER, _NUMBER), min_size=longest // 2, max_size=longest))
+        def histories(actions: list[Action]) -> None:
+            if not found and self.result.steps < self._part.steps:
+                played = self._counted(actions)
+                if played.difference is not None:
+                    found.append(played)
 
-        try:
-            histories()
-        except Differs as difference:
-            self._known.add(difference.kind)
-            self.result.differences.append(self._written(difference, len(self.result.differences) + 1, self._last))
-        except FlakyFailure:
-            assert self._found is not None
-            self.result.once.append(self._written(self._found, f"once-{len(self.result.once) + 1}", self._first))
+        histories()
+        for each in found:
+            self._shrink(each)
 
-    def _history(self, actions: Sequence[Action]) -> None:
+    def _counted(self, actions: Sequence[Action]) -> "_Played":
+        """Play a history that counts. A difference that is known or meant is none."""
+        played = self._played(actions)
+        self.result.histories += 1
+        self.result.steps += played.history.steps
+        if played.difference is not None and is_agreed(str(played.difference)):
+            self.result.agreed += 1
+            played.difference = None
+        elif played.difference is not None and played.difference.kind in self._known:
+            played.difference = None
+        return played
+
+    def _shrink(self, first: "_Played") -> None:
+        """Find a short history with the same difference, and write it; of one that does not come again, the first."""
+        assert first.difference is not None
+        kind, last = first.difference.kind, first
+        end_s = time.monotonic() + SHRINK_S
+
+        def shows(actions: list[Action]) -> bool:
+            nonlocal last
+            played = self._played(actions)
+            if played.difference is None or played.difference.kind != kind:
+                return False
+            last = played
+            return True
+
+        if any(shows(list(first.actions)) for _ in range(TRIES)):
+            shrunk(first.actions, shows, lambda: time.monotonic() > end_s)
+            self._known.add(kind)
+            self.result.differences.append(self._written(last, len(self.result.differences) + 1))
+        else:
+            self.result.once.append(self._written(first, f"once-{len(self.result.once) + 1}"))
+
+    def _played(self, actions: Sequence[Action]) -> "_Played":
+        """Play a history, with names of its own."""
         self._number += 1
         topics = self._new_topics() if self._chapter.own_topics else self._shared
         chapter = self._chapter(f"{self._prefix}-{self._number}", topics, self._versions)
         pair = self._pair(topics)
-        before, self._last = self._last, (topics, pair.history)
+        played = _Played(actions, topics, pair.history)
         try:
             for asked in chapter.first():
                 self._note(chapter, pair.ask(asked))
             for action in actions:
                 self._take(pair, chapter, action)
         except Differs as difference:
-            if is_agreed(str(difference)):
-                self.result.agreed += self._found is None
-            elif difference.kind not in self._known:
-                if self._found is None or self._found.kind == difference.kind:
-                    if self._found is None:
-                        self._shrink_until_s = time.monotonic() + SHRINK_S
-                        self._first = self._last
-                    self._found, self._shortest = difference, list(actions)
-                    raise
-                self._last = before
+            played.difference = difference
         finally:
-            if self._found is None:
-                self.result.histories += 1
-                self.result.steps += pair.history.steps
             pair.close_all()
+        return played
 
     def _take(self, pair: Pair, chapter: Chapter, action: Action) -> None:
         step = chapter.read(action)
@@ -192,46 +214,26 @@ class Worker:
         return pair
 
     def _new_topics(self) -> list[Topic]:
-        """Topics on both brokers, in order and with leaders."""
-        if not self._chapter.topic_count:
+        """Topics on both brokers."""
+        chapter = self._chapter
+        if not chapter.topic_count:
             return []
         self._number += 1
-        names = [f"{self._prefix}-{self._number}t{number}" for number in range(self._chapter.topic_count)]
-        count = self._chapter.partitions
-        configs = [{"Name": name, "Value": value} for name, value in self._chapter.topic_configs.items()]
-        new = [
-            {"Name": name, "NumPartitions": count, "ReplicationFactor": 1, "Assignments": [], "Configs": configs}
-            for name in names
-        ]
-        rows = [{"PartitionIndex": index, "Timestamp": -1} for index in range(count)]
-        listed = [{"Name": name, "Partitions": rows} for name in names]
-        pair = Pair(self._part.reference, self._part.subject)
-        try:
-            pair.ask(
-                Asked("t", "CreateTopics", min(7, self._newest("CreateTopics")), {"Topics": new, "timeoutMs": 9_000})
-            )
-            pair.ask(
-                Asked("t", "ListOffsets", min(4, self._newest("ListOffsets")), {"ReplicaId": -1, "Topics": listed})
-            )
-            asked = Asked("t", "Metadata", self._newest("Metadata"), {"Topics": [{"Name": name} for name in names]})
-            (exchange,) = pair.ask(asked)
-            ids = {each["Name"]: each.get("TopicId", "") for each in exchange.answer["Topics"]}
-            return [Topic(name, ids[name], pair.subject_topic_id(ids[name])) for name in names]
-        finally:
-            pair.close_all()
+        names = [f"{self._prefix}-{self._number}t{number}" for number in range(chapter.topic_count)]
+        new = NewTopics(names, chapter.partitions, chapter.topic_configs)
+        ids = (new.make(address, served) for address, served in self._brokers.items())
+        return [Topic(*each) for each in zip(names, *ids, strict=True)]
 
-    def _newest(self, api: str) -> int:
-        return self._versions[api][-1]
-
-    def _written(self, difference: Differs, number: int | str, what: tuple[Sequence[Topic], History]) -> Found:
-        """Write a history as a dialogue."""
-        topics, history = what
-        name = f"{self._prefix}-{number}"
+    def _written(self, played: "_Played", number: int | str) -> Found:
+        """Write a history with a difference as a dialogue."""
+        difference, name = played.difference, f"{self._prefix}-{number}"
+        assert difference is not None
         path = self._part.out / f"{name}.jsonl"
-        head: dict[str, Any] = {"name": name, "about": str(difference).replace("\n", " "), "broker": self._part.broker}
-        head["config"] = dict(self._part.config)
+        head: dict[str, Any] = {"name": name, "about": str(difference).replace("\n", " ")}
+        if self._part.broker:
+            head |= {"broker": self._part.broker, "config": dict(self._part.config)}
         new_topic = {"partitions": self._chapter.partitions, "config": dict(self._chapter.topic_configs)}
-        path.write_bytes(recording(head, self._prefix, topics, new_topic, history))
+        path.write_bytes(recording(head, self._prefix, played.topics, new_topic, played.history))
         return Found(difference.kind, str(difference), str(path))
 
 

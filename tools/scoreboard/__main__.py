@@ -2,7 +2,8 @@
 
 With names only those brokers are judged again; the others keep their results of the last run (results/NAME.json). A
 broker that cannot be started here, for want of Java or Go, is "not run". Every case of the last run is in .scoreboard.
-`--page` writes the page from the results alone, and `--again` first plays the cases again that were not run or differ.
+`--page` writes the page from the results alone, `--plays` writes only its section "Differential play", from what
+`python -m tools.differential --keep` has kept, and `--again` first plays the cases again that were not run or differ.
 So does every run at its end, if they are few: on two cores some ten Kafkas and hundreds of clients are late at times.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fakebroker.scenarios.conformance.verdicts import Verdict
-from tools.scoreboard.page import PAGE, page, unexplained
+from tools.scoreboard.page import PAGE, page, unexplained, with_plays
 from tools.scoreboard.targets import FOLDER, ROOT, TARGETS, TARGETS_3_9, Target
 
 AT_A_TIME = 2  # brokers are judged by waiting, most of the time
@@ -38,6 +39,9 @@ def main(arguments: list[str]) -> int:
         known = ", ".join(target.name for target in every)
         print(f"scoreboard: no broker {', '.join(unknown)}; there are {known}", file=sys.stderr)
         return 2
+    if "--plays" in arguments:
+        PAGE.write_text(with_plays(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        return 0
     FOLDER.mkdir(exist_ok=True)
     if "--page" not in arguments:
         judge = _judge_again if "--again" in arguments else _judge

@@ -1,7 +1,4 @@
-"""The page docs/reference/scoreboard.md, from the files of `results`.
-
-What stands from the heading "Differential play" on is written by others, and kept.
-"""
+"""The page docs/reference/scoreboard.md, from the files of `results` and those of differential play."""
 
 import json
 import shlex
@@ -12,14 +9,14 @@ from typing import Any
 
 from fakebroker.scenarios.conformance.chapters import CHAPTERS
 from fakebroker.scenarios.conformance.verdicts import Verdict
+from tools.scoreboard.differential_section import TITLE, section
 from tools.scoreboard.targets import ROOT, TARGETS, TARGETS_3_9, Target
 
 PAGE = ROOT / "docs" / "reference" / "scoreboard.md"
 EXPLAINED = Path(__file__).with_name("explained.json")
-KEPT_FROM = "## Differential play"
 _NOT_JUDGED = (Verdict.NOT_SERVED, Verdict.NEEDS_SETTINGS, Verdict.NEEDS_MORE, Verdict.NOT_RUN)
 _HEAD = """# Scoreboard
-<!-- Written by `make scoreboard` down to "Differential play". -->
+<!-- Written by `make scoreboard`. -->
 
 How many of the dialogues that were recorded from a running Kafka 4.3.1 a broker answers as Kafka did, by chapter.
 A cell has the cases that went as in Kafka and those that were played. Cases that a broker cannot be judged by are
@@ -63,7 +60,13 @@ def page() -> str:
         "\n## Where fakebroker differs\n",
         _differences(),
     ]
-    return "\n".join(parts) + "\n" + _kept()
+    return "\n".join(parts) + "\n\n" + section()
+
+
+def with_plays(text: str) -> str:
+    """The text of a page with the section of today's plays."""
+    head, _, _ = text.partition(TITLE)
+    return head + section()
 
 
 def unexplained() -> list[str]:
@@ -156,10 +159,3 @@ def _result(target: Target) -> dict[str, Any]:
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def _kept() -> str:
-    """The part of the page that others write."""
-    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    _, found, rest = text.partition(f"\n{KEPT_FROM}")
-    return f"\n{KEPT_FROM}{rest}" if found else f"\n{KEPT_FROM}\n\nNothing is written here yet.\n"

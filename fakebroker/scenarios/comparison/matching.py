@@ -30,6 +30,7 @@ _BY = (
     "NodeId",
     "BrokerId",
     "ApiKey",
+    "Name",
 )  # identify entries where the usual fields are missing
 
 

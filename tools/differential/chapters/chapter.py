@@ -1,7 +1,7 @@
 """What histories are made of: a chapter reads numbers as requests, with what was answered before.
 
 An action is a name with two numbers, from which its method picks versions, members, partitions and odd values one after
-the other. 0 stands for the plain case of every choice, so that hypothesis shrinks towards plain requests.
+the other. 0 stands for the plain case of every choice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,9 +65,6 @@ class Chapter:
 
     def note(self, exchange: Exchange) -> None:
         """Take in what the reference answered."""
-
-    def nothing(self) -> None:
-        """An action that was shrunk away."""
 
     def pick(self, values: Sequence[T]) -> T:
         """One of these, by the numbers of the action; the first when they are used up."""

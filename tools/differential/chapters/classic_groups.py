@@ -48,21 +48,24 @@ class ClassicGroups(Chapter):
         )
 
     def join(self) -> Asked | None:
-        """A member joins, or joins again."""
+        """A member joins, or joins again.
+
+        It names no protocol twice: Kafka would never answer (docs/reference/found.md).
+        """
         connection = self.client()
         names = self.mostly(["range"], ["range", "sticky"], ["sticky", "range"], ["sticky"], [])
         metadata = encode_subscription(ConsumerProtocolSubscription(topics=[self.topics[0].name]))
         member_id = self.mostly(self.members.get(connection, ("", 0))[0], "", "unknown")
         request: dict[str, Json] = {
             "GroupId": self.group_id,
-            "SessionTimeoutMs": self.session_ms,
+            "SessionTimeoutMs": self.pick([self.session_ms] * 20 + [0, -1, 10**8]),
             "RebalanceTimeoutMs": self.rebalance_ms,
             "MemberId": member_id,
             "GroupInstanceId": self.instance(connection),
-            "ProtocolType": self.pick(["consumer"] * 11 + ["connect"]),
+            "ProtocolType": self.pick(["consumer"] * 18 + ["connect", ""]),
             "Protocols": [{"Name": name, "Metadata": {"hex": metadata.hex()}} for name in names],
         }
-        return self.ask(connection, "JoinGroup", request, least=1, can_wait=True)
+        return self.ask(connection, "JoinGroup", request, least=1, is_plain=True, can_wait=True)
 
     def sync(self) -> Asked | None:
         """A member asks for its share; a leader gives the shares."""

@@ -8,13 +8,17 @@ from tools.differential.chapters.chapter import Chapter, Json
 from tools.differential.chapters.share_groups import group_configs
 from tools.differential.pair import Asked, Exchange
 
+MEMBERS = ("m0", "m1", "m2", "s0", "s1", "s0b")
+INSTANCES = {"s0": "i0", "s1": "i1", "s0b": "i0"}
 RESOLVING_MS = 150  # in which a broker finds the topics of a pattern
 
 
 class ConsumerGroups(Chapter):
     """Groups of the consumer protocol (KIP-848): members that reconcile, go, come back and claim epochs.
 
-    A member subscribes to one topic: how partitions of several are spread depends on the order of topic ids.
+    A member subscribes to one topic: how partitions of several are spread depends on the order of topic ids. Members s0
+    and s1 are static, and s0b may take the place of s0. No member changes its instance id: Kafka never forgets the old
+    one (docs/reference/found.md).
     """
 
     needs = ("ConsumerGroupHeartbeat",)
@@ -31,17 +35,17 @@ class ConsumerGroups(Chapter):
         self.owned: dict[str, list[Json]] = {}
 
     def member(self) -> str:
-        """One of three members."""
-        return f"{self.name}-m{self.pick([0, 1, 2])}"
+        """One of the members."""
+        return f"{self.name}-{self.pick(MEMBERS)}"
 
     def join(self) -> Asked | None:
         """A member joins, or joins again."""
-        number = self.pick([0, 1, 2])
+        name = self.pick(MEMBERS)
         request: dict[str, Json] = {
             "GroupId": self.group_id,
-            "MemberId": self.pick([f"{self.name}-m{number}"] * 14 + [""]),
+            "MemberId": self.pick([f"{self.name}-{name}"] * 14 + [""]),
             "MemberEpoch": 0,
-            "InstanceId": self.mostly(None, f"i{number}", "i0"),
+            "InstanceId": INSTANCES.get(name),
             "RackId": self.mostly(None, "r"),
             "RebalanceTimeoutMs": self.pick([60_000] * 11 + [-1]),
             **self._subscription(),
@@ -60,12 +64,15 @@ class ConsumerGroups(Chapter):
         member = self.member()
         epoch = self.epochs.get(member, 0) + self.pick([0] * 10 + [-1, 1])
         request: dict[str, Json] = {"GroupId": self.group_id, "MemberId": member, "MemberEpoch": epoch}
+        instance_id = INSTANCES.get(member.rpartition("-")[2])
+        if instance_id is not None and (epoch <= 0 or self.pick([True, True, True, False])):
+            request["InstanceId"] = instance_id
         if self.pick([True, True, True, False]):
             request["TopicPartitions"] = self.owned.get(member, [])
         if epoch <= 0:
             names = [self.topics[0].name]
             request |= {"RebalanceTimeoutMs": 60_000, "SubscribedTopicNames": names, "TopicPartitions": []}
-        return self.ask("m", "ConsumerGroupHeartbeat", request)
+        return self.ask("m", "ConsumerGroupHeartbeat", request, is_plain=True)
 
     def subscribe(self) -> Asked | None:
         """A member wants something else."""
@@ -86,12 +93,12 @@ class ConsumerGroups(Chapter):
 
     def leave(self) -> Asked | None:
         """For good, or as a static member for a while."""
-        number = self.pick([0, 1, 2])
+        name = self.pick(MEMBERS)
         request: dict[str, Json] = {
             "GroupId": self.group_id,
-            "MemberId": f"{self.name}-m{number}",
-            "MemberEpoch": self.pick([-1, -1, -1, -2, -3]),
-            "InstanceId": self.mostly(None, f"i{number}"),
+            "MemberId": f"{self.name}-{name}",
+            "MemberEpoch": self.pick([-1, -1, -2, -2, -3]),
+            "InstanceId": self.mostly(INSTANCES.get(name), None, "i0"),
         }
         return self.ask("m", "ConsumerGroupHeartbeat", request, is_plain=True)
 

@@ -7,6 +7,7 @@ from tools.differential.chapters.chapter import Chapter, Json
 from tools.differential.pair import Asked, Exchange
 
 BASE_MS = 1_700_000_000_000
+LATE_MS = 4_000_000_000_000
 
 
 class Log(Chapter):
@@ -49,7 +50,7 @@ class Log(Chapter):
                 *[{}] * 12,
                 {"crc": 1}, {"count": 9}, {"count": 0}, {"last_offset_delta": 7}, {"attributes": 8}, {"attributes": 32},
                 {"magic": 1}, {"magic": 3}, {"base_offset": 5}, {"leader_epoch": 3}, {"attributes": 5},
-                {"attributes": 16}, {"max_timestamp": BASE_MS}, {"timestamp": -1}, {"timestamp": "now+7200000"},
+                {"attributes": 16}, {"max_timestamp": BASE_MS}, {"timestamp": -1}, {"timestamp": LATE_MS},
                 {"records": []},
             ]
         )  # fmt: skip

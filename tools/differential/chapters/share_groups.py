@@ -7,7 +7,7 @@ from fakebroker.protocol.errors import ErrorCode
 from tools.differential.chapters.chapter import Chapter, Json
 from tools.differential.pair import Asked, Exchange
 
-READY_MS = 350  # in which the first partitions of a group become ready
+READY_MS = 700  # in which the first partitions of a group become ready
 
 
 class ShareGroups(Chapter):
@@ -174,4 +174,4 @@ def group_configs(group_id: str, configs: Mapping[str, str]) -> Asked:
     """Set configs of a group; the coordinator hears of them a moment later."""
     rows = [{"Name": name, "ConfigOperation": 0, "Value": value} for name, value in configs.items()]
     resource = {"ResourceType": 32, "ResourceName": group_id, "Configs": rows}
-    return Asked("m", "IncrementalAlterConfigs", 1, {"Resources": [resource], "ValidateOnly": False}, then_ms=120)
+    return Asked("m", "IncrementalAlterConfigs", 1, {"Resources": [resource], "ValidateOnly": False}, then_ms=400)
