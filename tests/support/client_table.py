@@ -4,7 +4,8 @@
 
 A test with the marker `behaviour` fills a cell: its row is the name of the marker, its client and its broker are among
 its parameters. FILE is written anew; with --client-table-again the tests of this run replace their own outcomes in it,
-for those that failed on a busy machine. A test that was skipped is "not run", with the reason.
+for those that failed on a busy machine. A test that was skipped, or whose broker did not start, is "not run", with
+the reason.
 """
 
 import datetime
@@ -83,7 +84,7 @@ class Recorder(Cells):
         if report.outcome == "passed":
             cell["passed"] = cell.get("passed", 0) + 1
         else:
-            kind = "failed" if report.outcome == "failed" else "not run"
+            kind = "failed" if report.outcome == "failed" and report.when != "setup" else "not run"
             cell.setdefault(kind, {})[test] = _reason(report)
 
     def _write(self) -> None:

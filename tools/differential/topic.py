@@ -61,7 +61,7 @@ class NewTopics(NamedTuple):
         end_s = time.monotonic() + READY_S
         while time.monotonic() < end_s:
             found = client.request("Metadata", version, topics=[{"name": name} for name in self.names]).topics
-            codes = [code for topic in found for code in (topic.error_code, *(each.error_code for each in topic.partitions))]
+            codes = [each.error_code for topic in found for each in (topic, *topic.partitions)]
             if not any(codes) and all(topic.partitions for topic in found) and self._have_logs(client):
                 ids = {topic.name: uuid_to_text(topic.topic_id) if any(topic.topic_id) else "" for topic in found}
                 return [ids[name] for name in self.names]

@@ -2,9 +2,10 @@
 
 With names only those brokers are judged again; the others keep their results of the last run (results/NAME.json). A
 broker that cannot be started here, for want of Java or Go, is "not run". Every case of the last run is in .scoreboard.
-`--page` writes the page from the results alone, `--plays` writes only its section "Differential play", from what
-`python -m tools.differential --keep` has kept, and `--again` first plays the cases again that were not run or differ.
-So does every run at its end, if they are few: on two cores some ten Kafkas and hundreds of clients are late at times.
+`--page` writes the page from the results alone, `--plays` only its section "Differential play", from what
+`python -m tools.differential --keep` has kept. `--again` plays the cases of the last run again that were not run or
+differ, `--chapter=cluster` those of a chapter; the others keep their verdicts. Every run ends as with `--again`, if the
+cases are few: on two cores some ten Kafkas and hundreds of clients are late at times.
 """
 
 import datetime
@@ -15,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from tools.scoreboard.targets import FOLDER, ROOT, TARGETS, TARGETS_3_9, Target
 
 AT_A_TIME = 2  # brokers are judged by waiting, most of the time
 LIMIT_S = 900
+START_LIMIT_S = 180  # of a cluster of four JVMs on a busy machine
 FEW = 12  # cases that are played again; more of them are no matter of a busy machine
 _OPEN = (Verdict.DIFFERS.value, Verdict.NOT_RUN.value)
 _ENDED_WELL = (0, 1, 3)
@@ -44,7 +47,8 @@ def main(arguments: list[str]) -> int:
         return 0
     FOLDER.mkdir(exist_ok=True)
     if "--page" not in arguments:
-        judge = _judge_again if "--again" in arguments else _judge
+        chapters = [each.partition("=")[2] for each in arguments if each.startswith("--chapter=")]
+        judge = partial(_judge_chapters, chapters) if chapters else _judge_again if "--again" in arguments else _judge
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             for line in pool.map(judge, [target for target in every if not names or target.name in names]):
                 print(line, flush=True)
@@ -76,12 +80,27 @@ def _judge_again(target: Target) -> str:
     if not names or len(names) > FEW:
         return f"{target.title}: {len(names)} cases differ or were not run; none is played again"
     options = ["--side-by-side", "2", *(word for name in names for word in ("--only", name))]
+    return _merge(target, found, options)
+
+
+def _judge_chapters(chapters: list[str], target: Target) -> str:
+    """Play chapters again; all other cases keep the verdicts of the last run."""
+    if why := target.why_not():
+        return f"{target.title}: not run: {why}"
+    found: Result = json.loads(target.played.read_text())
+    options = ["--side-by-side", str(target.side_by_side), *(f"--chapter={each}" for each in chapters)]
+    return _merge(target, found, options)
+
+
+def _merge(target: Target, found: Result, options: list[str]) -> str:
+    """Play some cases; their verdicts take the place of those in an earlier result."""
     again = _played(target, target.played.with_suffix(".again.json"), options)
-    if again is not None:
-        later = {case["name"]: case for case in again["cases"]}
-        cases = [later.get(case["name"], case) for case in found["cases"]]
-        _keep(target, {**found, **counted(cases), "cases": cases})
-    return f"{target.title}: {len(names)} cases were played again: {again and again['total']}"
+    if again is None:
+        return f"{target.title}: the command failed, see {target.played.with_suffix('.again.txt')}"
+    later = {case["name"]: case for case in again["cases"]}
+    cases = [later.get(case["name"], case) for case in found["cases"]]
+    _keep(target, {**found, **counted(cases), "cases": cases})
+    return f"{target.title}: {len(later)} cases were played again: {again['total']}"
 
 
 def counted(cases: Iterable[Result]) -> Result:
@@ -100,7 +119,8 @@ def _played(target: Target, result: Path, options: list[str]) -> Result | None:
     command = [sys.executable, "-m", "fakebroker", "conformance", "--command", target.command]
     if target.control_command:
         command += ["--control-command", target.control_command]
-    command += ["--release", target.release, "--json", str(result), "--time-limit", str(LIMIT_S), *options]
+    command += ["--release", target.release, "--json", str(result), "--time-limit", str(LIMIT_S)]
+    command += ["--start-limit", str(START_LIMIT_S), *options]
     result.unlink(missing_ok=True)
     with result.with_suffix(".txt").open("w") as output:
         ended = subprocess.run(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
