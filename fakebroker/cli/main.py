@@ -253,13 +253,9 @@ def _beginning(path: str | None, data_from: tuple[str, ...]) -> "Snapshot | None
 
 def _copied(directories: tuple[str, ...]) -> "Snapshot":
     """A Kafka from its data directories; says what could not be used."""
-    from fakebroker.testing.copied_data.copied_cluster import CopiedCluster
+    from fakebroker.testing.snapshot.snapshot import Snapshot
 
-    cluster = CopiedCluster(directories)
-    snapshot = cluster.snapshot()
-    for problem in cluster.problems:
-        click.echo(f"note: {problem}", err=True)
-    return snapshot
+    return Snapshot.from_data(*directories, on_problem=lambda problem: click.echo(f"note: {problem}", err=True))
 
 
 def _load(path: str) -> "Snapshot":

@@ -1,13 +1,13 @@
-"""A snapshot of the data directories of a Kafka: topics, settings and users of its metadata, and all of its logs.
+"""The cluster in the data directories of a Kafka: topics, settings and users of its metadata, and all of its logs.
 
-The time of the snapshot is that of the last record of the metadata log: an active controller writes one each half
+Its time is that of the last record of the metadata log: an active controller writes one each half
 second. So the broker goes on at the moment at which the Kafka was stopped.
 """
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from fakebroker.broker.core.cluster_state import ClusterState, PartitionState, TopicState
 from fakebroker.broker.release import METADATA_VERSION, RELEASES, release
@@ -17,15 +17,22 @@ from fakebroker.testing.copied_data.copied_directory import CopiedDirectory, log
 from fakebroker.testing.copied_data.copied_logs import CopiedLog, read_log
 from fakebroker.testing.copied_data.copied_metadata import CopiedMetadata, read_metadata
 from fakebroker.testing.imported.nodes import beginning_nodes, next_producer_id
-from fakebroker.testing.snapshot.snapshot import Snapshot
-from fakebroker.testing.snapshot.state import BrokerState, ClockState, Options
 
 # The highest metadata.version of releases in KRaft mode; that of later ones is among their features.
 _OLDER_VERSIONS: Final = {"3.3.2": 7, "3.6.2": 14, "3.9.1": 21}
 
 
+class CopiedState(NamedTuple):
+    """What is in data directories: the cluster, the release of its brokers, and when the last record was written."""
+
+    cluster: ClusterState
+    release: str
+    beginning_nodes: tuple[int, ...]  # that the broker of a snapshot begins with
+    written_ms: int
+
+
 class CopiedCluster:
-    """Reads directories into a snapshot. `problems` has a sentence about each file that could not be used."""
+    """Reads directories. `problems` has a sentence about each file that could not be used."""
 
     def __init__(self, paths: Iterable[str | PathLike[str]]) -> None:
         """Raises InvalidArgument for directories that are none of Kafka, or of several clusters; Unavailable."""
@@ -36,8 +43,8 @@ class CopiedCluster:
         self._check_clusters()
         self._highest_producer_id = -1
 
-    def snapshot(self) -> Snapshot:
-        """The snapshot, without static settings of the brokers, which are in no data directory.
+    def read(self) -> CopiedState:
+        """What the directories have, without static settings of the brokers, which are in no data directory.
 
         Raises InvalidArgument for a cluster without metadata or of a newer release, and for files that cannot be read.
         """
@@ -47,15 +54,13 @@ class CopiedCluster:
         name = self._release(metadata)
         cluster_id = self._directories[0].properties.cluster_id
         cluster = cluster_state_of(metadata.image, cluster_id, release(name), "0", None)
-        cluster = cluster._replace(topics=self._topics(cluster))
-        highest = self._highest_producer_id
-        cluster = cluster._replace(next_producer_id=next_producer_id(metadata.image.next_producer_id, highest))
-        node_ids = sorted(metadata.image.brokers)
-        options = Options({}, "kafka", name, 0, beginning_nodes(node_ids))
-        nodes = tuple(sorted(cluster.nodes))
-        return Snapshot(
-            BrokerState(options, ClockState(max(metadata.written_ms, 0), 1.0, False), cluster._replace(nodes=nodes))
+        topics = self._topics(cluster)
+        cluster = cluster._replace(
+            topics=topics,
+            nodes=tuple(sorted(cluster.nodes)),
+            next_producer_id=next_producer_id(metadata.image.next_producer_id, self._highest_producer_id),
         )
+        return CopiedState(cluster, name, beginning_nodes(sorted(metadata.image.brokers)), max(metadata.written_ms, 0))
 
     def _check_clusters(self) -> None:
         first = self._directories[0]

@@ -8,8 +8,9 @@ with before.fork(config={"offsets.retention.minutes": 1440}) as other:  # the sa
 before.save("incident.fakebroker"); Snapshot.load("incident.fakebroker")
 """
 
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -78,26 +79,28 @@ class Snapshot(ShortErrors):
             return cls.from_bytes(file.read(), os.fspath(path))
 
     @classmethod
-    def from_data(cls, *directories: str | os.PathLike[str]) -> "Snapshot":
+    def from_data(
+        cls, *directories: str | os.PathLike[str], on_problem: Callable[[str], None] | None = None
+    ) -> "Snapshot":
         """Read copies of the data directories (`log.dirs`) of a Kafka in KRaft mode: of one broker, or of several.
 
-        Nothing in them is changed. The time of day is that at which the Kafka was stopped. Settings of the brokers'
-        files are not there: `fork(config=...)` has the same ones. What cannot be used is logged.
+        Nothing in them is changed. The time of day is that at which the Kafka was stopped. Settings of
+        `server.properties` are not there: `fork(config=...)` sets them. `on_problem` gets a sentence about each file
+        that cannot be used; by default it is logged.
 
         Raises InvalidArgument for directories that are none of Kafka, of several clusters, of a newer release, or
         damaged; Unavailable while a broker runs on one.
         """
-        import logging
-
         from fakebroker.testing.copied_data.copied_cluster import CopiedCluster
 
         for directory in directories:
             check("directories", directory, PATH)
-        cluster = CopiedCluster(directories)
-        snapshot = cluster.snapshot()
-        for problem in cluster.problems:
-            logging.getLogger("fakebroker").warning("%s", problem)
-        return snapshot
+        copied = CopiedCluster(directories)
+        cluster, release, node_ids, written_ms = copied.read()
+        for problem in copied.problems:
+            (on_problem or _log_problem)(problem)
+        options = Options({}, "kafka", release, 0, node_ids)
+        return cls(BrokerState(options, ClockState(written_ms, 1.0, False), cluster))
 
     def to_bytes(self) -> bytes:
         """The content of the file that `save` writes."""
@@ -222,6 +225,10 @@ class Snapshot(ShortErrors):
             profile=options.profile if profile is None else profile,
         )
         return Snapshot(self.state._replace(options=options, cluster=_without_dynamic(cluster, changes)), self.decoded)
+
+
+def _log_problem(problem: str) -> None:
+    logging.getLogger("fakebroker").warning("%s", problem)
 
 
 def take(options: Options, cluster: "Cluster", clock: "BrokerClock") -> Snapshot:

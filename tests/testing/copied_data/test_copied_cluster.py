@@ -79,12 +79,13 @@ def test_the_directories_of_several_brokers(tmp_path: Path) -> None:
             broker.topic("orders").produce(f"to {index}", partition=index)
         before = [each.value for each in broker.topic("orders").records()]
     whole = Snapshot.from_data(tmp_path / "data")
-    half = CopiedCluster([tmp_path / "data" / "1"])
+    problems: list[str] = []
+    half = Snapshot.from_data(tmp_path / "data" / "1", on_problem=problems.append)
 
     assert [each.value for each in whole.fork().topic("orders").records()] == before
     assert whole == Snapshot.from_data(tmp_path / "data" / "1", tmp_path / "data" / "2")
-    assert len(half.snapshot().fork().topic("orders").records()) == 1
-    assert any("partitions have no files in these directories" in each for each in half.problems)
+    assert len(half.fork().topic("orders").records()) == 1
+    assert any("partitions have no files in these directories" in each for each in problems)
 
 
 @pytest.mark.parametrize(("isr", "elr"), [([1], []), ([], [1])])
@@ -199,18 +200,14 @@ def test_a_log_that_is_cut_off(copy: Path, written: tuple[Path, dict[str, Any]])
     damaged = list(split_batches(other.read_bytes()))
     damaged[1] = damaged[1][:-1] + bytes([damaged[1][-1] ^ 1])
     other.write_bytes(b"".join(damaged))
-    cluster = CopiedCluster([copy])
-    with cluster.snapshot().fork() as broker:
+    problems: list[str] = []
+    with Snapshot.from_data(copy, on_problem=problems.append).fork() as broker:
         ranges = answers(broker.bootstrap)["ranges"]
 
     assert ranges["orders", 0] == (0, parse_header(batches[-1]).base_offset)
     assert ranges["orders", 2] == (0, parse_header(damaged[1]).base_offset)
-    assert (
-        f"{path} is read up to byte {sum(map(len, batches[:-1]))} only: the batch there is cut off" in cluster.problems
-    )
-    assert any(
-        f"{other} is read up to byte {len(damaged[0])} only: the batch's checksum" in each for each in cluster.problems
-    )
+    assert f"{path} is read up to byte {sum(map(len, batches[:-1]))} only: the batch there is cut off" in problems
+    assert any(f"{other} is read up to byte {len(damaged[0])} only: the batch's checksum" in each for each in problems)
 
 
 def test_folders_that_are_not_used(copy: Path) -> None:
@@ -218,12 +215,12 @@ def test_folders_that_are_not_used(copy: Path) -> None:
     shutil.copytree(copy / "orders-0", copy / "gone-0")
     (copy / "orders-1" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ")
     (copy / "log-start-offset-checkpoint").write_text("nonsense")
-    cluster = CopiedCluster([copy])
-    cluster.snapshot()
+    problems: list[str] = []
+    Snapshot.from_data(copy, on_problem=problems.append)
 
-    assert f"{copy / 'gone-0'} is not used: it is of no topic" in cluster.problems
-    assert f"{copy / 'orders-1'} is not used: it is of a topic that was deleted" in cluster.problems
-    assert any("log-start-offset-checkpoint" in each for each in cluster.problems)
+    assert f"{copy / 'gone-0'} is not used: it is of no topic" in problems
+    assert f"{copy / 'orders-1'} is not used: it is of a topic that was deleted" in problems
+    assert any("log-start-offset-checkpoint" in each for each in problems)
 
 
 def test_old_message_formats(copy: Path) -> None:
@@ -270,10 +267,10 @@ def test_a_snapshot_of_the_metadata(copy: Path) -> None:
     (copy / METADATA / f"{first + 1:020}-0000000001.checkpoint").write_bytes(header + records)
     path.unlink()
     (copy / METADATA / f"{first:020}.log").write_bytes(b"".join(batches[middle:]))
-    cluster = CopiedCluster([copy])
+    problems: list[str] = []
 
-    assert cluster.snapshot().state == whole
-    assert any(each.endswith(".checkpoint is not used: it is not whole") for each in cluster.problems)
+    assert Snapshot.from_data(copy, on_problem=problems.append).state == whole
+    assert any(each.endswith(".checkpoint is not used: it is not whole") for each in problems)
 
 
 def test_metadata_with_a_hole(copy: Path) -> None:
