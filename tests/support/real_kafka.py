@@ -175,6 +175,26 @@ def running_kafka(
 
 
 @contextmanager
+def kafka_on(folder: Path, data: Path) -> Iterator[RealKafka]:
+    """A Kafka on a data directory that is there; `folder` gets its settings and its log."""
+    port, controller_port = _free_ports(2)
+    properties = {
+        **SETTINGS,
+        **NEWER_SETTINGS,
+        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "listener.security.protocol.map": _protocol_map({}),
+        "log.dirs": data,
+    }
+    (folder / "server.properties").write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+    kafka = RealKafka(HOST, port, folder)
+    with _process(kafka, VERSION) as process:
+        _await_groups(kafka, process)
+        yield kafka
+
+
+@contextmanager
 def _process(kafka: RealKafka, version: str) -> Iterator["subprocess.Popen[bytes]"]:
     properties = str(kafka.folder / "server.properties")
     command = ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *java(version), "kafka.Kafka", properties]

@@ -43,6 +43,7 @@ ARGUMENTS: Final = {
     "ip": "IP address; <default> is the default entity.",
     "jitter_s": "Random addition to the delay, at most this many seconds.",
     "joined": "Wait for this many members with a parked JoinGroup.",
+    "data": "Directory that keeps the state of the broker, in Kafka's format.",
     "journal_dir": "Directory for the journal, as JSON lines.",
     "key": "Key of the records.",
     "kind": "Kind, such as classic or consumer.",

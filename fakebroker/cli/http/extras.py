@@ -62,8 +62,8 @@ async def _add_broker(served: Served, request: Request) -> Response:
     """Start an isolated broker with ports and state of its own.
 
     All paths exist for it under `/brokers/{broker_id}`. It is stopped and removed when it was idle for `idle_ttl_s`
-    seconds: no request here, no client connected. Without a token `journal_dir`, `listen` on other than loopback, and
-    files and addresses in `config` need `fakebroker serve --control-host-access`.
+    seconds: no request here, no client connected. Without a token `journal_dir`, `data`, `listen` on other than
+    loopback, and files and addresses in `config` need `fakebroker serve --control-host-access`.
     """
     _, options = broker_arguments().from_body(await body_of(request))
     served.check_options(options)

@@ -1,7 +1,8 @@
 """What callers without the token may not do with the machine that the broker runs on.
 
-A broker that is made by HTTP may write journals to a folder, open ports to other hosts, and read files and addresses
-for its keys. So may one that is made from a snapshot file or by a scenario, whose settings come from the caller, too.
+A broker that is made by HTTP may write journals and data to a folder, open ports to other hosts, and read files and
+addresses for its keys. So may one that is made from a snapshot file or by a scenario, whose settings come from the
+caller, too.
 Without a token every user of this machine may call: then these need `--control-host-access`.
 """
 
@@ -37,6 +38,8 @@ def check_snapshot(snapshot: "Snapshot") -> None:
 def _reaching(options: Mapping[str, Any]) -> Iterable[tuple[str, Any, str]]:
     if (folder := options.get("journal_dir")) is not None:
         yield "journal_dir", folder, "this writes files on the broker's machine"
+    if (folder := options.get("data")) is not None:
+        yield "data", folder, "this writes files on the broker's machine"
     listen = options.get("listen") or ()
     for text in (listen,) if isinstance(listen, str) else listen:
         if not is_loopback(parse_listener(text).host):

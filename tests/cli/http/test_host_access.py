@@ -15,6 +15,7 @@ SCENARIO = {"about": "A consumer.", "actors": ["a"], "timeline": [{"a": "login b
 URL = "sasl.oauthbearer.jwks.endpoint.url"
 REACHING: dict[str, tuple[str, dict[str, Any]]] = {
     "journal": ("journal_dir", {"journal_dir": "journals"}),
+    "data": ("data", {"data": "kafka-data"}),
     "every address": ("listen", {"listen": "0.0.0.0:0"}),
     "every address, short": ("listen", {"listen": [":0"]}),
     "one of two": ("listen", {"listen": ["127.0.0.1:0", "SSL://[::]:0"]}),
@@ -28,14 +29,14 @@ REACHING: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", REACHING)
 def test_without_a_token_they_are_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By POST /brokers and by the fork of a snapshot, which writes no journal; nothing is made."""
+    """By POST /brokers and by the fork of a snapshot, which writes no journal and no data; nothing is made."""
     monkeypatch.chdir(tmp_path)
     field, options = REACHING[case]
 
     async def test(control: Client) -> None:
         snapshot = await control.do("POST", "/snapshots")
         fork = f"/snapshots/{snapshot['snapshot_id']}/fork"
-        for path in ("/brokers",) if field == "journal_dir" else ("/brokers", fork):
+        for path in ("/brokers",) if field in ("journal_dir", "data") else ("/brokers", fork):
             problem = await control.problem("POST", path, options)
             assert (problem["status"], problem["field"]) == (403, field), problem
             assert "--control-host-access" in problem["detail"]
