@@ -76,7 +76,8 @@ def _steps(plays: Sequence[Play], chapter: str) -> str:
 def _differences(pairs: Iterable[Sequence[Play]]) -> str:
     """What came of each difference from Kafka."""
     rows = [f"| {each.difference} | {each.outcome} |" for each in judged()]
-    rows += [f"| {_escaped(kind)} | open |" for plays in pairs for kind in _open(plays)]
+    named = {kind for each in judged() for kind in each.kinds}
+    rows += [f"| {_escaped(kind)} | open |" for plays in pairs for kind in _open(plays) if kind not in named]
     return "\n".join([_JUDGED, *dict.fromkeys(rows)])
 
 
@@ -88,7 +89,7 @@ def _open(plays: Sequence[Play]) -> list[str]:
     """The differences of fakebroker from Kafka that are not judged; those of others from fakebroker are theirs."""
     if not _pair(plays[0])[1].startswith("fakebroker"):
         return []
-    known = {kind for each in judged() for kind in each.kinds}
+    known = {kind for each in judged() for kind in each.kinds if not each.outcome.startswith("open")}
     return [kind for kind in _kinds(plays) if kind not in known]
 
 
