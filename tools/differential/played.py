@@ -1,11 +1,11 @@
 """What plays came to, kept in played.json; the scoreboard shows it.
 
-judged.json says of each kind of difference what came of it: "mended", with the rule, or why it is left as it is.
+judged.json says of each difference from Kafka what came of it: "mended", with the rule, or why it is left as it is.
 """
 
 import datetime
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,15 @@ def read(file: Path = PLAYED) -> list[Play]:
     ]
 
 
-def judged() -> Mapping[str, str]:
-    """What came of each kind of difference."""
-    found: dict[str, str] = json.loads(JUDGED.read_text(encoding="utf-8")) if JUDGED.exists() else {}
-    return found
+@dataclass(frozen=True)
+class Judged:
+    """A difference of fakebroker from Kafka, as plays report it (`kinds`), and what came of it: mended, or left."""
+
+    difference: str
+    kinds: list[str]
+    outcome: str
+
+
+def judged() -> list[Judged]:
+    """All differences that were judged."""
+    return [Judged(**row) for row in json.loads(JUDGED.read_text(encoding="utf-8"))]

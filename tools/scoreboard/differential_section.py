@@ -8,9 +8,13 @@ TITLE = "## Differential play"
 _HEAD = """
 Random histories of requests, valid and invalid, are played on two running brokers at once, and the answers are compared
 by meaning ([how it works](../how-to/differential.md)). A step is a request to both. A difference is a field that the
-two answer otherwise, again when its history is played again; the same field with the same values counts once.
+two answer otherwise, and again when its history is played again; the same field with the same values counts once.
 """
-_MENDED = "mended"
+_JUDGED = """
+Differences of fakebroker from Kafka that plays have found so far; those of other brokers are in [found.md](found.md).
+
+| difference | what came of it |
+|---|---|"""
 
 
 def section() -> str:
@@ -38,24 +42,19 @@ def _title(plays: Sequence[Play]) -> str:
 
 def _summary(pairs: Iterable[Sequence[Play]]) -> str:
     lines = [
-        "| reference and subject | played on | steps | histories | differences | mended | left | open |",
-        "|---|---|---|---|---|---|---|---|",
+        "| reference and subject | played on | steps | histories | differences | open |",
+        "|---|---|---|---|---|---|",
     ]
     for plays in pairs:
-        kinds = _kinds(plays)
-        mended = sum(judged().get(kind, "").startswith(_MENDED) for kind in kinds)
-        is_open = sum(kind not in judged() for kind in kinds)
+        chapters = [chapter for play in plays for chapter in play.chapters.values()]
         dates = sorted({play.date for play in plays})
-        histories = sum(chapter.histories for play in plays for chapter in play.chapters.values())
-        cells: list[str | int] = [
-            _title(plays),
-            ", ".join(dates),
-            sum(play.steps for play in plays),
-            histories,
-            len(kinds),
-        ]
-        cells += [mended, len(kinds) - mended - is_open, is_open]
-        lines.append("| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |")
+        counts = (
+            sum(chapter.steps for chapter in chapters),
+            sum(chapter.histories for chapter in chapters),
+            len(_kinds(plays)),
+            len(_open(plays)),
+        )
+        lines.append(f"| {_title(plays)} | {', '.join(dates)} | " + " | ".join(f"{count:,}" for count in counts) + " |")
     return "\n".join(lines)
 
 
@@ -75,20 +74,23 @@ def _steps(plays: Sequence[Play], chapter: str) -> str:
 
 
 def _differences(pairs: Iterable[Sequence[Play]]) -> str:
-    """What came of each difference of fakebroker from Kafka; those of others are on found.md."""
-    rows = [
-        f"| {_escaped(kind)} | {judged().get(kind, 'open')} |"
-        for plays in pairs
-        if _pair(plays[0])[1].startswith("fakebroker")
-        for kind in _kinds(plays)
-    ]
-    if not rows:
-        return "\nNo difference was found."
-    return "\n".join(["\n| difference | what came of it |", "|---|---|", *dict.fromkeys(rows)])
+    """What came of each difference from Kafka."""
+    rows = [f"| {each.difference} | {each.outcome} |" for each in judged()]
+    named = {kind for each in judged() for kind in each.kinds}
+    rows += [f"| {_escaped(kind)} | open |" for plays in pairs for kind in _open(plays) if kind not in named]
+    return "\n".join([_JUDGED, *dict.fromkeys(rows)])
 
 
 def _kinds(plays: Sequence[Play]) -> list[str]:
     return list(dict.fromkeys(kind for play in plays for chapter in play.chapters.values() for kind in chapter.kinds))
+
+
+def _open(plays: Sequence[Play]) -> list[str]:
+    """The differences of fakebroker from Kafka that are not judged; those of others from fakebroker are theirs."""
+    if not _pair(plays[0])[1].startswith("fakebroker"):
+        return []
+    known = {kind for each in judged() for kind in each.kinds if not each.outcome.startswith("open")}
+    return [kind for kind in _kinds(plays) if kind not in known]
 
 
 def _escaped(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.consumer_group_heartbeat import check_is_served
 from fakebroker.broker.apis.described_groups import describe_group, describe_groups
 from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.broker.core.groups.group import Group
@@ -31,7 +32,8 @@ _CLASSIC, _CONSUMER = 0, 1  # member types
 
 
 def handle(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse | None:
-    """Describe each group by itself; empty group ids come first (CGD-1)."""
+    """Describe each group by itself; empty group ids come first (CGD-1). Raises KafkaError UNSUPPORTED_VERSION."""
+    check_is_served(call)
     return call.work(_in_steps(call, request))
 
 

@@ -37,7 +37,7 @@ def handle(
     `may_describe` says of topics whether the client has a right to know of them; None: it may know of all.
     """
     try:
-        _check_is_served(call)
+        check_is_served(call)
         _check_fields(call.version, request)
         _check_assignor(call, request.server_assignor)
     except KafkaError as error:
@@ -80,7 +80,7 @@ def repeat(
 # -- checks of the fields ----------------------------------------------------------------------------------------------
 
 
-def _check_is_served(call: Call) -> None:
+def check_is_served(call: Call) -> None:
     """Raises KafkaError UNSUPPORTED_VERSION unless the broker serves consumer groups (CGH-1)."""
     if GroupKind.CONSUMER not in call.node.settings.get_list("group.coordinator.rebalance.protocols"):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)

@@ -42,11 +42,11 @@ _Entry = tuple[str, bytes, Topic | None, Sequence[CommitRow]]
 
 def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | None:
     """Check topics first, then the group, then each partition; store what is accepted (OC-2..OC-11)."""
-    if call.version == _ZOOKEEPER_VERSION:
-        return _unsupported(request)
     entries = _entries(call, request)
     if not _is_any_known(entries):
         return _answer(call, entries, CommitRejection())  # without asking the coordinator (OC-3)
+    if call.version == _ZOOKEEPER_VERSION:
+        return _unsupported(request)
     try:
         shard, group, late_code, is_new = _admit(call, request)
     except KafkaError as error:

@@ -62,7 +62,7 @@ def _listed(call: Call, topics: list[_TopicCodes]) -> list[_TopicCodes]:
     """The topics as Kafka lists them: as they came; but if anything is unknown, one entry for each topic (OD-8).
 
     Known topics without partitions are left out. Up to 3.9.1 there always is one entry for each topic, and each
-    partition is listed once.
+    partition that exists is listed once.
     """
     known, once = call.cluster.topics, not call.cluster.behaviours.commits_answer_duplicates
     topics = [(name, codes) for name, codes in topics if codes or name not in known]
@@ -71,7 +71,13 @@ def _listed(call: Call, topics: list[_TopicCodes]) -> list[_TopicCodes]:
     merged: dict[str, list[tuple[int, ErrorCode]]] = {}
     for name, codes in topics:
         merged.setdefault(name, []).extend(codes)
-    return [(name, list(dict.fromkeys(codes)) if once else codes) for name, codes in merged.items()]
+    return [(name, _once(codes) if once else codes) for name, codes in merged.items()]
+
+
+def _once(codes: list[tuple[int, ErrorCode]]) -> list[tuple[int, ErrorCode]]:
+    """Each partition that exists once; those that do not, first, as often as they were asked for."""
+    unknown = [each for each in codes if _is_unknown(each)]
+    return [*unknown, *dict.fromkeys(each for each in codes if not _is_unknown(each))]
 
 
 def _is_unknown(partition: tuple[int, ErrorCode]) -> bool:

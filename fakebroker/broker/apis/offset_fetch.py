@@ -42,7 +42,7 @@ def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse | Non
     if call.version >= _MANY_GROUPS_VERSION:
         return call.work(_in_steps(call, request))
     if call.version == _ZOOKEEPER_VERSION:
-        return _per_partition(request, ErrorCode.UNSUPPORTED_VERSION)
+        return _unsupported(request)
     try:
         offsets = offsets_of(call, request.group_id)
     except KafkaError as error:
@@ -70,6 +70,20 @@ def _group_error(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> Of
     if call.cluster.behaviours.v1_fetch_errors_per_partition:
         return _per_partition(request, code)
     return OffsetFetchResponse()
+
+
+def _unsupported(request: OffsetFetchRequest) -> OffsetFetchResponse:
+    """The answer to v0: one entry for each topic that has partitions, with each partition once (OF-2)."""
+    code, topics = ErrorCode.UNSUPPORTED_VERSION, dict[str, dict[int, None]]()
+    for topic in request.topics or ():
+        topics.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(name=name, partitions=[no_offset(index, code) for index in indexes])
+            for name, indexes in topics.items()
+            if indexes
+        ]
+    )
 
 
 def _per_partition(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.apis.call import Call
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.consumer_group_describe import DescribedGroup
 from tests.support.group_apis import GroupApis
 
@@ -53,6 +53,16 @@ def test_what_is_no_consumer_group(make_call: MakeCall) -> None:
             group_id="classic",
         ),
     ]
+
+
+@pytest.mark.rules("CGD-1")
+def test_where_no_consumer_groups_are_served(make_call: MakeCall) -> None:
+    """By default in 3.9 the whole request is refused."""
+    lab = GroupApis(make_call, group_coordinator_rebalance_protocols="classic")
+
+    with pytest.raises(KafkaError) as caught:
+        lab.ask(API, 1, group_ids=["none"])
+    assert caught.value.code == ErrorCode.UNSUPPORTED_VERSION
 
 
 @pytest.mark.rules("CGD-1")

@@ -51,8 +51,11 @@ def test_a_simple_commit_in_every_version(version: int) -> None:
 
 @pytest.mark.rules("OC-1")
 def test_version_0_belonged_to_zookeeper() -> None:
-    """v0 gets 35 on every partition, unknown topics too, and stores nothing."""
+    """v0 gets 35 on every partition, unknown ones too, and stores nothing; if none is known, they are 3."""
     lab = OffsetsCluster("3.9")
+
+    unknown = [("t", 9, NO_PARTITION), ("none", 7, NO_PARTITION)]
+    assert lab.commit({("t", 9): 5, ("none", 7): 5}, version=0) == unknown
 
     assert lab.commit({("t", 0): 5, ("none", 7): 5}, version=0) == [("t", 0, OLD_VERSION), ("none", 7, OLD_VERSION)]
     assert not lab.exists()

@@ -164,13 +164,14 @@ def test_pending_offsets_go_too() -> None:
 @pytest.mark.rules("OD-8")
 @pytest.mark.parametrize(("as_release", "answers"), [("4.3", 2), ("3.9", 1)])
 def test_a_partition_twice(as_release: str, answers: int) -> None:
-    """4.3.1 answers twice, 3.9.1 once; one tombstone is written either way."""
+    """4.3.1 answers twice, 3.9.1 once unless the partition does not exist; one tombstone is written either way."""
     lab = OffsetsCluster(as_release)
     lab.commit({("t", 0): 5, ("u", 0): 6})
     before = len(lab.records())
 
     assert delete(lab, {"t": [0, 0]}) == (OK, [("t", 0, OK)] * answers)
     assert [record.value for record in lab.records()[before:]] == [None]
+    assert [code for _, _, code in delete(lab, {"none": [0, 0]})[1]] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
 
 
 @pytest.mark.rules("OD-8")

@@ -104,9 +104,11 @@ def test_leader_epoch() -> None:
 
 @pytest.mark.rules("OF-2")
 def test_version_0_belonged_to_zookeeper() -> None:
-    """v0 gets 35 on every partition."""
+    """v0 gets 35 on every partition, once; topics without partitions are left out."""
     lab = OffsetsCluster("3.9")
     lab.commit()
+
+    assert fetch(lab, 0, {"t": [], "u": [0, 0]}) == (OK, [("u", [(0, NOTHING, -1, "", OLD_VERSION)])])
 
     assert fetch(lab, 0, {"t": [0], "none": [7]}) == (
         OK,

@@ -185,9 +185,8 @@ class ConsumerTimers(ConsumerGroups):
     longest: ClassVar[int] = 30
 
     def first(self) -> list[Asked]:
-        """Sessions of a second."""
-        configs = {"consumer.session.timeout.ms": "1500", "consumer.heartbeat.interval.ms": "400"}
-        return [group_configs(self.group_id, configs)]
+        """Short sessions."""
+        return [group_configs(self.group_id, {"consumer.session.timeout.ms": "1500"})]
 
     def pass_session(self) -> int:
         """Every session ends that began before."""

@@ -34,7 +34,7 @@ class ShareGroups(Chapter):
         """Settings of the group, and a member whose topic becomes ready."""
         configs = {"share.auto.offset.reset": "earliest"}
         if self.session_ms:
-            configs |= {"share.session.timeout.ms": self.session_ms, "share.heartbeat.interval.ms": "400"}
+            configs |= {"share.session.timeout.ms": self.session_ms}
         return [group_configs(self.group_id, configs), self._joined("w", READY_MS), self._joined("w", 0)]
 
     def _joined(self, member: str, then_ms: int) -> Asked:

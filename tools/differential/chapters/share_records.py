@@ -1,6 +1,6 @@
 """Records of share groups: acquired, acknowledged, delivered again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from fakebroker.protocol.errors import ErrorCode
@@ -10,6 +10,7 @@ from tools.differential.chapters.share_groups import READY_MS, group_configs
 from tools.differential.pair import Asked, Exchange
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+TYPES = (ACCEPT, RELEASE, ACCEPT, RELEASE, REJECT, GAP, RENEW, 9)
 LOST_MS = 250  # in which a broker notices that a connection is gone
 WAIT_MS = 30
 
@@ -41,12 +42,12 @@ class ShareRecords(Log):
             "MemberEpoch": 0,
             "SubscribedTopicNames": [self.topics[0].name],
         }
-        fetch = {**self._session("w"), "MaxWaitMs": WAIT_MS, "MinBytes": 1, "Topics": self._topics([])}
+        fetch = {**self._session("w"), "MaxWaitMs": READY_MS, "MinBytes": 1, "Topics": self._topics([])}
         return [
             group_configs(self.group_id, self.configs),
             Asked("m", "ShareGroupHeartbeat", 1, joined, then_ms=READY_MS),
             Asked("m", "ShareGroupHeartbeat", 1, joined),
-            Asked("w", "ShareFetch", 1, fetch | {"MaxRecords": 0, "BatchSize": 1}, can_wait=True, then_ms=WAIT_MS),
+            Asked("w", "ShareFetch", 1, fetch | {"MaxRecords": 0, "BatchSize": 1}, can_wait=True, then_ms=READY_MS),
         ]
 
     def _member(self, connection: str) -> str:
@@ -79,9 +80,12 @@ class ShareRecords(Log):
         return self.ask("p", "Produce", request, least=9, is_plain=True)
 
     def share_fetch(self) -> Asked | None:
-        """Records, with acknowledgements now and then."""
+        """Records, with acknowledgements now and then.
+
+        They release nothing: Kafka acquires before the release is stored, if it has other records (judged.json).
+        """
         connection = self.client()
-        batches = self._batches(self.held.get(connection, [])) if self.is_rare(5) else []
+        batches = self._batches(self.held.get(connection, []), [ACCEPT, REJECT, GAP]) if self.is_rare(5) else []
         request = {
             **self._session(connection, self.pick([0] * 15 + [1])),
             "MaxWaitMs": WAIT_MS,
@@ -118,7 +122,7 @@ class ShareRecords(Log):
         }
         return self.ask(connection, "ShareFetch", request, is_plain=True)
 
-    def _batches(self, offsets: list[int]) -> list[Json]:
+    def _batches(self, offsets: list[int], types: Sequence[int] = TYPES) -> list[Json]:
         """Ranges of some of the offsets, with types for all or for each."""
         batches: list[Json] = []
         left = sorted(offsets)
@@ -130,7 +134,7 @@ class ShareRecords(Log):
             for _ in range(self.pick([0, 1, 2, 9])):
                 last += last + 1 in left
             size = last - first + 1 if self.is_rare(3) else 1
-            kinds = [self.pick([ACCEPT, RELEASE, ACCEPT, RELEASE, REJECT, GAP, RENEW, 9]) for _ in range(size)]
+            kinds = [self.pick(types) for _ in range(size)]
             batches.append({"FirstOffset": first, "LastOffset": last, "AcknowledgeTypes": kinds})
             left = [offset for offset in left if offset > last]
         return batches

@@ -38,8 +38,7 @@ class StreamsGroups(Chapter):
         """Sessions, where they are to end."""
         if not self.session_ms:
             return []
-        configs = {"streams.session.timeout.ms": self.session_ms, "streams.heartbeat.interval.ms": "400"}
-        return [group_configs(self.group_id, configs)]
+        return [group_configs(self.group_id, {"streams.session.timeout.ms": self.session_ms})]
 
     def member(self) -> str:
         """One of three members."""
