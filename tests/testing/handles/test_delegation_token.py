@@ -105,5 +105,5 @@ def test_what_cannot_be_is_reported(broker: VirtualBroker) -> None:
         broker.users.create_token("alice", max_lifetime_ms="1h")  # type: ignore[arg-type]
     with pytest.raises(KafkaError, match=r"delegation\.token\.secret\.key"):
         VirtualBroker(users={"alice": "pa"}).users.create_token("alice")
-    with pytest.raises(LoginRefused, match="Invalid user credentials"):
+    with pytest.raises(LoginRefused, match="invalid credentials with SASL mechanism SCRAM-SHA-256"):
         broker.client("t", user="alice", password="x", mechanism="SCRAM-SHA-256")

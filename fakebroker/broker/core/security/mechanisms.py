@@ -25,6 +25,14 @@ class AuthenticationFailed(FakebrokerError):
         self.why = why or text
 
 
+class InvalidCredentials(AuthenticationFailed):
+    """A login is refused in the words that Kafka has for every reason that clients are not to learn."""
+
+    def __init__(self, mechanism: str, why: str) -> None:
+        text = f"due to invalid credentials with SASL mechanism {mechanism}"
+        super().__init__(f"Authentication failed during authentication {text}", why)
+
+
 class Login(NamedTuple):
     """A login that succeeded; it is valid until `ends_ms` by the wall reading, None: for ever."""
 

@@ -2,14 +2,19 @@
 
 client      n,,^Aauth=Bearer TOKEN^A^A          (^A is byte 1)
 broker      nothing, if the token is good; else {"status":"invalid_token"}
-client      ^A, after which the login is refused
+client      ^A, after which the login is refused; or a first message again, with another token
 """
 
 import re
 from collections.abc import Callable
 
 from fakebroker.broker.core.security.bearer_tokens import InvalidToken, subject_of
-from fakebroker.broker.core.security.mechanisms import AuthenticationFailed, Login
+from fakebroker.broker.core.security.mechanisms import (
+    OAUTHBEARER,
+    AuthenticationFailed,
+    InvalidCredentials,
+    Login,
+)
 
 TokenCheck = Callable[[str], Login]  # raises InvalidToken
 
@@ -35,9 +40,9 @@ class OAuthBearerMechanism:
 
         Raises AuthenticationFailed after that, and at once for a message of another form and somebody else's token.
         """
-        if self.refusal:
-            words = INVALID_TOKEN.decode() if message == _END else "unexpected message"
-            raise AuthenticationFailed(words, self.refusal)
+        if self.refusal and message == _END:
+            raise AuthenticationFailed(INVALID_TOKEN.decode(), self.refusal)
+        self.refusal = ""
         authorization_id, token = _parts(message)
         self.claimed = subject_of(token) or authorization_id
         try:
@@ -45,9 +50,9 @@ class OAuthBearerMechanism:
         except InvalidToken as invalid:
             self.refusal = f"the token is not accepted: {invalid}"
             return INVALID_TOKEN
-        if authorization_id not in ("", login.principal.name):
-            wrong = "Client requested an authorization id that is different from the token's principal name"
-            raise AuthenticationFailed(f"Authentication failed: {wrong}")
+        if authorization_id not in ("", name := login.principal.name):
+            wrong = f"authorization id ({authorization_id}) that is different from the token's principal name ({name})"
+            raise AuthenticationFailed(f"Authentication failed: Client requested an {wrong}")
         self.login = login
         return b""
 
@@ -56,10 +61,10 @@ def _parts(message: bytes) -> tuple[str, str]:
     """Authorization id and token of the first message."""
     first = _FIRST.fullmatch(message.decode("latin-1"))
     if first is None:
-        raise AuthenticationFailed("Invalid OAUTHBEARER client first message")
+        raise InvalidCredentials(OAUTHBEARER, "the client's first message is malformed")
     pairs = dict(pair.split("=", 1) for pair in first["pairs"].split("\x01") if pair)
     bearer = _BEARER.fullmatch(pairs.get("auth", ""))
     if bearer is None or bearer["scheme"].lower() != "bearer":
-        raise AuthenticationFailed("Invalid OAUTHBEARER client first message: the bearer token is missing")
+        raise InvalidCredentials(OAUTHBEARER, "the client's first message has no bearer token")
     authorization_id = (first["authorization_id"] or "").replace("=2C", ",").replace("=3D", "=")
     return authorization_id, bearer["token"]

@@ -38,10 +38,7 @@ class PlainMechanism:
 
 
 def _parts(message: bytes) -> list[str]:
-    try:
-        parts = message.decode().split("\0")
-    except UnicodeDecodeError:
-        raise AuthenticationFailed("Authentication failed: the message is not UTF-8") from None
+    parts = message.decode(errors="replace").split("\0")  # as Kafka decodes it
     if len(parts) != _PARTS:
         raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected {_PARTS} tokens, got {len(parts)}")
     return parts

@@ -14,7 +14,7 @@ from binascii import Error as Base64Error
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fakebroker.broker.core.security.mechanisms import SCRAM_HASHES, AuthenticationFailed, Login
+from fakebroker.broker.core.security.mechanisms import SCRAM_HASHES, AuthenticationFailed, InvalidCredentials, Login
 from fakebroker.broker.core.security.principals import Principal
 
 MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384  # that credentials may have (SC-1)
@@ -92,13 +92,13 @@ class ScramMechanism:
     def _begin(self, text: str) -> str:
         first = _CLIENT_FIRST.fullmatch(text)
         if first is None:
-            raise self._invalid()
+            raise InvalidCredentials(self._mechanism, "the client's first message is malformed")
         name = self.claimed = _plain_name(first["name"])
         extensions = dict(each.split("=", 1) for each in first["extensions"].split(",") if each)
         is_token = extensions.get(TOKEN_EXTENSION, "").lower() == "true"
         user = self._user_of(name, is_token)
         if user is None:
-            raise _invalid_credentials(self._why_nobody(name, is_token))
+            raise InvalidCredentials(self._mechanism, self._why_nobody(name, is_token))
         if first["authorization_id"] is not None and _plain_name(first["authorization_id"]) != name:
             wrong = "Client requested an authorization id that is different from username"
             raise AuthenticationFailed(f"Authentication failed: {wrong}")
@@ -112,7 +112,7 @@ class ScramMechanism:
     def _finish(self, text: str, user: ScramUser) -> str:
         final = _CLIENT_FINAL.fullmatch(text)
         if final is None:
-            raise self._invalid()
+            raise InvalidCredentials(self._mechanism, "the client's final message is malformed")
         signed = f"{self._signed},{final['bare']}".encode()
         credential = user.credential
         signature = hmac.digest(credential.stored_key, signed, self._hash_name)
@@ -121,9 +121,9 @@ class ScramMechanism:
         stored_key = hashlib.new(self._hash_name, client_key).digest()
         is_right = hmac.compare_digest(stored_key, credential.stored_key) and len(proof) == len(signature)
         if final["nonce"] != self._nonce:
-            raise _invalid_credentials("the nonce does not belong to this login")
+            raise InvalidCredentials(self._mechanism, "the nonce does not belong to this login")
         if not is_right:
-            raise _invalid_credentials(f"the password of {self.claimed!r} is wrong")
+            raise InvalidCredentials(self._mechanism, f"the password of {self.claimed!r} is wrong")
         self.login = Login(user.principal, user.ends_ms)
         return f"v={b64encode(hmac.digest(credential.server_key, signed, self._hash_name)).decode()}"
 
@@ -131,14 +131,6 @@ class ScramMechanism:
         if is_token:
             return f"the delegation token {name!r} does not exist or has expired"
         return f"user {name!r} has no credential for {self._mechanism}"
-
-    def _invalid(self) -> AuthenticationFailed:
-        why = f"due to invalid credentials with SASL mechanism {self._mechanism}"
-        return AuthenticationFailed(f"Authentication failed during authentication {why}")
-
-
-def _invalid_credentials(why: str) -> AuthenticationFailed:
-    return AuthenticationFailed("Authentication failed: Invalid user credentials", why)
 
 
 def _plain_name(name: str) -> str:

@@ -65,6 +65,22 @@ def test_a_bad_token_is_refused_after_the_client_has_heard_of_it(token: bytes) -
 
 
 @pytest.mark.rules("SA-11")
+def test_after_a_bad_token_the_client_may_show_another_one() -> None:
+    """Instead of the byte that ends the login; anything else is refused in Kafka's words for invalid credentials."""
+    login, bad = login_of(), message(sub="alice", exp=NOW_S)
+
+    assert login.answer_to(bad) == login.answer_to(bad) == INVALID_TOKEN
+    assert login.answer_to(message(sub="alice", exp=NOW_S + 60)) == b""
+    assert login.login is not None
+    for broken in (b"", b"x", b"\x01\x01"):
+        login = login_of()
+        assert login.answer_to(bad) == INVALID_TOKEN
+        with pytest.raises(AuthenticationFailed, match="invalid credentials with SASL mechanism OAUTHBEARER"):
+            login.answer_to(broken)
+        assert login.login is None
+
+
+@pytest.mark.rules("SA-11")
 @pytest.mark.parametrize(
     "broken",
     [b"", b"n,,", b"n,,\x01\x01", b"n,,\x01auth=Basic x\x01\x01", message(authorization_id="bob", sub="a", exp=2e6)],
