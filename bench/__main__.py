@@ -13,7 +13,19 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clients, connections, consumer_groups, control, hits, journal, scale, snapshots, switch_interval, work
+from bench import (
+    clients,
+    connections,
+    consumer_groups,
+    control,
+    data_directory,
+    hits,
+    journal,
+    scale,
+    snapshots,
+    switch_interval,
+    work,
+)
 from bench.cases import CASES
 from bench.clients import LEAST_ROUNDS
 from bench.joining import ms_to_stable
@@ -110,6 +122,7 @@ def main() -> None:
         section(
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
         ),
+        data_directory.report(min(options.rounds, data_directory.ROUNDS)),
         section("Control by HTTP", ["what", "measured (spread)", "goal"], control.rows(options.rounds, one_number)),
         hits.report(),
         connections.report(),
