@@ -285,6 +285,22 @@ def test_serving_a_snapshot(tmp_path: Path) -> None:
     assert b"more" in answer
 
 
+def test_serving_a_copy_of_a_data_directory(tmp_path: Path) -> None:
+    """`--data-from` goes on with its topics, leaves it as it is, and says what could not be used."""
+    with FakeBroker(data=tmp_path / "data") as broker:
+        broker.create_topic("orders", partitions=3)
+    (tmp_path / "data" / "gone-0").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+
+    with serve("--data-from", str(tmp_path / "data"), "--listen", "127.0.0.1:0") as (_, ports, log):
+        answer = ask(ports[0], request("Metadata", 1, topics=None))
+
+    assert log.status == 0
+    assert b"orders" in answer
+    assert f"note: {tmp_path / 'data' / 'gone-0'} is not used: it is of no topic" in log.text
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_serving_what_is_no_snapshot(tmp_path: Path) -> None:
     """A file that is not there or is something else is one clear line."""
     (tmp_path / "text").write_text("hello")

@@ -97,6 +97,8 @@ class WorkFolder:
         try:
             self._read_parts()
         except ValueError as error:
+            self.data.close()
+            self.records.close()
             raise _other(path, f"is damaged: {error}") from None
         self._lines = (path / "parts.jsonl").open("a", encoding="utf-8")
 
