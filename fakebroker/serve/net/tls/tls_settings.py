@@ -1,5 +1,8 @@
 """What the settings of a listener say of TLS, under Kafka's names: `ssl.keystore.location` and the like."""
 
+import errno
+import os
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +12,7 @@ from fakebroker.protocol.listeners import Listener
 
 PEM, PKCS12, JKS = "PEM", "PKCS12", "JKS"
 _PEM_BEGIN, _JKS_BEGIN = b"-----BEGIN", b"\xfe\xed\xfe\xed"
+MAX_BYTES = 16 * 1024 * 1024  # of a keystore or truststore
 # What tells one content of a file from another, without reading it; of a file that is not there, nothing.
 Stamp = tuple[int, int, int]
 
@@ -38,9 +42,11 @@ class Store(NamedTuple):
         is Kafka's default.
         """
         try:
-            content = Path(self.location).read_bytes()
+            content = _content_of(self.location)
         except OSError as error:
             raise self.wrong(f"cannot read {self.location}: {error.strerror}") from None
+        if len(content) > MAX_BYTES:
+            raise self.wrong(f"{self.location} is larger than {MAX_BYTES:,} bytes")
         if content.startswith(_JKS_BEGIN):
             advice = "keytool -importkeystore -srckeystore FILE -destkeystore NEW -deststoretype PKCS12"
             raise self.wrong(f"{self.location} is a JKS file, which only Java can read: convert it with {advice}")
@@ -49,6 +55,23 @@ class Store(NamedTuple):
     def wrong(self, problem: str) -> SettingError:
         """The error of a store that cannot be used."""
         return SettingError(f"{self.name}.location: {problem}")
+
+
+def _content_of(path: str) -> bytes:
+    """The beginning of a regular file, up to one byte more than MAX_BYTES. Raises OSError.
+
+    Clients that may alter configs name files while the broker runs (KIP-226). A named pipe would wait for its writer,
+    a device such as /dev/zero never ends, and both would stop the broker.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "Is a directory" if stat.S_ISDIR(mode) else "it is not a regular file")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
 
 
 class TlsSettings(NamedTuple):

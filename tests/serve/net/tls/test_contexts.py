@@ -1,5 +1,6 @@
 """Keys and certificates by Kafka's settings: which files are read, and when; what is said of bad ones."""
 
+import os
 import shutil
 import ssl
 import subprocess
@@ -89,6 +90,21 @@ def test_settings_may_be_altered_while_the_broker_runs() -> None:
         renewed = str(authority().issue("new.example").keystore_file)
         broker.client().alter_configs("1", {name: renewed}, kind="broker")
         assert asked(address_of(broker), client_context(), "new.example")
+
+
+@pytest.mark.parametrize("store", ["keystore", "truststore"])
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
+def test_a_client_cannot_name_a_file_whose_reading_never_ends(kind: str, store: str, tmp_path: Path) -> None:
+    """The TLS listener refuses connections then; the others go on."""
+    location = Path(kind) if kind.startswith("/") else tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(location)
+    config = authority().broker_config()
+    with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=config) as broker:
+        broker.client().alter_configs("1", {f"listener.name.ssl.ssl.{store}.location": str(location)}, kind="broker")
+        with pytest.raises(OSError), speaking(address_of(broker), client_context()):
+            pass
+        assert asked(address_of(broker, "PLAINTEXT"), None)
 
 
 @pytest.mark.parametrize(
