@@ -56,7 +56,7 @@ def test_a_refusal_says_to_the_test_what_it_does_not_say_to_the_client(
     broker: VirtualBroker, user: str, password: str, mechanism: str, why: str
 ) -> None:
     """Clients get the same words for every reason."""
-    with pytest.raises(LoginRefused, match="[Ii]nvalid") as refused:
+    with pytest.raises(LoginRefused, match=r"[Ii]nvalid") as refused:
         broker.client("a", user=user, password=password, mechanism=mechanism)
 
     assert why not in str(refused.value)
