@@ -101,7 +101,7 @@ class DataDirectory:
         self.image, self.metadata = MetadataImage(), {}
         for node_id, directory in self.directories.items():
             self.metadata[node_id] = MetadataLog(directory)
-            self.metadata[node_id].create(now_ms)
+            self.metadata[node_id].create(list(self.directories), now_ms)
             directory.write_properties(MetaProperties(cluster_id, node_id, encode_uuid(ids[node_id])))
         self.ids, self.cluster_id = ids, cluster_id
 

@@ -45,15 +45,15 @@ class MetadataLog:
         """The file of its only segment."""
         return self.folder / file_name(0, names.LOG)
 
-    def create(self, now_ms: int) -> None:
-        """Begin an empty log. Raises OSError."""
-        disk, node_id = self.directory.disk, self.directory.node_id
+    def create(self, node_ids: Sequence[int], now_ms: int) -> None:
+        """Begin an empty log, whose voters are these nodes and whose leader is the first. Raises OSError."""
+        disk = self.directory.disk
         self.folder.mkdir(exist_ok=True)
         disk.replace(self.folder / names.PARTITION_METADATA, encode_partition_metadata(_TOPIC_ID))
         disk.replace(self.folder / names.LEADER_EPOCHS, encode_leader_epochs([(_LEADER_EPOCH, 0)]))
-        disk.replace(self.folder / "quorum-state", _quorum_state(node_id))
-        voter = QuorumVoter(voter_id=node_id)
-        change = LeaderChangeMessage(leader_id=node_id, voters=[voter], granting_voters=[voter])
+        disk.replace(self.folder / "quorum-state", _quorum_state(node_ids))
+        voters = [QuorumVoter(voter_id=node_id) for node_id in node_ids]
+        change = LeaderChangeMessage(leader_id=node_ids[0], voters=voters, granting_voters=voters)
         records = plain_records([encode_quorum_record(change)], now_ms, 0)
         self._add(build_batch(records, leader_epoch=_LEADER_EPOCH, control=True), 1, now_ms)
         self.write()
@@ -113,21 +113,21 @@ class MetadataLog:
         """Let another directory have the same log. Raises OSError."""
         if not other.path.exists() or other.path.stat().st_size != self.size_bytes:
             if not other.folder.exists():
-                other.create(self.last_timestamp_ms)
+                other.folder.mkdir()
             other.directory.disk.release(other.path)
             other.directory.disk.replace(other.path, self.path.read_bytes())
         other.end_offset, other.size_bytes = self.end_offset, self.size_bytes
         other.last_timestamp_ms = self.last_timestamp_ms
 
 
-def _quorum_state(node_id: int) -> bytes:
+def _quorum_state(node_ids: Sequence[int]) -> bytes:
     state = {
         "clusterId": "",
-        "leaderId": node_id,
+        "leaderId": node_ids[0],
         "leaderEpoch": _LEADER_EPOCH,
         "votedId": -1,
         "appliedOffset": 0,
-        "currentVoters": [{"voterId": node_id}],
+        "currentVoters": [{"voterId": node_id} for node_id in node_ids],
         "data_version": 0,
     }
     return json.dumps(state, separators=(",", ":")).encode()
