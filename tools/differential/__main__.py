@@ -80,7 +80,7 @@ def main() -> int:
     return int(any(chapter.kinds for chapter in found.chapters.values()))
 
 
-def until(end_s: float, results: IMapIterator[Result]) -> Iterator[Result]:
+def until(end_s: float, results: "IMapIterator[Result]") -> Iterator[Result]:
     """Results as they come, until a time of the monotonic clock; parts that are under way then do not count."""
     while (left_s := end_s - time.monotonic()) > 0:
         try:
