@@ -42,15 +42,14 @@ def _title(plays: Sequence[Play]) -> str:
 
 def _summary(pairs: Iterable[Sequence[Play]]) -> str:
     lines = [
-        "| reference and subject | played on | steps | histories | differences | open |",
-        "|---|---|---|---|---|---|",
+        "| reference and subject | played on | steps | differences | open |",
+        "|---|---|---|---|---|",
     ]
     for plays in pairs:
         chapters = [chapter for play in plays for chapter in play.chapters.values()]
         dates = sorted({play.date for play in plays})
         counts = (
             sum(chapter.steps for chapter in chapters),
-            sum(chapter.histories for chapter in chapters),
             len(_kinds(plays)),
         )
         is_open = str(len(_open(plays))) if _is_ours(plays) else "-"
