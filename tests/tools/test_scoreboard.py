@@ -74,7 +74,7 @@ def test_plays_of_a_pair_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     lines = section().splitlines()
 
     summary = next(line for line in lines if line.startswith("| Kafka 4.3.1 and fakebroker |"))
-    assert summary.split(" | ")[2:] == ["3,000", "140", "3", "1 |"]
+    assert summary.split(" | ")[2:] == ["3,000", "3", "1 |"]
     assert "| log | 3,000 |" in lines
     assert "| share | not run |" in lines
     assert lines[-3:] == ["| Fetch of a | mended (FT-1) |", "| c | left |", "| Fetch: b | open |"]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from multiprocessing import Pool
+from multiprocessing.pool import IMapIterator
 from pathlib import Path
 
 from fakebroker.protocol.errors import Unavailable
@@ -67,18 +68,25 @@ def main() -> int:
         chapters = arguments.chapter or list(CHAPTERS)
         every = parts(chapters, arguments.steps, arguments.seed, pair, out)
         found = Play(str(pair[0]), str(pair[1]), arguments.seed)
-        for result in pool.imap_unordered(play, every):
+        for result in until(began_s + arguments.minutes * 60, pool.imap_unordered(play, every)):
             found.add(result)
             for line in lines_of(result):
                 print(line, flush=True)
-            if time.monotonic() - began_s > arguments.minutes * 60:
-                break
     found.seconds = round(time.monotonic() - began_s)
     for line in found.lines():
         print(line)
     if arguments.keep:
         keep(found, arguments.keep)
     return int(any(chapter.kinds for chapter in found.chapters.values()))
+
+
+def until(end_s: float, results: "IMapIterator[Result]") -> Iterator[Result]:
+    """Results as they come, until a time of the monotonic clock; parts that are under way then do not count."""
+    while (left_s := end_s - time.monotonic()) > 0:
+        try:
+            yield results.next(left_s)
+        except (StopIteration, TimeoutError):
+            return
 
 
 def lines_of(result: Result) -> Iterator[str]:
@@ -101,7 +109,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--chapter", action="append", choices=list(CHAPTERS), help="repeatable [default: all]")
     parser.add_argument("--out", type=Path, help="folder for recordings of differences")
     parser.add_argument("--jobs", type=int, default=6, help="parts played at a time [default: 6]")
-    parser.add_argument("--minutes", type=float, default=600, help="end after the part that is done then")
+    parser.add_argument("--minutes", type=float, default=600, help="end then; parts under way do not count")
     parser.add_argument(
         "--keep",
         type=Path,

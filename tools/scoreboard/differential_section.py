@@ -42,19 +42,19 @@ def _title(plays: Sequence[Play]) -> str:
 
 def _summary(pairs: Iterable[Sequence[Play]]) -> str:
     lines = [
-        "| reference and subject | played on | steps | histories | differences | open |",
-        "|---|---|---|---|---|---|",
+        "| reference and subject | played on | steps | differences | open |",
+        "|---|---|---|---|---|",
     ]
     for plays in pairs:
         chapters = [chapter for play in plays for chapter in play.chapters.values()]
         dates = sorted({play.date for play in plays})
         counts = (
             sum(chapter.steps for chapter in chapters),
-            sum(chapter.histories for chapter in chapters),
             len(_kinds(plays)),
-            len(_open(plays)),
         )
-        lines.append(f"| {_title(plays)} | {', '.join(dates)} | " + " | ".join(f"{count:,}" for count in counts) + " |")
+        is_open = str(len(_open(plays))) if _is_ours(plays) else "-"
+        cells = [_title(plays), ", ".join(dates), *(f"{count:,}" for count in counts), is_open]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -85,9 +85,14 @@ def _kinds(plays: Sequence[Play]) -> list[str]:
     return list(dict.fromkeys(kind for play in plays for chapter in play.chapters.values() for kind in chapter.kinds))
 
 
+def _is_ours(plays: Sequence[Play]) -> bool:
+    """Whether fakebroker is the one that is judged."""
+    return _pair(plays[0])[1].startswith("fakebroker")
+
+
 def _open(plays: Sequence[Play]) -> list[str]:
     """The differences of fakebroker from Kafka that are not judged; those of others from fakebroker are theirs."""
-    if not _pair(plays[0])[1].startswith("fakebroker"):
+    if not _is_ours(plays):
         return []
     known = {kind for each in judged() for kind in each.kinds if not each.outcome.startswith("open")}
     return [kind for kind in _kinds(plays) if kind not in known]

@@ -12,7 +12,7 @@ from tools.differential.pair import Asked, Exchange
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 TYPES = (ACCEPT, RELEASE, ACCEPT, RELEASE, REJECT, GAP, RENEW, 9)
 LOST_MS = 250  # in which a broker notices that a connection is gone
-WAIT_MS = 30
+WAIT_MS = 200
 
 
 class ShareRecords(Log):
