@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # what the libraries warn of at import is not ours to mend
 ]
 
-MARKS = 40
+MARKS = 20
 every_codec = pytest.mark.parametrize(
     ("name", "codec"),
     [
@@ -145,7 +145,7 @@ def _read_from_every_partition(broker: Broker, topic: str, library: Adapter, mem
         marks = [Sent(index, b"mark", b"mark-%d" % number, (), WALL_START_MS) for index in range(PARTITIONS)]
         library.produce(broker.bootstrap, topic, marks, "none")
         sent += marks
-        if member.sees(lambda: {record.partition for record in member.received} == set(range(PARTITIONS)), 0.5):
+        if member.sees(lambda: {record.partition for record in member.received} == set(range(PARTITIONS)), 2):
             return sent
     raise AssertionError(f"{library.name} read only from {sorted({record.partition for record in member.received})}")
 
