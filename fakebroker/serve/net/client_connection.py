@@ -17,6 +17,7 @@ from fakebroker.broker.engine.blocked_link import BlockableLink
 from fakebroker.broker.engine.connection import Connection
 from fakebroker.broker.engine.connection_state import READING
 from fakebroker.protocol.listeners import Address, Listener
+from fakebroker.serve.net.loop import end_watch_for_end, watch_for_end
 
 if TYPE_CHECKING:
     from fakebroker.serve.net.server import Server
@@ -261,6 +262,7 @@ class ClientConnection(BlockableLink):
         fd = self._socket.fileno()
         self._server.sockets.remove_reader(fd)
         self._server.sockets.remove_writer(fd)
+        end_watch_for_end(self._server.sockets, fd)
         self._socket.close()
         self._unsent = None
 
@@ -308,12 +310,25 @@ class ClientConnection(BlockableLink):
 
     def _pause(self, is_paused: bool) -> None:
         """Read nothing, or go on with it."""
+        sockets, fd = self._server.sockets, self._socket.fileno()
         if is_paused and self._state is OPEN:
             self._move(PAUSED)
-            self._server.sockets.remove_reader(self._socket.fileno())
+            sockets.remove_reader(fd)
         elif not is_paused and self._state is PAUSED:
             self._move(OPEN)
+            end_watch_for_end(sockets, fd)
             self._watch()
+        if self._state is PAUSED and self._waits_for_answer():
+            watch_for_end(sockets, fd, self._left_while_waiting)
+
+    def _waits_for_answer(self) -> bool:
+        """Whether a request is parked, perhaps for days, and nothing else keeps the client."""
+        return self._connection.is_parked and not self._unsent and self._blocked is None
+
+    def _left_while_waiting(self) -> None:
+        """The client of a parked request has closed the connection. What it sent behind that request is not read."""
+        if self._state is PAUSED and self._waits_for_answer():
+            self._end(CLIENT_LEFT)
 
     def _take_turn(self) -> None:
         self._is_turn_scheduled = False

@@ -41,6 +41,20 @@ class SocketWatcher(Protocol):
         """Do not call any more for this; nothing happens if nobody was to be called."""
 
 
+def watch_for_end(watcher: SocketWatcher, fd: int, callback: Callable[[], None]) -> None:
+    """Call `callback` when the other side of a socket closes it, although nothing is read from it. If that was already
+    so, it is called, too. A loop that is not ours cannot tell.
+    """
+    if hasattr(select, "epoll") and isinstance(watcher, SocketSelector):
+        watcher.add_ender(fd, callback)
+
+
+def end_watch_for_end(watcher: SocketWatcher, fd: int) -> None:
+    """Do not call any more for this; nothing happens if nobody was to be called."""
+    if hasattr(select, "epoll") and isinstance(watcher, SocketSelector):
+        watcher.remove_ender(fd)
+
+
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """A loop for one broker. Without epoll (not Linux) it is the platform's own, without an order of arrival."""
     return SocketLoop() if hasattr(select, "epoll") else asyncio.SelectorEventLoop()
@@ -67,8 +81,9 @@ if hasattr(select, "epoll"):
         def __init__(self) -> None:
             super().__init__()
             self.on_error: Callable[[Exception], None]  # gets what a callback raised
-            self._readers: dict[int, Callable[[], None]] = {}  # by file descriptor, as `_writers`
+            self._readers: dict[int, Callable[[], None]] = {}  # by file descriptor, as the next two
             self._writers: dict[int, Callable[[], None]] = {}
+            self._enders: dict[int, Callable[[], None]] = {}
             self._epoll = select.epoll()
             self._others_fd = self.fileno()
             self._epoll.register(self._others_fd, READABLE)
@@ -91,8 +106,17 @@ if hasattr(select, "epoll"):
             if self._writers.pop(fd, None) is not None:
                 self._watch(fd, is_known=True)
 
+        def add_ender(self, fd: int, callback: Callable[[], None]) -> None:
+            """See `watch_for_end`."""
+            self._add(self._enders, fd, callback)
+
+        def remove_ender(self, fd: int) -> None:
+            """See `end_watch_for_end`."""
+            if self._enders.pop(fd, None) is not None:
+                self._watch(fd, is_known=True)
+
         def _add(self, callbacks: dict[int, Callable[[], None]], fd: int, callback: Callable[[], None]) -> None:
-            is_known = fd in self._readers or fd in self._writers
+            is_known = fd in self._readers or fd in self._writers or fd in self._enders
             callbacks[fd] = callback
             self._watch(fd, is_known)
 
@@ -105,6 +129,8 @@ if hasattr(select, "epoll"):
             events = READABLE | HUNG_UP if fd in self._readers else 0
             if fd in self._writers:
                 events |= WRITABLE
+            if fd in self._enders:
+                events |= HUNG_UP
             if not events:
                 self._epoll.unregister(fd)
             elif is_known:
@@ -143,6 +169,9 @@ if hasattr(select, "epoll"):
                 writer = self._writers.get(fd)
                 if writer is not None and events & (WRITABLE | LOST):
                     writer()
+                ender = self._enders.get(fd)
+                if ender is not None and events & (HUNG_UP | LOST):
+                    ender()
             except Exception as error:
                 self.on_error(error)
 

@@ -121,6 +121,26 @@ def test_who_begins_to_read_late_misses_nothing(selector: SocketSelector, pairs:
     assert [data for _, data in log] == [b"1", b"2"]
 
 
+@pytest.mark.parametrize("is_early", [True, False])
+def test_an_end_is_told_to_who_does_not_read(selector: SocketSelector, pairs: Pairs, is_early: bool) -> None:
+    """Data in front of it is left alone; nobody is called before the end, nor after the watch is over."""
+    ends = list[int]()
+    ours, theirs = pairs[0]
+    theirs.send(b"data")
+    if is_early:
+        theirs.close()
+    selector.add_ender(ours.fileno(), lambda: ends.append(ours.fileno()))
+    selector.select(0)
+    assert len(ends) == is_early
+    theirs.close()
+    selector.select(1)
+    assert ends == [ours.fileno()]
+    assert ours.recv(10) == b"data"
+    selector.remove_ender(ours.fileno())
+    selector.select(0)
+    assert len(ends) == 1
+
+
 def until_blocked(act: Callable[[], object]) -> None:
     """Do it again and again until it would block."""
     with suppress(BlockingIOError):

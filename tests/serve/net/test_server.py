@@ -1,5 +1,6 @@
 """Real sockets: many clients, clients that do not read, clients that vanish, ports that are taken."""
 
+import select
 import socket
 import struct
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
+from fakebroker.serve.net.client_connection import MAX_WAITING_BYTES
 from fakebroker.testing.broker import FakeBroker
 from tests.support.frames import JOIN, framed, long_poll, request
 
@@ -66,6 +68,26 @@ def test_a_client_that_does_not_read_blocks_itself_only(broker: FakeBroker) -> N
         slow.settimeout(20)
         answers = {read_frame(slow) for _ in range(sent // len(asked))}
         assert len(answers) == 1
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="other loops do not tell the end of what is not read")
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_a_client_that_leaves_is_noticed_behind_what_is_not_read(is_reset: bool) -> None:
+    """It sent more behind a Fetch that waits for 24 days than we read; its connection ends with it all the same."""
+    with FakeBroker(profile="kafka") as broker:
+        broker.create_topic("t")
+        client = connect(broker)
+        client.sendall(long_poll(2**31 - 1))
+        connections = broker._engine.connections
+        broker.wait(lambda: any(each.is_parked for each in [*connections.values()]) or None, 20, lambda: "it waits")
+        client.sendall(bytes(MAX_WAITING_BYTES))
+        (connection,) = connections.values()
+        broker.wait(lambda: connection.waiting_bytes >= MAX_WAITING_BYTES or None, 20, lambda: "it is read no more")
+        client.sendall(b"more")
+        if is_reset:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+        broker.wait(lambda: not connections or None, 20, lambda: "the connection is left")
 
 
 def send_until_blocked(client: socket.socket, data: bytes) -> int:
