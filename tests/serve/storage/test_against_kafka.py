@@ -86,7 +86,7 @@ def test_kafka_starts_on_it(tmp_path: Path) -> None:
 
 
 def answers(client: ScriptedClient) -> dict[str, Any]:
-    """What a client is told of topics, records, offsets by kind, and groups."""
+    """What a client reads of topics, records, offsets by kind, and groups."""
     found: dict[str, Any] = {}
     for name in ("orders", "compacted"):
         (topic,) = client.metadata(topics=[name]).topics
