@@ -115,7 +115,7 @@ def _commands(targets: Iterable[Target]) -> str:
     for target in targets:
         lines.append(f"fakebroker conformance --command {shlex.quote(_written(target.command))}")
         if target.control_command:
-            lines[-1] += f" --control-command {shlex.quote(_written(target.control_command))}"
+            lines[-1] += f" \\\n  --control-command {shlex.quote(_written(target.control_command))}"
     return "\n".join([*lines, "```"])
 
 
