@@ -50,7 +50,7 @@ def watch_for_end(watcher: SocketWatcher, fd: int, callback: Callable[[], None])
 
 
 def end_watch_for_end(watcher: SocketWatcher, fd: int) -> None:
-    """Do not call any more for this; nothing happens if nobody was to be called."""
+    """Do not call any more for this; nothing happens if it was not watched."""
     if hasattr(select, "epoll") and isinstance(watcher, SocketSelector):
         watcher.remove_ender(fd)
 
