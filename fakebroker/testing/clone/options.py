@@ -29,7 +29,7 @@ class CloneOptions(NamedTuple):
         return self.last_records is not None or self.since_ms is not None
 
     def wants_topic(self, name: str) -> bool:
-        """Whether a topic is cloned. Internal topics are made anew."""
+        """Whether a topic is cloned. Internal topics are made from the groups."""
         return name not in INTERNAL_TOPICS and _matches(name, self.topics)
 
     def wants_group(self, group_id: str) -> bool:

@@ -56,7 +56,7 @@ class ListedGroup(NamedTuple):
 
 
 class Source:
-    """A Kafka that is cloned. `note` gets a sentence about what cannot be read."""
+    """The Kafka that is cloned. `note` gets a sentence about what cannot be read."""
 
     def __init__(self, cluster: ClusterClient, options: CloneOptions, note: Callable[[str], None]) -> None:
         self.cluster = cluster

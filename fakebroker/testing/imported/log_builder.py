@@ -26,7 +26,7 @@ _INDEX_INTERVAL_BYTES: Final = 4096
 class LogBuilder:
     """Collects the batches of one log in the order of their offsets.
 
-    A segment is handed out when it is full, by `full_segments`, so that a long log needs little memory.
+    `full_segments` takes out the segments that are full, so that a long log needs little memory.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class LogBuilder:
     def finish(
         self, start_offset: int, end_offset: int, *, modified_ms: int, ends_transactions: bool = False
     ) -> LogState:
-        """The state of the whole log, with those segments that `full_segments` has not handed out.
+        """The state of the whole log, with those segments that `full_segments` has not taken out.
 
         Args:
             start_offset: Where the log starts.

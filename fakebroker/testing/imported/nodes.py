@@ -13,5 +13,5 @@ def beginning_nodes(node_ids: Sequence[int]) -> tuple[int, ...]:
 
 
 def next_producer_id(block: int, highest: int) -> int:
-    """The first producer id that nobody has: of the next block that is free, above the highest that was seen."""
+    """The first producer id that no producer has: of the next block that is free, above the highest that was seen."""
     return max(block, -(-(highest + 1) // _BLOCK) * _BLOCK)

@@ -122,7 +122,7 @@ def test_who_begins_to_read_late_misses_nothing(selector: SocketSelector, pairs:
 
 
 @pytest.mark.parametrize("is_early", [True, False])
-def test_an_end_is_told_to_who_does_not_read(selector: SocketSelector, pairs: Pairs, is_early: bool) -> None:
+def test_an_end_is_seen_without_reading(selector: SocketSelector, pairs: Pairs, is_early: bool) -> None:
     """Data in front of it is left alone; nobody is called before the end, nor after the watch is over."""
     ends = list[int]()
     ours, theirs = pairs[0]
