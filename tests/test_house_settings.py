@@ -17,6 +17,7 @@ NOT_READ = {
     "sasl.oauthbearer.token.endpoint.url",
     "ssl.protocol",
     "ssl.endpoint.identification.algorithm",
+    "early.start.listeners",  # what a clone leaves out (testing/imported/settings.py)
 }
 # Names that the code puts together, with the parts it puts in.
 FORMED = {

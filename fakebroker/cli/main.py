@@ -117,7 +117,7 @@ def main() -> None:
     "--data",
     metavar="DIR",
     default=None,
-    help="Directory that keeps all state, in Kafka's format. A broker on it goes on where the last one ended.",
+    help="Directory that keeps all state, in Kafka's format, from run to run.",
 )
 @click.option(
     "--control", metavar="[HOST:]PORT", help="Address of the HTTP API and web page; needs the extra `control`."

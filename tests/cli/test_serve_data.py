@@ -100,7 +100,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     ("options", "wrong"),
     [
         (["--scenario", "x.yaml"], "--data and --scenario are mutually exclusive"),
-        (["--from", "snapshot"], "the directory has a cluster already"),
+        (["--from", "snapshot"], "--data data has a cluster already"),
         (["--node-id", "5"], "belongs to node 1, but is used for node 5; see --node-id"),
         (["--as", "4.0"], "has metadata.version 30, but Kafka 4.0"),
     ],

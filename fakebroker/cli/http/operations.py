@@ -252,6 +252,7 @@ OPERATIONS = (
 PYTHON_ONLY: dict[str, str] = {
     "AsyncFakeBroker.client": "a scripted client is an object of the test's own process",
     "AsyncFakeBroker.listeners": "objects of the broker; use `GET /bootstrap` and `GET /brokers`",
+    "AsyncFakeBroker.on_data_failure": "takes a Python function; `serve` ends with status 3",
     "AsyncFakeBroker.start": "the control server lives as long as the broker; use `POST /brokers`",
     "AsyncFakeBroker.stop": "as start; `DELETE /brokers/{broker_id}` stops others",
     "DelegationTokenHandle.secret": "a secret, which HTTP does not reveal",
