@@ -17,7 +17,9 @@ NOT_READ = {
     "sasl.oauthbearer.token.endpoint.url",
     "ssl.protocol",
     "ssl.endpoint.identification.algorithm",
-    "early.start.listeners",  # what a clone leaves out (testing/imported/settings.py)
+    # What a clone leaves out (testing/imported/settings.py).
+    "early.start.listeners",
+    "process.roles",
 }
 # Names that the code puts together, with the parts it puts in.
 FORMED = {

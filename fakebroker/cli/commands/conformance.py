@@ -45,7 +45,7 @@ _CHAPTERS = [
     "--control-command",
     default="",
     metavar="COMMAND",
-    help="With --command: shell command that does {action} to the broker with the id {node}.",
+    help="With --command: shell command that does {action} to broker {node}.",
 )
 @click.option("--command-config", metavar="FILE", help="Client properties for HOST:PORT: TLS and login.")
 @click.option("--release", default="4.3", show_default=True, metavar="RELEASE", help="Kafka release of the recordings.")
