@@ -37,7 +37,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n 
 random: export WORKERS := $(WORKERS)
 # Which tests are whose. Whatever `make test` leaves out is in `rest`, `alone`, `rest-spark-tests` or `long`.
 LEFT := slow or long or clients or java or go or node or rust or page or real_kafka or spark
-TEST := not ($(LEFT)) or (essential and not spark)
+TEST := not ($(LEFT)) or (essential and not (spark or real_kafka or long))
 REST := not ($(TEST)) and not long and not spark
 # Their modules import what `make test` does not set up, or sets up beside its tests.
 APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py

@@ -8,6 +8,7 @@ import pytest
 from tests.clients.brokers import Broker
 from tests.clients.every_library import LIBRARIES, every_library, of
 from tests.clients.group_of_topic import PARTITIONS, Join, broker, group_of, join, library, topic
+from tests.clients.libraries import PYTHON_LIBRARIES
 from tests.clients.story import WALL_START_MS, Adapter, Member, Sent, formed, make_records, wait_all
 from tests.support.real_kafka import start_kafka
 
@@ -20,10 +21,11 @@ pytestmark = [
 ]
 
 MARKS = 20
+IN_PYTHON = {each.name for each in PYTHON_LIBRARIES}
 every_codec = pytest.mark.parametrize(
     ("name", "codec"),
     [
-        of(name, codec, marks=[pytest.mark.essential] if codec == "none" else [])
+        of(name, codec, marks=[pytest.mark.essential] if codec == "none" and name in IN_PYTHON else [])
         for name, library in LIBRARIES.items()
         for codec in library.codecs
     ],

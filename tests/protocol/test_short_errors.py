@@ -219,6 +219,7 @@ def test_pytest_shows_the_users_line(pytester: pytest.Pytester) -> None:
     assert "fakebroker/testing/handles" not in text.split("Captured")[0]
 
 
+@pytest.mark.slow
 def test_pytest_shows_the_users_await(pytester: pytest.Pytester) -> None:
     """A wait in vain on an async broker ends in the line that awaits it."""
     pytester.makepyfile(

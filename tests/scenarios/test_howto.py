@@ -47,6 +47,7 @@ def run(folder: Path, script: str, **environment: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.slow
 def test_the_commands_for_ci_run(files: Path) -> None:
     """Every scenario of the page is played, approved, and played again."""
     wanted = commands("fakebroker scenario run")

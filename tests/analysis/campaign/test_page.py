@@ -11,6 +11,7 @@ from fakebroker.cli.main import main
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "campaigns.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command prints what stands below it, and the command that repeats a failure fails."""
     monkeypatch.chdir(tmp_path)

@@ -48,7 +48,7 @@ def calls(name: str, version: int, target: Path, count: int, same: bool) -> int:
     return work
 
 
-@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize("same", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_work_grows_with_the_entries(name: str, same: bool) -> None:
     """Four times as many entries, in any list of any request, cost about four times as many calls.

@@ -58,7 +58,7 @@ def _turns(lab: SimEngine, connection: Connection, data: bytes) -> Iterator[int]
         yield calls_of(lambda: engine.step(now))
 
 
-@pytest.mark.parametrize("user", [None, "stranger"])
+@pytest.mark.parametrize("user", [None, pytest.param("stranger", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_turn_takes_all_entries(name: str, user: str | None) -> None:
     """A request with as many entries as a frame of 1 MB holds is served in turns of less than a second."""

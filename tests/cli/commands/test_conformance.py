@@ -163,6 +163,7 @@ def test_differences_have_their_rules(broker: FakeBroker, tmp_path: Path) -> Non
     assert any(rule.startswith("LO-") for rule in case["rules"])
 
 
+@pytest.mark.slow
 def test_a_broker_that_goes_wrong_later_differs(broker: FakeBroker, impatient: None) -> None:
     """Wrong correlation ids, noise, cut frames, silence and closed connections are differences, and the run ends."""
     spoilers: dict[str, Callable[[bytes], bytes | None]] = {
@@ -219,6 +220,7 @@ def test_what_is_no_broker_is_said_to_be_none(impatient: None) -> None:
     assert "this looks like HTTP" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_a_secured_broker_is_judged_with_its_properties(tmp_path: Path) -> None:
     """Over TLS, with a login and with both the same cases go as over plain TCP, with --command-config."""
 
@@ -272,6 +274,7 @@ def test_the_time_limit_ends_the_run(broker: FakeBroker) -> None:
     assert "not run: the time limit was reached" in result.stdout
 
 
+@pytest.mark.slow
 def test_wrong_arguments_are_bad_input() -> None:
     """One of HOST:PORT and --command is needed, with a port; names of what there is not are named."""
     results = [

@@ -64,6 +64,7 @@ def highest_kb(process: "subprocess.Popen[str]") -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc here")
+@pytest.mark.slow
 def test_a_long_frame_needs_little_more_memory_than_it_is_long(tmp_path: Path) -> None:
     """64 MB pass through and are in the session as a whole, without many copies of them at a time."""
     frame = struct.pack(">hhih", 999, 0, 5, -1) + bytes(64 << 20)

@@ -311,6 +311,7 @@ def test_what_groups_had_committed_is_committed_on_another_kafka(tmp_path: Path)
         assert broker.group("before").offsets == {("seen", 0): 7}
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_replay_does_not_grow_with_the_session(tmp_path: Path) -> None:
     """Lines are read one by one; ten times as many requests of a client need no more."""
 
