@@ -48,6 +48,8 @@ class Language(NamedTuple):
         program: What must be on the PATH.
         installed: A file that is there when its target has run.
         target: The target of the Makefile that installs the library.
+        is_long: Whether only `make long` and `make client-table` run its tests: at each change one library of the
+            language is enough.
     """
 
     library: str
@@ -55,6 +57,7 @@ class Language(NamedTuple):
     program: str
     installed: Path
     target: str
+    is_long: bool = False
 
     @property
     def marks(self) -> list[pytest.MarkDecorator]:
@@ -62,17 +65,18 @@ class Language(NamedTuple):
         is_there = shutil.which(self.program) is not None and self.installed.exists()
         needs = f"needs {self.program} on the PATH and what `make {self.target}` installs"
         reason = f"{self.library.upper()} IS NOT TESTED: {needs}"
-        return [getattr(pytest.mark, self.marker), pytest.mark.skipif(not is_there, reason=reason)]
+        often = [pytest.mark.long] if self.is_long else []
+        return [getattr(pytest.mark, self.marker), *often, pytest.mark.skipif(not is_there, reason=reason)]
 
 
 _GO = ("go", "go", GO_MODULES / "complete", "setup-go")
 LANGUAGES = {
     "java": Language("the Java client", "java", "java", JARS, "setup-java"),
-    "java-2.8": Language("the Java client of 2.8", "java", "java", OLDER_JARS, "setup-java"),
+    "java-2.8": Language("the Java client of 2.8", "java", "java", OLDER_JARS, "setup-java", is_long=True),
     "franz-go": Language("franz-go", *_GO),
-    "sarama": Language("sarama", *_GO),
+    "sarama": Language("sarama", *_GO, is_long=True),
     "kafkajs": Language("kafkajs", "node", "node", NODE_SOURCES / "node_modules" / "kafkajs", "setup-node"),
-    "rdkafka": Language("rdkafka", "rust", "cargo", RUST_BUILD / "complete", "setup-rust"),
+    "rdkafka": Language("rdkafka", "rust", "cargo", RUST_BUILD / "complete", "setup-rust", is_long=True),
 }
 
 
