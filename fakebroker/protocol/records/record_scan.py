@@ -21,7 +21,7 @@ from fakebroker.protocol.records.record_runs import FEWEST_IN_RUN, scan_run
 from fakebroker.protocol.records.usual_records import NO_DELTAS, scan_usual
 
 RECORDS_PER_STEP = 20_000
-FIELDS_PER_STEP = 50_000  # of unusual records, which have any number of headers; the others have few
+FIELDS_PER_STEP = 5_000  # of unusual records, which have any number of headers; the others have few
 SHORT_UNPACKED_BYTES = 1 << 20  # what is unpacked in a short scan: a turn may have 64 of them
 _SHORT_FIELDS = 8_000
 _RECORD_COSTS_FIELDS = 3  # what an unusual record counts as, beside its headers
