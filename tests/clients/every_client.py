@@ -27,6 +27,16 @@ class Words(NamedTuple):
 # kafka-python reads nothing, and says nothing, where it has never seen the topic.
 _LOST_OR_REFUSED = "KafkaConnectionError|SaslAuthenticationFailedError"
 _NO_TOPIC = "kafka server: The client is not authorized to access this topic"  # sarama's words
+_JAVA = Words(
+    "SaslAuthenticationException",
+    "SaslAuthenticationException",
+    "TimeoutException",
+    "SslAuthenticationException",
+    "SslAuthenticationException",
+    "TopicAuthorizationException",
+    "TopicAuthorizationException",
+    "GroupAuthorizationException",
+)
 WORDS = {
     "confluent-kafka": Words(
         "_AUTHENTICATION",
@@ -58,26 +68,8 @@ WORDS = {
         "TopicAuthorizationFailedError",
         "GroupAuthorizationFailedError",
     ),
-    "java": Words(
-        "SaslAuthenticationException",
-        "SaslAuthenticationException",
-        "TimeoutException",
-        "SslAuthenticationException",
-        "SslAuthenticationException",
-        "TopicAuthorizationException",
-        "TopicAuthorizationException",
-        "GroupAuthorizationException",
-    ),
-    "java-2.8": Words(
-        "SaslAuthenticationException",
-        "SaslAuthenticationException",
-        "TimeoutException",
-        "SslAuthenticationException",
-        "SslAuthenticationException",
-        "TopicAuthorizationException",
-        "TopicAuthorizationException",
-        "GroupAuthorizationException",
-    ),
+    "java": _JAVA,
+    "java-2.8": _JAVA,
     "kafkajs": Words(
         "KafkaJSSASLAuthenticationError",
         "ILLEGAL_SASL_STATE",

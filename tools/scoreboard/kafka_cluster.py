@@ -46,6 +46,11 @@ _REPLICATED = (
 _REPLICATED_SINCE_4 = ("share.coordinator.state.topic.replication.factor",)
 
 
+def write_properties(path: Path, lines: Mapping[str, str]) -> None:
+    """Write a file of properties."""
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()), encoding="utf-8")
+
+
 class Cluster:
     """The processes of a cluster: brokers 1 to `nodes`, with racks r1 and so on, and a controller.
 
@@ -97,8 +102,7 @@ class Cluster:
             listener = f"PLAINTEXT://{HOST}:{self._ports[node]}"
             own = {"process.roles": "broker", "listeners": listener, "broker.rack": f"r{node}"}
         lines = {**self._settings, **own, "node.id": str(node), "log.dirs": str(data)}
-        text = "".join(f"{name}={value}\n" for name, value in lines.items())
-        self._properties(node).write_text(text, encoding="utf-8")
+        write_properties(self._properties(node), lines)
         shutil.copytree(self._formatted, data)
         meta = data / "meta.properties"
         text = re.sub(r"(?m)^node\.id=.*", f"node.id={node}", meta.read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.scoreboard.kafka_cluster import Cluster
+from tools.scoreboard.kafka_cluster import Cluster, write_properties
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
@@ -45,7 +45,7 @@ def main(release: str, port: str, settings_file: str, folder: str, nodes: str = 
 def _run_cluster(release: str, port: int, nodes: int, settings: dict[str, str], folder: Path) -> None:
     properties = folder / "format.properties"
     lines = {**_base(port, release, {}), "log.dirs": str(folder / "formatted")}
-    properties.write_text("".join(f"{name}={value}\n" for name, value in lines.items()), encoding="utf-8")
+    write_properties(properties, lines)
     formatted = _formatted(release, properties, folder / "formatted")
     ports = [port, *(_free_port() for _ in range(nodes))]
     Cluster(_java(release), release, ports, settings, formatted, folder).run()
@@ -55,7 +55,7 @@ def _become_broker(release: str, port: int, settings: dict[str, str], folder: Pa
     data = folder / "log"
     properties = folder / "server.properties"
     lines = {**_base(port, release, settings), "log.dirs": str(data), **settings}
-    properties.write_text("".join(f"{name}={value}\n" for name, value in lines.items()), encoding="utf-8")
+    write_properties(properties, lines)
     shutil.copytree(_formatted(release, properties, data), data)
     command = [*_java(release), "kafka.Kafka", str(properties)]
     os.execvp(command[0], command)

@@ -11,7 +11,7 @@ import click
 from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.exit_status import CommandError, errors_end_the_command
 from fakebroker.client.security import ClientConfig
-from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, Unavailable
+from fakebroker.protocol.errors import InvalidArgument, Unavailable
 
 if TYPE_CHECKING:
     from fakebroker.testing.clone.cloning import Cloned, Progress
@@ -98,11 +98,10 @@ def _options(
 
 def _secret(file: Path | None) -> bytes:
     """The secret of the project, as of `fakebroker history compile`; says where it is from."""
-    from fakebroker.analysis.history.compile.anonymise import FEWEST_BYTES, secret_of
+    from fakebroker.analysis.history.compile.anonymise import check_secret, secret_of
 
     secret, origin = secret_of(file, Path())
-    if len(secret) < FEWEST_BYTES:
-        raise FakebrokerError(f"the secret has {len(secret)} bytes; it needs at least {FEWEST_BYTES} to hide anything")
+    check_secret(secret)
     click.echo(origin, err=True)
     return secret
 

@@ -8,11 +8,13 @@
 Offsets of the first two are relative to the base offset of the segment.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from fakebroker.protocol.errors import WireError
+
+E = TypeVar("E")
 
 _OFFSET_ENTRY: Final = Struct(">ii")
 _TIME_ENTRY: Final = Struct(">qi")
@@ -53,16 +55,13 @@ def decode_offset_index(content: bytes, base_offset: int) -> list[OffsetIndexEnt
 
     Raises WireError for entries that are cut off or not in order.
     """
-    _check_size(content, _OFFSET_ENTRY, "an offset index")
-    entries: list[OffsetIndexEntry] = []
-    for relative, position in _OFFSET_ENTRY.iter_unpack(content):
-        if not (relative or position) and entries:
-            break
-        entry = OffsetIndexEntry(base_offset + relative, position)
-        if entries and (entry.offset <= entries[-1].offset or entry.position <= entries[-1].position):
-            raise WireError(f"the entries of an offset index are not in order: {entries[-1]} before {entry}")
-        entries.append(entry)
-    return [] if entries == [(base_offset, 0)] else entries
+    return _entries(
+        content,
+        _OFFSET_ENTRY,
+        "an offset index",
+        lambda relative, position: OffsetIndexEntry(base_offset + relative, position),
+        lambda before, entry: before.offset < entry.offset and before.position < entry.position,
+    )
 
 
 def encode_time_index(entries: Iterable[TimeIndexEntry], base_offset: int) -> bytes:
@@ -75,16 +74,13 @@ def decode_time_index(content: bytes, base_offset: int) -> list[TimeIndexEntry]:
 
     Raises WireError for entries that are cut off or not in order.
     """
-    _check_size(content, _TIME_ENTRY, "a time index")
-    entries: list[TimeIndexEntry] = []
-    for timestamp_ms, relative in _TIME_ENTRY.iter_unpack(content):
-        if not (timestamp_ms or relative) and entries:
-            break
-        entry = TimeIndexEntry(timestamp_ms, base_offset + relative)
-        if entries and (entry.timestamp_ms < entries[-1].timestamp_ms or entry.offset < entries[-1].offset):
-            raise WireError(f"the entries of a time index are not in order: {entries[-1]} before {entry}")
-        entries.append(entry)
-    return [] if entries == [(0, base_offset)] else entries
+    return _entries(
+        content,
+        _TIME_ENTRY,
+        "a time index",
+        lambda timestamp_ms, relative: TimeIndexEntry(timestamp_ms, base_offset + relative),
+        lambda before, entry: before.timestamp_ms <= entry.timestamp_ms and before.offset <= entry.offset,
+    )
 
 
 def encode_transaction_index(entries: Iterable[TransactionIndexEntry]) -> bytes:
@@ -101,6 +97,22 @@ def decode_transaction_index(content: bytes) -> list[TransactionIndexEntry]:
             raise WireError(f"an entry of a transaction index has version {version}; only version 0 is read")
         entries.append(TransactionIndexEntry(*fields))
     return entries
+
+
+def _entries(
+    content: bytes, layout: Struct, what: str, make: Callable[[int, int], E], is_in_order: Callable[[E, E], bool]
+) -> list[E]:
+    """The entries up to the zeros behind them; `make` makes one of its two fields."""
+    _check_size(content, layout, what)
+    entries: list[E] = []
+    for fields in layout.iter_unpack(content):
+        if not any(fields) and entries:
+            break
+        entry = make(*fields)
+        if entries and not is_in_order(entries[-1], entry):
+            raise WireError(f"the entries of {what} are not in order: {entries[-1]} before {entry}")
+        entries.append(entry)
+    return [] if entries == [make(0, 0)] else entries
 
 
 def _check_size(content: bytes, entry: Struct, what: str) -> None:

@@ -36,6 +36,12 @@ class PlainNames:
         return text
 
 
+def check_secret(secret: bytes) -> None:
+    """Raises FakebrokerError for a secret that can be guessed."""
+    if len(secret) < FEWEST_BYTES:
+        raise FakebrokerError(f"the secret has {len(secret)} bytes; it needs at least {FEWEST_BYTES} to hide anything")
+
+
 class HashedNames:
     """Replaces names by `KIND-` and the first hexadecimal digits of an HMAC-SHA256 of kind and name.
 
@@ -44,8 +50,7 @@ class HashedNames:
     """
 
     def __init__(self, secret: bytes, digits: int = DIGITS) -> None:
-        if len(secret) < FEWEST_BYTES:
-            raise FakebrokerError(f"the secret has {len(secret)} bytes; it needs at least {FEWEST_BYTES} to hide names")
+        check_secret(secret)
         self._secret, self._digits = secret, digits
         self._given: dict[str, str] = {}  # made name -> the one it stands for
 
