@@ -51,7 +51,7 @@ WORDS = {
     "kafka-python": Words(
         _LOST_OR_REFUSED,
         _LOST_OR_REFUSED,
-        "KafkaTimeoutError",
+        "KafkaTimeoutError|RequestTimedOutError",  # which of its two clocks runs out first
         "KafkaConnectionError",
         "KafkaConnectionError",
         "TopicAuthorizationFailedError",
