@@ -1,7 +1,7 @@
 # make run      a broker on 127.0.0.1:9092, and a page that shows it on 127.0.0.1:8092
 #
 # make quick    after each change: lint, the fixed core of the tests and those of what changed
-# make test     before each commit: lint, types, units, every dialogue, each Python client once, Spark once
+# make test     before each commit: lint, types, units, every dialogue, each Python client once
 # make rest     what make test leaves out, as CI runs it: other clients, browsers, real Kafkas, Spark, chance
 # make all      make test, then make rest
 # make long     at length what other tests show once
@@ -37,12 +37,12 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n 
 random: export WORKERS := $(WORKERS)
 # Which tests are whose. Whatever `make test` leaves out is in `rest`, `alone`, `rest-spark-tests` or `long`.
 LEFT := slow or long or clients or java or go or node or rust or page or real_kafka or spark
-TEST := not ($(LEFT)) or (essential and not (spark or real_kafka or long))
+TEST := not ($(LEFT)) or (essential and not (real_kafka or long))
 REST := not ($(TEST)) and not long and not spark
-# Their modules import what `make test` does not set up, or sets up beside its tests.
-APART := --ignore tests/analysis/pipeline --ignore tests/page --ignore tests/cli/http/test_random_requests.py
+# Their modules import what `make test` does not set up. For those of Spark see tests/analysis/pipeline/conftest.py.
+APART := --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
-.PHONY: help run quick test rest all lint types collect tests quick-tests pipeline rest-tests rest-page alone rest-spark-tests clients long \
+.PHONY: help run quick test rest all lint types collect tests quick-tests rest-tests rest-page alone rest-spark-tests clients long \
 	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust clean
 
@@ -94,10 +94,6 @@ tests: .venv/.test
 quick-tests: .venv/.test
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "$(TEST)" $(APART) $$($(BIN)/python -m tools.quick_tests) $(ARGS)
 
-# The pipeline, with one test on Spark. In one process: `make test` has others beside it.
-pipeline: .venv/.test .venv/.spark
-	@$(BIN)/pytest -q -m "$(TEST) or essential" tests/analysis/pipeline $(ARGS)
-
 rest-tests: set-up-rest
 	@WORKERS=$(WORKERS) scripts/rest-tests "$(REST) and not alone and not page" $(ARGS)
 
@@ -111,7 +107,7 @@ alone: set-up-rest
 
 # In one process: they share a Spark session, which uses both cores.
 rest-spark-tests: set-up-rest
-	@$(BIN)/pytest -q --timeout 600 -m "spark and not long and not essential" $(ARGS)
+	@$(BIN)/pytest -q --timeout 600 -m "spark and not long" $(ARGS)
 
 # What other tests show once, at length: other histories, clients while brokers die.
 long: set-up-rest

@@ -52,10 +52,8 @@ PLANS = {
             Stage("types", ("set-up-test",)),
             Stage("collect", ("set-up-test",)),
             Stage("tests", ("collect",), 1200),
-            Stage("set-up-spark", ("set-up-test",)),
-            Stage("pipeline", ("set-up-spark", "types"), 1200),
         ),
-        "more of clients, Spark and browsers, real Kafkas, chance to make rest; hours of it to make long, fuzz, model",
+        "Spark, browsers, more of clients, real Kafkas, chance to make rest; hours of it to make long, fuzz, model",
     ),
     "rest": Plan(
         (

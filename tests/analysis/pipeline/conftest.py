@@ -1,6 +1,7 @@
 """One Spark session for all tests that need Spark, and both engines for tests that must hold for each."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from fakebroker.analysis.pipeline.engines import Engine
+
+# `make test` sets up no Spark: these modules, whose tests are all left to `make rest`, import it.
+collect_ignore = (
+    []
+    if find_spec("pyspark")
+    else [
+        "kafka_source/test_readers.py",
+        "kafka_source/test_readers_on_kafka.py",
+        "kafka_source/test_record_columns.py",
+        "kafka_source/test_sink.py",
+        "kafka_source/test_spark_page.py",
+        "sources/test_history_source.py",
+        "sources/test_remote_history.py",
+        "sources/test_stored_history.py",
+    ]
+)
 
 # A JVM that starts fast and compiles little: small data does not repay more.
 FAST_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

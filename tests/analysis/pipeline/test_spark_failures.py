@@ -67,6 +67,7 @@ def test_what_our_own_code_raised_in_a_worker_is_what_is_reported(spark: "SparkS
         select()
 
 
+@pytest.mark.spark
 def test_what_caused_an_exception_is_reported() -> None:
     """An exception of Spark may say no more than where it was."""
     from pyspark.errors import PySparkException

@@ -18,7 +18,6 @@ def test_the_loop_closes_in_plain_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.essential
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark")  # the commands take the session that runs
 def test_the_loop_closes_on_spark_with_the_same_tables(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from tests.support.secured import CA, LOGIN, SECURED, secured_broker
 
+pytestmark = pytest.mark.spark
+
 SCHEMA = record_schema(includes_headers=False)
 ALL = ReadAllAvailable()
 Row = tuple[str, int, int]

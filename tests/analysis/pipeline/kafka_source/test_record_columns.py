@@ -20,6 +20,8 @@ from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.record_content import records_of
 
+pytestmark = pytest.mark.spark
+
 SCHEMA = arrow_schema(record_schema(includes_headers=True), includes_headers=True)
 PARTITION = TopicPartition("orders", 3)
 EVERYTHING = (0, 2**63 - 1)

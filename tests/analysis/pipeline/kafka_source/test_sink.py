@@ -17,6 +17,8 @@ from fakebroker.analysis.pipeline.source_options import OptionError
 from fakebroker.client.cluster.errors import NoSuchPartition
 from fakebroker.protocol.errors import FakebrokerError
 
+pytestmark = pytest.mark.spark
+
 TEXT, BYTES, INT = StringType(), BinaryType(), IntegerType()
 HEADERS = ArrayType(StructType().add("key", TEXT).add("value", BYTES))
 VALUES = StructType().add("value", TEXT)

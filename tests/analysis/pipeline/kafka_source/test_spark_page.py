@@ -11,6 +11,8 @@ from fakebroker import FakeBroker
 from fakebroker.analysis.pipeline.kafka_source.options import READ_KAFKA, READ_OPTIONS
 from fakebroker.analysis.pipeline.kafka_source.sink import WRITE_KAFKA, WRITE_OPTIONS
 
+pytestmark = pytest.mark.spark
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -22,7 +24,6 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_of_the_page_run(name: str, spark: "SparkSession", fakebroker: FakeBroker, tmp_path: Path) -> None:
     """What the page shows does what it says."""
