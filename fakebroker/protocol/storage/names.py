@@ -3,6 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
+from fakebroker.protocol.errors import InvalidArgument
+
 LOG: Final = ".log"
 OFFSET_INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
@@ -56,7 +58,12 @@ def offset_of(name: str, suffix: str) -> int | None:
 
 
 def folder_name(topic: str, partition: int) -> str:
-    """The name of a partition's folder: orders-0."""
+    """The name of a partition's folder: orders-0.
+
+    Raises InvalidArgument for a topic whose folder would be elsewhere. No cluster has one: this is the last wall before
+    a folder is written or removed.
+    """
+    _check(topic)
     return f"{topic}-{partition}"
 
 
@@ -71,8 +78,9 @@ def parse_folder(name: str) -> PartitionFolder | None:
 def deleted_folder_name(topic: str, partition: int, unique_id: str) -> str:
     """The name of a partition's folder while it is removed; `unique_id` has 32 hexadecimal digits.
 
-    A long topic is cut off so that the name has at most 255 characters.
+    A long topic is cut off so that the name has at most 255 characters. Raises InvalidArgument as `folder_name` does.
     """
+    _check(topic)
     suffix = f"-{partition}.{unique_id}-delete"
     return topic[: _MAX_DELETED_FOLDER - len(suffix)] + suffix
 
@@ -80,3 +88,8 @@ def deleted_folder_name(topic: str, partition: int, unique_id: str) -> str:
 def is_deleted_folder(name: str) -> bool:
     """Whether the folder is one that is removed."""
     return _DELETED_FOLDER.fullmatch(name) is not None
+
+
+def _check(topic: str) -> None:
+    if not topic or any(each in topic for each in "/\\\0"):
+        raise InvalidArgument("topic", topic, f"the topic name {topic!r:.60} cannot be that of a folder")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.storage.names import (
     LOG,
     OFFSET_INDEX,
@@ -32,6 +33,15 @@ def test_other_files(name: str) -> None:
 def test_folders_of_partitions(topic: str) -> None:
     """A folder's name is topic and partition, where the topic may have hyphens."""
     assert parse_folder(folder_name(topic, 17)) == (topic, 17)
+
+
+@pytest.mark.parametrize("topic", ["../victim", "/victim", "a\\b", "a\0b", ""])
+def test_no_folder_is_elsewhere(topic: str) -> None:
+    """A name that leaves the log directory is refused, whatever let it come this far."""
+    with pytest.raises(InvalidArgument, match="cannot be that of a folder"):
+        folder_name(topic, 0)
+    with pytest.raises(InvalidArgument, match="cannot be that of a folder"):
+        deleted_folder_name(topic, 0, "0" * 32)
 
 
 @pytest.mark.parametrize("name", ["orders", "orders-", "-1", "orders-01", "orders-x", "orders-²", "o-0.a-delete"])

@@ -4,6 +4,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +57,10 @@ def topic(head: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def renamed(head: dict[str, Any], name: str) -> None:
+    topic(head).update(name=name)
+
+
 def log(head: dict[str, Any]) -> dict[str, Any]:
     partitions = [each for one in head["cluster"]["topics"] for each in one["partitions"]]
     found: dict[str, Any] = next(p["log"] for p in partitions if p["log"] and p["log"]["segments"][0]["batches"][2])
@@ -99,6 +104,10 @@ def test_files_that_are_no_snapshots(bad: bytes, text: str, tmp_path: Path) -> N
     assert (raised.value.field, raised.value.value) == ("path", str(path))
 
 
+NO_NAMES = ("../../victim", "/tmp/victim", "", "..", "a\0b", "x" * 250)
+"""Those of folders elsewhere, and of none."""
+
+
 def heads() -> list[Any]:
     return [
         (lambda h: h.pop("clock"), "the state: the field 'clock' is missing"),
@@ -116,6 +125,7 @@ def heads() -> list[Any]:
         (lambda h: h["options"]["config"].update(x="1"), "there is no setting 'x'"),
         (lambda h: h["cluster"]["random"].update(internal=[1, 2]), "is damaged"),
         (lambda h: h["cluster"]["topics"].append(topic(h)), "two topics have the same name"),
+        *[(partial(renamed, name=name), "is not a valid topic name") for name in NO_NAMES],
         (lambda h: topic(h).update(id="zz"), r"topics\[0\].id: 'zz' is not hexadecimal"),
         (lambda h: topic(h).update(id="00"), "has no id"),
         (lambda h: topic(h).update(partitions=[]), "no partitions"),
