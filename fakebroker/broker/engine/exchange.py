@@ -270,7 +270,10 @@ class Exchange:
                     return False
             if not entered:
                 if error is not None:
-                    raise error from None
+                    try:
+                        raise error from None
+                    finally:
+                        del error  # whose traceback has this frame, and those of the driver: a cycle
                 self._response = response
                 return True
 

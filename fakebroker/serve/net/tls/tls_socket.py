@@ -26,10 +26,10 @@ class TlsSocket:
 
     def __init__(self, raw: socket, context: SSLContext) -> None:
         """`on_secured` is to be set before the first `recv`; it is called when the handshake is done, once, and may set
-        `failure` if it does not like the outcome.
+        `failure` if it does not like the outcome. It is forgotten then, or at the end.
         """
         self.raw = raw
-        self.on_secured: Callable[[], None]
+        self.on_secured: Callable[[], None] = _nothing
         self.failure = ""  # why the handshake failed, in words
         self.is_secured = False  # the handshake is done
         self.has_ended = False  # the client has said that it sends no more
@@ -107,6 +107,7 @@ class TlsSocket:
 
     def close(self) -> None:
         """Close the socket; the client hears that nothing more comes, if that can be sent at once."""
+        self.on_secured = _nothing  # most likely of an object that holds this one: a cycle would keep all of OpenSSL's
         with suppress(OSError):  # it may be lost
             if self.is_secured and not self._ciphertext and not self._is_reset:
                 self._say_good_bye()
@@ -131,7 +132,8 @@ class TlsSocket:
             raise BlockingIOError from None
         self.flush()
         self.is_secured, self._started = True, b""
-        self.on_secured()
+        on_secured, self.on_secured = self.on_secured, _nothing
+        on_secured()
 
     def _alert(self) -> None:
         """Tell the client that the handshake failed. OpenSSL tells nothing to a client that does not speak TLS; Java,
@@ -158,6 +160,10 @@ class TlsSocket:
         if not pieces and not self.has_ended:
             raise BlockingIOError
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _nothing() -> None:
+    """What is called when nobody wants to know that a handshake is done."""
 
 
 def _beginning(pieces: Sequence[bytes | memoryview]) -> bytes | memoryview:
