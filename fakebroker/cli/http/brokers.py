@@ -88,14 +88,14 @@ class Brokers:
         """
         if not 1 <= (nodes := options.get("nodes", 1)) <= MAX_NODES:
             raise InvalidArgument("nodes", nodes, f"a broker has 1 to {MAX_NODES} nodes, not {nodes}")
-        return await self.start(lambda: AsyncFakeBroker(**options), idle_ttl_s)
+        return await self.start(lambda: AsyncFakeBroker(**options), nodes, idle_ttl_s)
 
-    async def start(self, make: Callable[[], AsyncFakeBroker], idle_ttl_s: float) -> Isolated:
-        """Start the broker that `make` makes. Raises as `add`."""
+    async def start(self, make: Callable[[], AsyncFakeBroker], nodes: int, idle_ttl_s: float) -> Isolated:
+        """Start the broker with so many nodes that `make` makes. Raises as `add`."""
         if len(self._brokers) + len(self._starting) >= MAX_BROKERS:
             raise Problem(409, "refused", f"there are already {MAX_BROKERS} brokers; delete unused ones")
+        self.check_room(nodes)
         broker = make()
-        self.check_room(len(broker._engine.cluster.nodes))
         self._starting.add(broker)
         try:
             await broker.start()

@@ -11,6 +11,7 @@ from fakebroker.cli.http.brokers import IDLE_TTL_S, idle_ttl
 from fakebroker.cli.http.extra import Extra, Served
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.cli.http.request_body import body_of, read_body
+from fakebroker.cli.http.snapshot_limits import check_size
 from fakebroker.protocol.errors import UnknownThing, nearest
 from fakebroker.testing.reflection.members import Member
 from fakebroker.testing.snapshot.snapshot import Snapshot
@@ -89,7 +90,9 @@ async def _remove(served: Served, request: Request) -> Response:
 async def _restore(served: Served, request: Request) -> Response:
     """Restore the state of a snapshot, including the time of day. Clients are disconnected."""
     _no_arguments().from_body(await body_of(request))
-    served.broker_of(request).restore(_find(served, request))
+    broker, snapshot = served.broker_of(request), _find(served, request)
+    served.brokers.check_room(len(snapshot.state.cluster.nodes) - len(broker._engine.cluster.nodes))
+    broker.restore(snapshot)
     return Response(status_code=204)
 
 
@@ -102,7 +105,8 @@ async def _fork(served: Served, request: Request) -> Response:
     _, options = fork_arguments().from_body(await body_of(request))
     served.check_options(options)
     idle_ttl_s = options.pop("idle_ttl_s", IDLE_TTL_S)
-    added = await served.brokers.start(lambda: snapshot.async_fork(**options), idle_ttl_s)
+    nodes = len(snapshot.state.cluster.nodes)
+    added = await served.brokers.start(lambda: snapshot.async_fork(**options), nodes, idle_ttl_s)
     return JSONResponse(added.shown(), 201, {"Location": f"/brokers/{added.broker_id}"})
 
 
@@ -118,6 +122,7 @@ async def _from_file(served: Served, request: Request) -> Response:
     """
     snapshot = Snapshot.from_bytes(await read_body(request), "the body")
     served.check_snapshot(snapshot)
+    check_size(snapshot, len(served.broker._engine.cluster.nodes))
     return _keep(served, snapshot)
 
 

@@ -50,8 +50,8 @@ def _problems(state: BrokerState) -> Iterator[str]:
     node_ids = [node.id for node in cluster.nodes]
     first = state.options.node_ids
     are_ids = all(0 <= node_id < 2 * HIGHEST_FIRST_ID for node_id in node_ids)
-    if not 0 < len(node_ids) == len(set(node_ids)) or not are_ids:
-        yield f"its nodes are {node_ids}"
+    if not 0 < len(node_ids) == len(set(node_ids)) or not are_ids or len(node_ids) > MAX_NODES:
+        yield f"its {len(node_ids)} nodes are {node_ids[:MAX_NODES]}"
     if not first or first != tuple(range(first[0], first[0] + len(first))) or len(first) > MAX_NODES:
         yield f"it began with the nodes {list(first)}"
     for what, each in (("name", [x.name for x in cluster.topics]), ("id", [x.id for x in cluster.topics])):

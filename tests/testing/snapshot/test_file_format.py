@@ -120,7 +120,7 @@ def heads() -> list[Any]:
         (lambda h: h["options"].update(as_release="9.9"), "there is no release '9.9'; there are"),
         (lambda h: h["options"].update(node_ids=[1, 3]), r"it began with the nodes \[1, 3\]"),
         (lambda h: h["options"].update(node_ids=[]), r"it began with the nodes \[\]"),
-        (lambda h: h["cluster"]["nodes"].append(h["cluster"]["nodes"][0]), r"its nodes are \[1, 2, 1\]"),
+        (lambda h: h["cluster"]["nodes"].append(h["cluster"]["nodes"][0]), r"its 3 nodes are \[1, 2, 1\]"),
         (lambda h: h["cluster"]["nodes"][0].update(id=0), r"of \[0, 2\]"),
         (lambda h: h["options"]["config"].update(x="1"), "there is no setting 'x'"),
         (lambda h: h["cluster"]["random"].update(internal=[1, 2]), "is damaged"),
