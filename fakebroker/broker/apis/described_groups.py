@@ -5,8 +5,8 @@ from typing import Protocol, TypeVar
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.groups.group import Group
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 
 MEMBERS_PER_STEP = 1_000  # and groups, which cost about as much
 
