@@ -5,8 +5,8 @@ import os
 import cramjam
 import pytest
 
-from fakebroker.protocol.records import lz4
 from fakebroker.protocol.pace import finished
+from fakebroker.protocol.records import lz4
 from fakebroker.protocol.records.faults import BadCompression
 
 

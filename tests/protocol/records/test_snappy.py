@@ -2,8 +2,8 @@
 
 import pytest
 
-from fakebroker.protocol.records import snappy
 from fakebroker.protocol.pace import finished
+from fakebroker.protocol.records import snappy
 from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
 from tests.protocol.records.client_libraries import python_codec
 
