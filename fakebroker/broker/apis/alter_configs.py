@@ -10,8 +10,8 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP, alter
 from fakebroker.broker.core.config_changes import SET, Change
 from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,

@@ -5,16 +5,17 @@ v1 the protocol that each member speaks (KIP-1099).
 MOCK: groups are answered in request order, members in the order of the coordinator's table (GEN-9).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.consumer_group_heartbeat import check_is_served
-from fakebroker.broker.apis.described_groups import describe_group, describe_groups
+from fakebroker.broker.apis.described_groups import describe_group, describe_groups, describe_members
 from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.java_hash_map import JavaHashSet
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -39,38 +40,40 @@ def handle(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDe
 
 def _in_steps(call: Call, request: ConsumerGroupDescribeRequest) -> Steps[ConsumerGroupDescribeResponse]:
     group_ids = sorted(request.group_ids, key=bool)
-    groups = yield from describe_groups(call, request, group_ids, lambda group_id: _group(call, group_id))
+    groups = yield from describe_groups(call, request, group_ids, lambda *args: _group(call, *args))
     return ConsumerGroupDescribeResponse(groups=groups)
 
 
-def _group(call: Call, group_id: str) -> DescribedGroup:
+def _group(call: Call, group_id: str, pace: Pace) -> Generator[None, None, DescribedGroup]:
     def refused(code: ErrorCode, other: Group | None) -> DescribedGroup:
         why = "not found" if other is None else "is not a consumer group"
         message = f"Group {group_id} {why}." if code == ErrorCode.GROUP_ID_NOT_FOUND else None
         return DescribedGroup(group_id=group_id, error_code=code, error_message=message)
 
-    return describe_group(call, group_id, ConsumerGroup, _described, refused)
+    return describe_group(call, group_id, ConsumerGroup, lambda group: _described(group, pace), refused)
 
 
-def _described(group: ConsumerGroup) -> DescribedGroup:
+def _described(group: ConsumerGroup, pace: Pace) -> Generator[None, None, DescribedGroup]:
     """A consumer group; the assignor is the one that it would use now (CGD-6)."""
+    members = yield from describe_members(group, group.members, lambda member: _member(group, member), pace)
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=group.assignor,
-        members=[_member(group, group.members[member_id]) for member_id in group.member_ids()],
+        members=members,
     )
 
 
-def _member(group: ConsumerGroup, member: "ConsumerMember") -> Member:
-    """A member with all that it may still own, also what it is to give up (CGD-4)."""
+def _member(group: ConsumerGroup, member: "ConsumerMember") -> tuple[Member, int]:
+    """A member with all that it may still own, also what it is to give up (CGD-4), and how many topics these are."""
     metadata, current, topics = member.metadata, member.current, group.host.topics
     held: dict[bytes, list[int]] = {}
     for topic_id, partition in current.partitions():
         held.setdefault(topic_id, []).append(partition)
-    return Member(
+    target = group.target_of(member.member_id)
+    entry = Member(
         member_id=member.member_id,
         instance_id=metadata.instance_id,
         rack_id=metadata.rack_id,
@@ -80,9 +83,10 @@ def _member(group: ConsumerGroup, member: "ConsumerMember") -> Member:
         subscribed_topic_names=JavaHashSet.copy_of(metadata.topic_names).keys_in_order(),
         subscribed_topic_regex=metadata.pattern,
         assignment=_assignment(topics, held),
-        target_assignment=_assignment(topics, group.target_of(member.member_id)),
+        target_assignment=_assignment(topics, target),
         member_type=_CLASSIC if member.is_classic else _CONSUMER,
     )
+    return entry, len(metadata.topic_names) + len(held) + len(target)
 
 
 def _assignment(topics: "Topics", partitions: Mapping[bytes, Iterable[int]]) -> Assignment:

@@ -3,7 +3,6 @@
 from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, refuse_unknown
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.events import AclChanged
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import (
     CLUSTER_NAME,
     Acl,
@@ -15,6 +14,7 @@ from fakebroker.broker.core.security.acls import (
     acl_of,
 )
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.create_acls import (
     AclCreation,
     AclCreationResult,

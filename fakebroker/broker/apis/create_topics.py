@@ -10,11 +10,11 @@ from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
 from fakebroker.broker.apis.call import Call, RequestQuota, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topic_config import TopicConfig
 from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_total, too_large_change
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,

@@ -3,9 +3,9 @@
 from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.events import AclChanged
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import Acl, Acls
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,

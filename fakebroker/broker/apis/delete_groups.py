@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.kinds import GroupKind
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,

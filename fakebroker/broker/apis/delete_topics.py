@@ -8,9 +8,9 @@ MOCK: done at once; entries that contradict themselves come first in the answer,
 from collections.abc import Iterator, Sequence
 
 from fakebroker.broker.apis.call import Call, RequestQuota, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError, shown
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.wire.messages.delete_topics import (
     DeletableTopicResult,

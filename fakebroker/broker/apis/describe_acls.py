@@ -1,9 +1,12 @@
 """DescribeAcls, key 29, v0-v3: the ACLs that match a filter (KIP-140, AU-10, AU-11)."""
 
+from collections.abc import Iterable
+
 from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
-from fakebroker.broker.apis.call import Call
-from fakebroker.broker.core.security.acls import ResourcePattern
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.security.acls import Acl, ResourcePattern
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_acls import (
     AclDescription,
     DescribeAclsRequest,
@@ -11,8 +14,10 @@ from fakebroker.protocol.wire.messages.describe_acls import (
     DescribeAclsResponse,
 )
 
+ENTRIES_PER_STEP = 10_000
 
-def handle(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse:
+
+def handle(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse | None:
     """The entries, by the resource pattern that they are for; SECURITY_DISABLED without an authorizer (AU-1).
 
     A code that nobody knows matches nothing. Raises CloseConnection for a filter with an unknown code, 0.
@@ -23,8 +28,13 @@ def handle(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse:
         text = f"{NO_AUTHORIZER} on the broker"
         return DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=text)
     wanted = filter_of(request)
+    return call.work(_in_steps(authorizer.acls.find(wanted) if wanted is not None else ()))
+
+
+def _in_steps(acls: Iterable[Acl]) -> Steps[DescribeAclsResponse]:
     resources: dict[ResourcePattern, DescribeAclsResource] = {}
-    for acl in authorizer.acls.find(wanted) if wanted is not None else ():
+    pace = Pace(ENTRIES_PER_STEP)
+    for acl in acls:
         resource = resources.get(acl.pattern)
         if resource is None:
             resource = resources[acl.pattern] = DescribeAclsResource(
@@ -37,4 +47,6 @@ def handle(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse:
                 principal=acl.principal, host=acl.host, operation=acl.operation, permission_type=acl.permission
             )
         )
+        if pace.is_over():
+            yield
     return DescribeAclsResponse(error_message="", resources=list(resources.values()))

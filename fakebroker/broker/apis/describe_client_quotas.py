@@ -1,10 +1,11 @@
 """DescribeClientQuotas, key 48, v0-v1: the quotas of users, client ids and addresses (KIP-546, QU-3, QU-4, QU-6)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.quotas.client_quotas import ENTITY_TYPES, IP, Entity
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_client_quotas import (
     ComponentData,
     DescribeClientQuotasRequest,
@@ -15,25 +16,38 @@ from fakebroker.protocol.wire.messages.describe_client_quotas import (
 )
 
 EXACT, DEFAULT, ANY = 0, 1, 2
+ENTITIES_PER_STEP = 5_000
 
 _Matches = Callable[[str | None], bool]
 
 
-def handle(call: Call, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+def handle(call: Call, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse | None:
     """The entities that match every component."""
     try:
         filters = _filters(request.components)
     except KafkaError as error:
         return DescribeClientQuotasResponse(error_code=error.code, error_message=error.message, entries=None)
-    found = [
-        EntryData(
-            entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
-            values=[ValueData(key=key, value=value) for key, value in sorted(values.items())],
-        )
-        for entity, values in call.cluster.client_quotas
-        if _is_meant(entity, filters, request.strict)
-    ]
-    return DescribeClientQuotasResponse(error_message="", entries=found)
+    return call.work(_in_steps(list(call.cluster.client_quotas), filters, request.strict))
+
+
+def _in_steps(
+    quotas: Sequence[tuple[Entity, Mapping[str, float]]], filters: dict[str, _Matches], is_strict: bool
+) -> Steps[DescribeClientQuotasResponse]:
+    """The quotas are those of the moment of the request."""
+    entries, pace = list[EntryData](), Pace(ENTITIES_PER_STEP)
+    for entity, values in quotas:
+        if _is_meant(entity, filters, is_strict):
+            entries.append(_entry(entity, values))
+        if pace.is_over():
+            yield
+    return DescribeClientQuotasResponse(error_message="", entries=entries)
+
+
+def _entry(entity: Entity, values: Mapping[str, float]) -> EntryData:
+    return EntryData(
+        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+        values=[ValueData(key=key, value=value) for key, value in sorted(values.items())],
+    )
 
 
 def error_response(

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.settings import Source
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -9,8 +9,8 @@ MOCK: groups are answered in request order, members in the order in which they j
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.states import State
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,

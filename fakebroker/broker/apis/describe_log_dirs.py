@@ -10,8 +10,8 @@ nothing is compressed away: sizes are what Kafka would have on disk.
 from collections.abc import Iterator, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,

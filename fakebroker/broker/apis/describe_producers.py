@@ -1,9 +1,9 @@
 """DescribeProducers, key 61, v0: what partitions know of the producers that wrote to them (KIP-664, DP)."""
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,

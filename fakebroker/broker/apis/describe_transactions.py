@@ -1,10 +1,10 @@
 """DescribeTransactions, key 65, v0: what the coordinator knows of transactional ids (KIP-664, DX-1, DX-2)."""
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.transactions.states import TransactionState as State
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,

@@ -1,10 +1,12 @@
 """DescribeUserScramCredentials, key 50, v0: who can log in by SCRAM, without secrets (KIP-554, SC-2)."""
 
 from collections import Counter
+from collections.abc import Mapping
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
@@ -12,14 +14,23 @@ from fakebroker.protocol.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResult,
 )
 
+USERS_PER_STEP = 5_000
 
-def handle(call: Call, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
+
+def handle(call: Call, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse | None:
     """An entry for each user that is named, or for all that have credentials if none is."""
     named = Counter(user.name for user in request.users or ())
-    users = named or Counter(sorted(call.cluster.credentials.scram))
-    return DescribeUserScramCredentialsResponse(
-        error_message="", results=[_result(call, name, times) for name, times in users.items()]
-    )
+    return call.work(_in_steps(call, named or Counter(sorted(call.cluster.credentials.scram))))
+
+
+def _in_steps(call: Call, users: Mapping[str, int]) -> Steps[DescribeUserScramCredentialsResponse]:
+    """`users` has how often each is named."""
+    response, pace = DescribeUserScramCredentialsResponse(error_message=""), Pace(USERS_PER_STEP)
+    for name, times in users.items():
+        response.results.append(_result(call, name, times))
+        if pace.is_over():
+            yield
+    return response
 
 
 def _result(call: Call, name: str, times: int) -> DescribeUserScramCredentialsResult:

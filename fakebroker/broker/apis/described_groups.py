@@ -1,14 +1,18 @@
-"""What ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe do alike: each group by itself, in steps."""
+"""What ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe do alike: each group by itself, in steps.
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+A group with many members that read many topics takes several steps: each member is as it is when its turn comes.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.groups.group import Group
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 
-MEMBERS_PER_STEP = 1_000  # and groups, which cost about as much
+TOPICS_PER_STEP = 20_000  # in subscriptions and assignments, or partitions or tasks
+_COSTS_TOPICS = 20  # what a group or a member counts as
 
 
 class Request(Protocol):
@@ -29,24 +33,47 @@ class Described(Protocol):
 
 
 Entry = TypeVar("Entry", bound=Described)
+Steps = Generator[None, None, Entry]
+Member = TypeVar("Member")
+MemberEntry = TypeVar("MemberEntry")
 Kind = TypeVar("Kind", bound=Group)
 
 
 def describe_groups(
-    call: Call, request: Request, group_ids: Iterable[str], describe: Callable[[str], Entry]
+    call: Call, request: Request, group_ids: Iterable[str], describe: Callable[[str, Pace], Steps[Entry]]
 ) -> Generator[None, None, list[Entry]]:
     """An entry for each group, with the operations that the client may do if it asks for them (CGD-3).
 
     A group that is asked for again has the same entry: a frame of 1 MB may name one with many members 490,000 times.
     """
-    entries, known, pace = list[Entry](), dict[str, Entry](), Pace(MEMBERS_PER_STEP)
+    entries, known, pace = list[Entry](), dict[str, Entry](), Pace(TOPICS_PER_STEP)
     for group_id in group_ids:
-        entry = known.get(group_id) or known.setdefault(group_id, describe(group_id))
+        entry = known.get(group_id)
+        if entry is None:
+            entry = known[group_id] = yield from describe(group_id, pace)
         if request.include_authorized_operations and entry.error_code == ErrorCode.NONE:
             entry.authorized_operations = call.cluster.behaviours.group_authorized_operations
         entries.append(entry)
-        if pace.is_over(1 + len(entry.members)):
+        if pace.is_over(_COSTS_TOPICS * (1 + len(entry.members))):
             yield
+    return entries
+
+
+def describe_members(
+    group: Group, members: Mapping[str, Member], describe: Callable[[Member], tuple[MemberEntry, int]], pace: Pace
+) -> Generator[None, None, list[MemberEntry]]:
+    """The members of a group, in the order of its table, without those that leave meanwhile.
+
+    `describe` returns the entry of a member and how many topics, partitions or tasks it took to make it.
+    """
+    entries: list[MemberEntry] = []
+    for member_id in group.member_ids():
+        member = members.get(member_id)
+        if member is not None:
+            entry, topics = describe(member)
+            entries.append(entry)
+            if pace.is_over(_COSTS_TOPICS + topics):
+                yield
     return entries
 
 
@@ -54,9 +81,9 @@ def describe_group(
     call: Call,
     group_id: str,
     kind: type[Kind],
-    describe: Callable[[Kind], Entry],
+    describe: Callable[[Kind], Steps[Entry]],
     refuse: Callable[[ErrorCode, Group | None], Entry],
-) -> Entry:
+) -> Steps[Entry]:
     """One group of a kind, or why it is not shown (CGD-1, STD-1).
 
     `refuse` makes the entry with an error code; for GROUP_ID_NOT_FOUND it is given the group of another kind.
@@ -67,4 +94,6 @@ def describe_group(
         group = call.shard(group_id).seen_group(group_id)
     except KafkaError as error:
         return refuse(error.code, None)
-    return describe(group) if isinstance(group, kind) else refuse(ErrorCode.GROUP_ID_NOT_FOUND, group)
+    if not isinstance(group, kind):
+        return refuse(ErrorCode.GROUP_ID_NOT_FOUND, group)
+    return (yield from describe(group))

@@ -10,10 +10,10 @@ import re
 from typing import NamedTuple
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.listeners import Address
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.config_changes import Change, apply, check_form
 from fakebroker.broker.core.config_resources import TOPIC_RESOURCE, resource
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,

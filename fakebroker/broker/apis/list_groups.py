@@ -7,8 +7,8 @@ MOCK: groups are listed by partition, then in the order in which they were made 
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.group import Group
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 GROUPS_PER_STEP = 5_000

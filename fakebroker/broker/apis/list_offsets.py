@@ -9,6 +9,7 @@ Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). KAF
 """
 
 from collections import Counter
+from collections.abc import Generator
 from typing import Any
 
 from fakebroker.broker.apis.call import Call, Repeat, Steps
@@ -37,10 +38,11 @@ _REPEATED = ErrorCode.INVALID_REQUEST  # for every row of a partition that comes
 
 _RequestRow = tuple[int, int, int, int]  # index, current leader epoch, timestamp, v0's number of offsets
 _AnswerRow = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
+_Lookup = Generator[None, None, _AnswerRow]  # in steps
 
 
 def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | None:
-    """Answer each partition for itself; others are served after each search by time, which may unpack a large batch."""
+    """Answer each partition for itself; others are served during searches by time, which may unpack large batches."""
     return call.work(_in_steps(call, request))
 
 
@@ -62,16 +64,12 @@ def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsRespo
             elif counts[name, row[0]] > 1:
                 answers.append(_error(row[0], _REPEATED))
             else:
-                if _is_search(row[2]) and has_searched:
+                if list_offsets.is_search(row[2]) and has_searched:
                     yield
-                has_searched |= _is_search(row[2])
-                answers.append(_row(call, request, name, row))
+                has_searched |= list_offsets.is_search(row[2])
+                answer = yield from _row(call, request, name, row)
+                answers.append(answer)
     return response
-
-
-def _is_search(target: int) -> bool:
-    """Whether records are looked at for a timestamp."""
-    return target >= 0 or target == list_offsets.MAX_TIMESTAMP
 
 
 def _merged(entries: list[tuple[str, list[_RequestRow]]]) -> list[tuple[str, list[_RequestRow]]]:
@@ -84,7 +82,7 @@ def _merged(entries: list[tuple[str, list[_RequestRow]]]) -> list[tuple[str, lis
     return [(name, list(rows.values())) for name, rows in topics.items() if rows]
 
 
-def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -> _AnswerRow:
+def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -> _Lookup:
     """The answer for one partition, from v1 on: the checks in Kafka's order (LO-4), then the lookup."""
     index, current_leader_epoch, target, _ = row
     if target < 0 and _SINCE.get(target, 99) > call.version:
@@ -92,19 +90,19 @@ def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -
     partition = call.cluster.topics.partition(name, index)
     if partition is None:
         return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return _looked_up(call, request, partition, current_leader_epoch, target)
+    return (yield from _looked_up(call, request, partition, current_leader_epoch, target))
 
 
 def _looked_up(
     call: Call, request: ListOffsetsRequest, partition: Partition, current_leader_epoch: int, target: int
-) -> _AnswerRow:
+) -> _Lookup:
     """The answer for a partition that there is, and a target that the version knows."""
     index = partition.index
     code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
     if code:
         return _error(index, code)
     try:
-        answer = list_offsets.find_offset(
+        answer = yield from list_offsets.find_offset(
             partition.log,
             target,
             request.replica_id,
@@ -136,19 +134,29 @@ def repeat(call: Call, request: ListOffsetsRequest, response: ListOffsetsRespons
     template = AnswerTemplate(body, ListOffsetsResponse.locator(call.version)(body, 0))
 
     def answer(call: Call, targets: tuple[Any, ...]) -> bytes | list[bytes] | None:
-        if topics.changes != changes or (len(targets) > 1 and any(map(_is_search, targets))):
+        if topics.changes != changes or (len(targets) > 1 and any(map(list_offsets.is_search, targets))):
             return None
         values: list[int] = []
         for (partition, leader_epoch), target in zip(lookups, targets, strict=True):
             if partition is None or (target < 0 and _SINCE.get(target, 99) > call.version):
                 return None
-            row = _looked_up(call, request, partition, leader_epoch, target)
-            if row[1]:
+            row = _at_once(_looked_up(call, request, partition, leader_epoch, target))
+            if row is None or row[1]:
                 return None
             values += row[3:][:count]
         return template.fill(*values)
 
     return answer
+
+
+def _at_once(lookup: _Lookup) -> _AnswerRow | None:
+    """What a lookup of a single step comes to; None if it has more of them."""
+    try:
+        next(lookup)
+    except StopIteration as end:
+        answer: _AnswerRow = end.value
+        return answer
+    return None
 
 
 def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _AnswerRow:

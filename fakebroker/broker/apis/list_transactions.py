@@ -9,11 +9,11 @@ MOCK: ids are listed by partition, then in the order in which they became known;
 from collections.abc import Callable
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.re2.pattern import InvalidPattern, Pattern, compile_pattern
 from fakebroker.broker.core.transactions.states import TransactionState as State
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,

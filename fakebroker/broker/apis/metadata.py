@@ -13,10 +13,10 @@ from typing import Any
 
 from fakebroker.broker.apis import operations
 from fakebroker.broker.apis.call import Call, Repeat, Steps
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.wire.messages.metadata import (
     MetadataRequest,

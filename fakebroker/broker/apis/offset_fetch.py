@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, TOPIC_ID
 from fakebroker.protocol.wire.messages.offset_fetch import (
     OffsetFetchRequest,

@@ -27,8 +27,8 @@ from fakebroker.broker.core.logs.produce_validation import (
     is_single_batch_of_open_transaction,
 )
 from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.record_scan import LongScan
 from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.produce import (

@@ -3,13 +3,15 @@
 They are kept as they came but for the compression; what they say is read when somebody looks (`broker.telemetry`).
 """
 
-from fakebroker.broker.apis.call import Call
+from collections.abc import Generator
+
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.get_telemetry_subscriptions import ACCEPTED_CODECS
 from fakebroker.broker.apis.telemetry_clients import instance_of
 from fakebroker.broker.core.events import MetricsPushed
 from fakebroker.broker.core.telemetry.client_telemetry import Instance, Push
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.records.compression import NONE, decompress
+from fakebroker.protocol.records.compression import NONE, decompress_in_steps
 from fakebroker.protocol.records.faults import BadCompression, TooLarge
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.jsonable import uuid_to_text
@@ -18,15 +20,19 @@ from fakebroker.protocol.wire.messages.push_telemetry import PushTelemetryReques
 MAX_UNPACKED_BYTES = 16 * 1024 * 1024
 
 
-def handle(call: Call, request: PushTelemetryRequest) -> PushTelemetryResponse:
-    """Keep the metrics. Raises KafkaError for a push that is refused."""
+def handle(call: Call, request: PushTelemetryRequest) -> PushTelemetryResponse | None:
+    """Keep the metrics, which are unpacked in steps. Raises KafkaError for a push that is refused."""
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: PushTelemetryRequest) -> Steps[PushTelemetryResponse]:
     instance_id = bytes(request.client_instance_id)
     if instance_id == ZERO_UUID:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     instance = instance_of(call, instance_id)
     try:
         _check(call, request, instance)
-        _keep(call, request)
+        yield from _keep(call, request)
     except KafkaError as error:
         instance.last_error = error.code
         raise
@@ -47,12 +53,15 @@ def _check(call: Call, request: PushTelemetryRequest, instance: Instance) -> Non
         raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE)
 
 
-def _keep(call: Call, request: PushTelemetryRequest) -> None:
+def _keep(call: Call, request: PushTelemetryRequest) -> Generator[None, None, None]:
     """Raises KafkaError(INVALID_RECORD) for what cannot be unpacked."""
     if not request.metrics:
         return
     try:
-        payload = decompress(request.compression_type, bytes(request.metrics), MAX_UNPACKED_BYTES)
+        payload = bytes(request.metrics)
+        if request.compression_type != NONE:
+            unpacked = yield from decompress_in_steps(request.compression_type, payload, MAX_UNPACKED_BYTES)
+            payload = bytes(unpacked)
     except (BadCompression, TooLarge):
         raise KafkaError(ErrorCode.INVALID_RECORD) from None
     instance_id = bytes(request.client_instance_id)

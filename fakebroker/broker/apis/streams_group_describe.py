@@ -3,10 +3,10 @@
 MOCK: groups are answered in request order, members in the order of the coordinator's table (GEN-9).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.described_groups import describe_group, describe_groups
+from fakebroker.broker.apis.described_groups import describe_group, describe_groups, describe_members
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.groups.streams.internal_topics import ConfiguredSubtopology, InternalTopic
 from fakebroker.broker.core.groups.streams.member import StreamsMember
@@ -15,6 +15,7 @@ from fakebroker.broker.core.groups.streams.tasks import Task, Tasks, partitions_
 from fakebroker.broker.core.groups.streams.topology import Topology as CoreTopology
 from fakebroker.broker.core.groups.streams.topology import in_hash_order
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.streams_group_schema import InternalTopic as DeclaredTopic
 from fakebroker.protocol.records.streams_group_schema import Subtopology as DeclaredSubtopology
 from fakebroker.protocol.wire.messages.streams_group_describe import (
@@ -39,27 +40,28 @@ def handle(call: Call, request: StreamsGroupDescribeRequest) -> StreamsGroupDesc
 
 def _in_steps(call: Call, request: StreamsGroupDescribeRequest) -> Steps[StreamsGroupDescribeResponse]:
     group_ids = sorted(request.group_ids, key=bool)
-    groups = yield from describe_groups(call, request, group_ids, lambda group_id: _group(call, group_id))
+    groups = yield from describe_groups(call, request, group_ids, lambda *args: _group(call, *args))
     return StreamsGroupDescribeResponse(groups=groups)
 
 
-def _group(call: Call, group_id: str) -> DescribedGroup:
+def _group(call: Call, group_id: str, pace: Pace) -> Generator[None, None, DescribedGroup]:
     def refused(code: ErrorCode, other: Group | None) -> DescribedGroup:
         why = "was not found" if other is None else "is not a streams group"
         message = f"group {group_id} {why}" if code == ErrorCode.GROUP_ID_NOT_FOUND else None
         return DescribedGroup(group_id=group_id, error_code=code, error_message=message)
 
-    return describe_group(call, group_id, StreamsGroup, _described, refused)
+    return describe_group(call, group_id, StreamsGroup, lambda group: _described(group, pace), refused)
 
 
-def _described(group: StreamsGroup) -> DescribedGroup:
+def _described(group: StreamsGroup, pace: Pace) -> Generator[None, None, DescribedGroup]:
+    members = yield from describe_members(group, group.members, lambda member: _member(group, member), pace)
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         topology=_topology(group),
-        members=[_member(group, group.members[member_id]) for member_id in group.member_ids()],
+        members=members,
     )
 
 
@@ -124,11 +126,12 @@ def _in_order(topics: Iterable[TopicInfo]) -> list[TopicInfo]:
 # -- members -----------------------------------------------------------------------------------------------------------
 
 
-def _member(group: StreamsGroup, member: StreamsMember) -> Member:
+def _member(group: StreamsGroup, member: StreamsMember) -> tuple[Member, int]:
     """A member with the tasks that it may own, without those that it is to give up, and those that it shall have."""
     metadata = member.metadata
     endpoint = metadata.endpoint
-    return Member(
+    assigned, target = member.current.assigned, group.target_of(member.member_id)
+    entry = Member(
         member_id=member.member_id,
         member_epoch=member.epoch,
         instance_id=metadata.instance_id,
@@ -139,9 +142,14 @@ def _member(group: StreamsGroup, member: StreamsMember) -> Member:
         process_id=metadata.process_id,
         user_endpoint=None if endpoint is None else Endpoint(host=endpoint.host, port=endpoint.port),
         client_tags=[KeyValue(key=key, value=value) for key, value in metadata.client_tags],
-        assignment=_assignment(member.current.assigned),
-        target_assignment=_assignment(group.target_of(member.member_id)),
+        assignment=_assignment(assigned),
+        target_assignment=_assignment(target),
     )
+    return entry, _count(assigned) + _count(target)
+
+
+def _count(tasks: Tasks) -> int:
+    return len(tasks.active) + len(tasks.standby) + len(tasks.warmup)
 
 
 def _assignment(tasks: Tasks) -> Assignment:

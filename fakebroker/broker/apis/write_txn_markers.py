@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.topics import Partition
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Generator
 from typing import Final
 
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.records.faults import BadCompression, TooLarge
 
 Unpacking = Generator[None, None, bytes | bytearray]
@@ -30,22 +31,8 @@ STEP_BYTES: Final = 8 << 20
 """What is unpacked in one step, by codecs that can stop in between."""
 
 _GZIP_INPUT_BYTES: Final = 4 << 10
+_GZIP_OUTPUT_BYTES: Final = 1 << 20
 _MEMBER_COSTS_BYTES: Final = 2 << 10  # what the smallest gzip member counts as: it takes some microseconds
-
-
-class Pauses:
-    """When to pause for others: after each `STEP_BYTES` of what was done."""
-
-    def __init__(self) -> None:
-        self._left_bytes = STEP_BYTES
-
-    def is_due(self, done_bytes: int) -> bool:
-        """Whether a step is over with what was done just now."""
-        self._left_bytes -= done_bytes
-        if self._left_bytes > 0:
-            return False
-        self._left_bytes = STEP_BYTES
-        return True
 
 
 def compress(codec: int, data: bytes, level: int | None = None) -> bytes:
@@ -63,7 +50,7 @@ def decompress(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BY
     """
     if codec == NONE:
         return data
-    return finished(decompress_in_steps(codec, data, limit_bytes))
+    return bytes(finished(decompress_in_steps(codec, data, limit_bytes)))
 
 
 def decompress_in_steps(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Unpacking:
@@ -71,15 +58,6 @@ def decompress_in_steps(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED
     if codec not in _UNPACKERS:
         raise BadCompression(f"compression codec {codec} is unknown")
     return _UNPACKERS[codec](data, limit_bytes)
-
-
-def finished(steps: Unpacking) -> bytes:
-    """All the steps at once."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return bytes(end.value)
 
 
 def too_large(name: str, limit_bytes: int) -> TooLarge:
@@ -126,7 +104,7 @@ def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
     The unpacker is given little at a time: it copies what follows the end of a member.
     """
     source, at = memoryview(data), 0
-    unpacked, room, pause = bytearray(), limit_bytes, Pauses()
+    unpacked, room, pace = bytearray(), limit_bytes, Pace(STEP_BYTES)
     while at == 0 or data.startswith(_GZIP_MAGIC, at):
         unpacker = zlib.decompressobj(31)
         rest: bytes | memoryview = b""
@@ -138,7 +116,7 @@ def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
             if not rest and not part:
                 raise BadCompression("gzip data is truncated")
             try:
-                part = unpacker.decompress(rest, min(room + 1, STEP_BYTES))
+                part = unpacker.decompress(rest, min(room + 1, _GZIP_OUTPUT_BYTES))
             except zlib.error as fault:
                 raise BadCompression(f"gzip data cannot be decompressed: {fault}") from None
             room -= len(part)
@@ -146,10 +124,10 @@ def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
                 raise too_large("gzip", limit_bytes)
             unpacked += part
             rest = unpacker.unconsumed_tail
-            if pause.is_due(len(part)):
+            if pace.is_over(len(part)):
                 yield
         at -= len(unpacker.unused_data)
-        if pause.is_due(_MEMBER_COSTS_BYTES):
+        if pace.is_over(_MEMBER_COSTS_BYTES):
             yield
     return unpacked
 

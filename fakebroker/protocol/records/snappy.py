@@ -5,7 +5,8 @@ from typing import Final
 from cramjam import DecompressionError
 from cramjam import snappy as codec
 
-from fakebroker.protocol.records.compression import Pauses, Unpacking, too_large
+from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.records.compression import STEP_BYTES, Unpacking, too_large
 from fakebroker.protocol.records.faults import BadCompression
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
@@ -31,9 +32,9 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
     if len(data) < len(_XERIAL_HEADER):
         raise BadCompression("snappy data is truncated in its header")
     unpacked = bytearray()
-    room, at, pause = limit_bytes, len(_XERIAL_HEADER), Pauses()
+    room, at, pace = limit_bytes, len(_XERIAL_HEADER), Pace(STEP_BYTES)
     while at < len(data):
-        if pause.is_due(_CHUNK_COSTS_BYTES):
+        if pace.is_over(_CHUNK_COSTS_BYTES):
             yield
         if data.startswith(_XERIAL_MAGIC, at):  # streams may follow one another
             at += len(_XERIAL_HEADER)
@@ -46,7 +47,7 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
         unpacked += plain
         room -= len(plain)
         at += 4 + size
-        if pause.is_due(len(plain)):
+        if pace.is_over(len(plain)):
             yield
     return unpacked
 

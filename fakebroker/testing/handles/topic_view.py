@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fakebroker.broker.core.logs import list_offsets
 from fakebroker.broker.core.logs.fetching import CONSUMER_REPLICA_ID
 from fakebroker.protocol.errors import InvalidArgument, KafkaError
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import BatchHeader, check_crc, parse_header, read_records
 from fakebroker.protocol.records.compression import CODEC_NAMES
 from fakebroker.protocol.records.faults import InvalidRecord
@@ -168,7 +169,7 @@ def _partition_row(topic: "Topic", partition: "Partition") -> PartitionRow:
 
 def _max_timestamp_ms(log: "PartitionLog") -> int | None:
     try:
-        found = log.find_max_timestamp(log.log_end_offset)
+        found = finished(log.find_max_timestamp(log.log_end_offset))
     except KafkaError:  # a batch that was corrupted
         return None
     return None if found is None else found.timestamp_ms
@@ -294,11 +295,9 @@ def _cut(data: bytes | None) -> bytes | None:
 def find_by_time(partition: "Partition", target: int) -> FoundByTime:
     """The first record at or after a time, or what a special value of ListOffsets finds, with the record there."""
     if not partition.has_log:
-        return FoundByTime(
-            partition.index, -1 if target >= 0 or target == list_offsets.MAX_TIMESTAMP else 0, -1, -1, None
-        )
+        return FoundByTime(partition.index, -1 if list_offsets.is_search(target) else 0, -1, -1, None)
     log = partition.log
-    found = list_offsets.find_offset(log, target, CONSUMER_REPLICA_ID, read_committed=False)
+    found = finished(list_offsets.find_offset(log, target, CONSUMER_REPLICA_ID, read_committed=False))
     record = None if found.offset < 0 else next(_records_from(log, partition.index, found.offset), None)
     return FoundByTime(partition.index, found.offset, found.timestamp_ms, found.leader_epoch, record)
 

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis import consumer_group_describe, described_groups
 from fakebroker.broker.apis.call import Call
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.wire.messages.consumer_group_describe import DescribedGroup
+from fakebroker.protocol.pace import finished
+from fakebroker.protocol.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
 from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
@@ -166,3 +168,18 @@ def test_topic_names_are_in_the_order_of_a_java_set(make_call: MakeCall) -> None
     (group,) = lab.described("g")
 
     assert group.members[0].subscribed_topic_names == ["payments", "orders", "returns", "shipments"]
+
+
+def test_a_large_group_is_described_in_steps(make_call: MakeCall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are served between its members; one that leaves meanwhile is not shown."""
+    monkeypatch.setattr(described_groups, "TOPICS_PER_STEP", 50)
+    lab = Groups(make_call)
+    for member_id in "abcd":
+        lab.beat(member_id, 0)
+    call = make_call(lab.cluster, 1)
+    steps = consumer_group_describe._in_steps(call, ConsumerGroupDescribeRequest(group_ids=["g"]))
+    next(steps)
+    lab.beat("a", -1)
+    response = finished(steps)
+    assert response is not None
+    assert [member.member_id for member in response.groups[0].members] == ["c", "b", "d"]

@@ -8,7 +8,11 @@ from fakebroker.broker.apis import list_offsets
 from fakebroker.broker.apis.call import Call
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
+from tests.support.engine import SimEngine
+from tests.support.frames import request as framed_request
 from tests.support.log_apis import NOW, LogApis
 from tests.support.time import T0
 
@@ -286,3 +290,23 @@ def test_a_corrupted_batch_is_answered(make_call: Make) -> None:
     lab.log.corrupt(0)
 
     assert ask(lab, 7, asked(T0)) == [(2, -1, -1, -1)]
+
+
+def test_others_are_served_while_a_large_batch_is_searched() -> None:
+    """Neither the first request nor a like one after it unpacks the batch in one turn, whatever the log start cuts."""
+    lab = SimEngine({"message.max.bytes": 1 << 20})
+    topic = lab.cluster.topics.create("t", 1)
+    records = [Record(0, T0, b"k", bytes(24 << 20)), Record(1, T0 + 1, b"k", b"v"), Record(2, T0 + 2, b"k", b"v")]
+    topic.partitions[0].log.append(build_batch(records, codec=1), NOW)
+    client, now = lab.client(), lab.network.now
+    for log_start, target, offset in ((0, T0 + 1, 1), (0, T0, 0), (2, T0 + 1, 2)):
+        topic.partitions[0].log.advance_log_start(log_start, now)
+        wanted = ListOffsetsTopic(name="t", partitions=[asked(target)])
+        client.socket.connection.receive(framed_request("ListOffsets", 7, replica_id=-1, topics=[wanted]), now)
+        lab.engine.step(now)
+        assert lab.engine.works, (log_start, target)
+        lab.network.flush()
+        (row,) = client.answer("ListOffsets", 7).topics[0].partitions
+        assert row[1] == 0
+        assert row[4] == offset
+    assert lab.engine.errors == []

@@ -9,6 +9,7 @@ from fakebroker.broker.core.config_resources import MetricsResource
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
 from tests.support.engine import Client, SimEngine
+from tests.support.frames import request
 from tests.support.pushed_metrics import gauge, point, pushed
 
 PAYLOAD = pushed(gauge("org.apache.kafka.n", point(1.5)))
@@ -132,6 +133,23 @@ def test_metrics_are_kept_without_compression() -> None:
     lab.push(got, b"")
 
     assert [push.payload for push in lab.cluster.telemetry] == [PAYLOAD, b"garbage"]
+
+
+def test_others_are_served_while_metrics_are_unpacked() -> None:
+    """A small push may unpack to 16 MiB; what unpacks to more is refused."""
+    lab = Lab()
+    got, now = lab.get(), lab.engine.network.now
+    fields = {"client_instance_id": got.client_instance_id, "subscription_id": got.subscription_id}
+    metrics = gzip.compress(bytes(16 << 20))
+    frame = request("PushTelemetry", 0, metrics=metrics, compression_type=1, **fields)
+    lab.client.socket.connection.receive(frame, now)
+
+    assert lab.engine.engine.works
+    lab.engine.network.flush()
+    assert lab.client.answer("PushTelemetry", 0).error_code == 0
+    assert [len(push.payload) for push in lab.cluster.telemetry] == [16 << 20]
+    lab.wait()
+    assert lab.push(got, gzip.compress(bytes((16 << 20) + 1)), compression_type=1) == ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.rules("TE-1")

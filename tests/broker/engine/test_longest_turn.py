@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakebroker.broker.core import pace
 from fakebroker.broker.engine.connection import Connection
+from fakebroker.protocol import pace
 from fakebroker.protocol.schema import emit_decode, emit_encode
 from fakebroker.protocol.wire.registry import APIS, api
 from tests.support import long_lists

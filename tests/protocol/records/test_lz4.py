@@ -5,13 +5,13 @@ import os
 import cramjam
 import pytest
 
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records import lz4
-from fakebroker.protocol.records.compression import finished
 from fakebroker.protocol.records.faults import BadCompression
 
 
 def unpacked(data: bytes, limit_bytes: int) -> bytes:
-    return finished(lz4.unpack(data, limit_bytes))
+    return bytes(finished(lz4.unpack(data, limit_bytes)))
 
 
 @pytest.mark.rules("RC-4")

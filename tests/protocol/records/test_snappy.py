@@ -2,14 +2,14 @@
 
 import pytest
 
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records import snappy
-from fakebroker.protocol.records.compression import finished
 from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
 from tests.protocol.records.client_libraries import python_codec
 
 
 def unpacked(data: bytes, limit_bytes: int) -> bytes:
-    return finished(snappy.unpack(data, limit_bytes))
+    return bytes(finished(snappy.unpack(data, limit_bytes)))
 
 
 @pytest.mark.rules("RC-4")

@@ -3,6 +3,7 @@
 Kafka: `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`, `legacyFetchOffsetsBefore`.
 """
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.logs.fetching import CONSUMER_REPLICA_ID
@@ -33,13 +34,18 @@ def error_for_lookup(partition: "Partition", node_id: int, current_leader_epoch:
     return partition.error_for_access(node_id, current_leader_epoch, only_leader=only_leader)
 
 
+def is_search(target: int) -> bool:
+    """Whether records are looked at for a timestamp."""
+    return target >= 0 or target == MAX_TIMESTAMP
+
+
 def find_offset(
     log: PartitionLog, target: int, replica_id: int, *, read_committed: bool, seen: StaleView | None = None
-) -> FoundOffset:
+) -> Generator[None, None, FoundOffset]:
     """The answer for a timestamp or one of the special values; whether its version knows the value is checked before.
 
-    Raises KafkaError: OFFSET_NOT_AVAILABLE while the high watermark has not reached the start of the leader's epoch
-    (LO-14).
+    A search in a large batch goes on in steps; each yields. Raises KafkaError: OFFSET_NOT_AVAILABLE while the high
+    watermark has not reached the start of the leader's epoch (LO-14).
     """
     if target in (EARLIEST, EARLIEST_LOCAL):
         return FoundOffset(-1, log.log_start_offset, log.epochs.first())
@@ -55,7 +61,8 @@ def find_offset(
         if is_consumer:
             _check_high_watermark(log)
         return FoundOffset(-1, end, log.epochs.latest)
-    found = log.find_max_timestamp(end) if target == MAX_TIMESTAMP else log.find_by_timestamp(target, end)
+    steps = log.find_max_timestamp(end) if target == MAX_TIMESTAMP else log.find_by_timestamp(target, end)
+    found = yield from steps
     if found is not None:
         return found
     if is_consumer:

@@ -16,7 +16,7 @@ from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.host import LogPartition
 from fakebroker.broker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.broker.core.logs.log_time_index import LogTimeIndex
-from fakebroker.broker.core.logs.log_time_search import FoundOffset, search_batch, search_from
+from fakebroker.broker.core.logs.log_time_search import Search, search_batch, search_from
 from fakebroker.broker.core.logs.pending_batches import DeferredBatch, DeferredRecords, PendingBatches
 from fakebroker.broker.core.logs.producers import Producers, Verification
 from fakebroker.broker.core.logs.segment import Segment
@@ -27,7 +27,7 @@ from fakebroker.protocol.records.markers import build_marker
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.record_scan import scan
 from fakebroker.protocol.records.rewrite import cut_batch
-from fakebroker.protocol.records.search import max_timestamp_from
+from fakebroker.protocol.records.search import max_timestamp_of
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.host import LogStore
@@ -218,7 +218,7 @@ class PartitionLog:
         segment.truncate(index)
         self.log_end_offset = segment.last_offset + 1
         if rest is not None:
-            self._put(rest, parse_header(rest).last_offset_delta, max_timestamp_from(rest, 0), now.wall_ms, self.config)
+            self._put(rest, parse_header(rest).last_offset_delta, max_timestamp_of(rest), now.wall_ms, self.config)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.cleaned_until = min(self.cleaned_until, offset)
@@ -359,7 +359,7 @@ class PartitionLog:
 
     # -- searching by time ---------------------------------------------------------------------------------------
 
-    def find_by_timestamp(self, target_ms: int, end: int) -> FoundOffset | None:
+    def find_by_timestamp(self, target_ms: int, end: int) -> Search:
         """The first record from the log start on whose timestamp is >= `target_ms` (LO-11), None at or after `end`.
 
         Raises KafkaError(CORRUPT_MESSAGE) when the batch was corrupted by a test.
@@ -369,17 +369,17 @@ class PartitionLog:
         if position is None:
             return None
         segment, at = position
-        found = search_from(self, segment, at, target_ms)
+        found = yield from search_from(self, segment, at, target_ms)
         return found if found is not None and found.offset < end else None
 
-    def find_max_timestamp(self, end: int) -> FoundOffset | None:
+    def find_max_timestamp(self, end: int) -> Search:
         """The first record with the largest timestamp of all, deleted or not (LO-16); None at or after `end`."""
         self.materialize_pending()
         position = self._log_times().largest()
         if position is None:
             return None
         segment, at = position
-        found = search_batch(self.name, segment.batches[at], segment.times.maxima[at], 0)
+        found = yield from search_batch(self.name, segment.batches[at], segment.times.maxima[at], 0)
         return found if found is not None and found.offset < end else None
 
     def segment_starts(self, now_ms: int) -> list[tuple[int, int]]:

@@ -1,14 +1,15 @@
 """Search by time over a whole log: one running maximum over segments, one inside each segment, one batch at the end.
 
 What lies below the log start does not count for a search (LO-11), so the segment that the log start cuts gets a running
-maximum of its own, made on the first search. The largest timestamp of all does count it (LO-16).
+maximum of its own, made on the first search. A batch that it cuts counts with all that its header promises. The largest
+timestamp of all does count it (LO-16).
 """
 
 from collections.abc import Iterable
 
 from fakebroker.broker.core.logs.running_maximum import RunningMaximum
 from fakebroker.broker.core.logs.segment import Segment, last_offset
-from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP, max_timestamp_from
+from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP, max_timestamp_of
 
 
 class LogTimeIndex:
@@ -47,7 +48,7 @@ class LogTimeIndex:
         self._live.add(BEFORE_EVERY_TIMESTAMP)
 
     def first_reaching(self, target_ms: int) -> tuple[Segment, int] | None:
-        """The first batch with a record at or after the log start whose timestamp is >= `target_ms` (LO-11)."""
+        """The first batch at or after the log start whose header promises a timestamp >= `target_ms` (LO-11)."""
         at = self._live.first_reaching(target_ms)
         if at == len(self.segments):
             return None
@@ -68,7 +69,7 @@ def _times_from(segment: Segment, log_start_offset: int) -> RunningMaximum:
     times = RunningMaximum()
     for batch, base_offset in zip(segment.batches, segment.offsets, strict=True):
         if base_offset >= log_start_offset or last_offset(batch, base_offset) >= log_start_offset:
-            times.add(max_timestamp_from(batch, log_start_offset))
+            times.add(max_timestamp_of(batch))
         else:
             times.add(BEFORE_EVERY_TIMESTAMP)
     return times

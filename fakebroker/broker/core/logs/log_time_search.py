@@ -1,12 +1,17 @@
-"""The last step of a search by time: from the batch that an index names to the record in it (LO-11, LO-16)."""
+"""The last part of a search by time: from the batch that an index names to the record in it (LO-11, LO-16).
 
+It goes on in steps: the batch may be unpacked to very much. What changes in the log meanwhile does not count.
+"""
+
+from collections.abc import Generator
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.logs.segment import Segment
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import parse_header
 from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.search import find_record
+from fakebroker.protocol.records.search import find_record, max_timestamp_of
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
@@ -20,13 +25,19 @@ class FoundOffset(NamedTuple):
     leader_epoch: int
 
 
-def search_batch(log_name: str, batch: bytes, target_ms: int, from_offset: int) -> FoundOffset | None:
+Search = Generator[None, None, FoundOffset | None]
+"""A search in steps; it returns what was found, or None."""
+
+BATCHES_PER_STEP = 20_000  # of which only the header is looked at
+
+
+def search_batch(log_name: str, batch: bytes, target_ms: int, from_offset: int) -> Search:
     """The first record of a batch from `from_offset` on whose timestamp is >= `target_ms`.
 
     Raises KafkaError(CORRUPT_MESSAGE) when the batch was corrupted by a test.
     """
     try:
-        hit = find_record(batch, target_ms, from_offset)
+        hit = yield from find_record(batch, target_ms, from_offset)
     except InvalidRecord as fault:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{log_name}: {fault.message}") from None
     if hit is None:
@@ -35,20 +46,28 @@ def search_batch(log_name: str, batch: bytes, target_ms: int, from_offset: int) 
     return FoundOffset(timestamp_ms, offset, parse_header(batch).leader_epoch)
 
 
-def search_from(log: "PartitionLog", segment: Segment, index: int, target_ms: int) -> FoundOffset | None:
+def search_from(log: "PartitionLog", segment: Segment, index: int, target_ms: int) -> Search:
     """The first record that `search_batch` finds from the batch of that index in `segment` on, above the log start.
 
-    It is nearly always in that batch, the first whose header promises the time. Only if a client has set
-    LOG_APPEND_TIME_BIT no record may have what the header promises (PD-21).
+    It is nearly always in that batch, the first whose header promises the time. No record may have what the header
+    promises if the log start cuts the batch, or a client has set LOG_APPEND_TIME_BIT (PD-21).
     """
-    found = search_batch(log.name, segment.batches[index], target_ms, log.log_start_offset)
+    start, pace = log.log_start_offset, Pace(BATCHES_PER_STEP)
+    found = yield from search_batch(log.name, segment.batches[index], target_ms, start)
     if found is not None:
         return found
-    at = log.segments.index(segment.base_offset)
-    for other in log.segments.values()[at:]:
-        for batch in other.batches[index + 1 if other is segment else 0 :]:
-            if parse_header(batch).max_timestamp_ms >= target_ms:
-                found = search_batch(log.name, batch, target_ms, log.log_start_offset)
-                if found is not None:
-                    return found
+    for batch in _batches_after(log, segment, index):
+        if max_timestamp_of(batch) >= target_ms:
+            found = yield from search_batch(log.name, batch, target_ms, start)
+            if found is not None:
+                return found
+            yield
+        if pace.is_over():
+            yield
     return None
+
+
+def _batches_after(log: "PartitionLog", segment: Segment, index: int) -> list[bytes]:
+    """The batches that are there now after the one of that index in `segment`."""
+    later = [other for other in log.segments.values() if other.base_offset > segment.base_offset]
+    return segment.batches[index + 1 :] + [batch for other in later for batch in other.batches]

@@ -13,7 +13,7 @@ from fakebroker.broker.core.logs.appends import AppendError
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.broker.core.logs.log import Appended, PartitionLog
-from fakebroker.broker.core.logs.log_time_search import FoundOffset
+from fakebroker.broker.core.logs.log_time_search import Search
 from fakebroker.broker.settings.message_formats import NEWEST_MAGIC
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, split_batches
@@ -52,13 +52,13 @@ class OldFormatsLog(PartitionLog):
             answered.append(entry)
         return answered
 
-    def find_by_timestamp(self, target_ms: int, end: int) -> FoundOffset | None:
+    def find_by_timestamp(self, target_ms: int, end: int) -> Search:
         """As `PartitionLog.find_by_timestamp`; raises KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT) in format 0 (LO-7)."""
         if not self.config.magic:
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"{self.name}: its message format has no timestamps"
             )
-        return super().find_by_timestamp(target_ms, end)
+        return (yield from super().find_by_timestamp(target_ms, end))
 
     def _check_producer(self, header: BatchHeader) -> Appended | None:
         if self.config.magic < NEWEST_MAGIC:

@@ -11,6 +11,7 @@ from typing import Final
 from fakebroker.broker.core.logs.appends import check_header
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import BatchHeader, parse_header
 from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES
 from fakebroker.protocol.records.faults import InvalidRecord, TooLarge
@@ -32,7 +33,7 @@ class RequestScans:
     def __init__(self) -> None:
         self._left_bytes = UNPACKED_PER_REQUEST_BYTES
         self._left_records = RECORDS_PER_REQUEST
-        self._step_bytes = 0  # scanned since the last pause
+        self._pace = Pace(STEP_BYTES)
 
     def scan_short(self, batch: bytes, header: BatchHeader) -> Scan:
         """Scan in a single step. Raises LongScan if that would be too long, InvalidRecord."""
@@ -71,19 +72,16 @@ class RequestScans:
 
     def is_pause_due(self) -> bool:
         """Whether so much was scanned since the last pause that other connections should be served now."""
-        is_due = self._step_bytes > STEP_BYTES
-        if is_due:
-            self._step_bytes = 0
-        return is_due
+        return self._pace.is_over(0)
 
     def _limit_bytes(self) -> int:
         """What the next batch may unpack to."""
         return max(0, min(self._left_bytes, DECOMPRESSED_LIMIT_BYTES))
 
     def _count(self, header: BatchHeader, result: Scan) -> None:
-        self._step_bytes += result.size_bytes + _BATCH_COSTS_BYTES
+        self._pace.count(result.size_bytes + _BATCH_COSTS_BYTES)
         if header.codec:
-            self._step_bytes += _COMPRESSED_COSTS * (header.size_bytes + result.size_bytes)
+            self._pace.count(_COMPRESSED_COSTS * (header.size_bytes + result.size_bytes))
             self._left_bytes -= result.size_bytes
             self._left_records -= header.records_count
 

@@ -8,10 +8,10 @@ was found for a set of states is remembered, so that most characters cost one lo
 from collections.abc import Generator
 from typing import Final, NamedTuple
 
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.re2.characters import Characters
 from fakebroker.broker.core.re2.program import Program, assemble
 from fakebroker.broker.core.re2.syntax import Assertion, InvalidPattern, parse
+from fakebroker.protocol.pace import Pace
 
 __all__ = ["InvalidPattern", "Pattern", "compile_pattern"]
 

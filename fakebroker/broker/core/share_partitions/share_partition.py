@@ -18,6 +18,7 @@ from fakebroker.broker.core.share_state.states import NO_OFFSET, ShareState, Sta
 from fakebroker.broker.core.share_state.states import SharePartition as SharePartitionKey
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.share_state.asking import ShareStateNode
@@ -128,7 +129,7 @@ class SharePartition:
             return log.log_start_offset
         if reset == LATEST or isinstance(reset, str):
             return log.high_watermark
-        found = log.find_by_timestamp(now.wall_ms - reset, log.high_watermark)
+        found = finished(log.find_by_timestamp(now.wall_ms - reset, log.high_watermark))
         return None if found is None else found.offset
 
     # -- acquiring ------------------------------------------------------------------------------------------------

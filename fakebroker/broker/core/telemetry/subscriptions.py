@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.re2.pattern import InvalidPattern, Pattern, compile_pattern
 from fakebroker.broker.settings.declare import parse
 from fakebroker.broker.settings.table import CLIENT_METRICS
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import crc32c
 
 DEFAULT_INTERVAL_MS = 300_000

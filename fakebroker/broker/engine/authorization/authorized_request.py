@@ -5,13 +5,13 @@ from collections.abc import Callable, Generator, Hashable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.access import Access
 from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
 from fakebroker.broker.engine.faults.entries import Errors, merge_in_steps
 from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID, Message, Struct
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.schema.message import made, with_fields

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import NAMES_PER_STEP, AuthorizedRequest, parted
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey

@@ -10,7 +10,6 @@ from copy import copy
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from fakebroker.broker.apis import fetch
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.engine.error_response import (
     ENTRIES,
     MIRRORS,
@@ -22,6 +21,7 @@ from fakebroker.broker.engine.error_response import (
 )
 from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.schema.message import Declaration, made, with_fields

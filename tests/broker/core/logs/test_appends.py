@@ -11,6 +11,7 @@ from fakebroker.broker.core.logs import appends
 from fakebroker.broker.core.logs.appends import CODECS, AppendError, check_batch, single_batch
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import assemble, build_batch, crc32c, parse_header, payload_of, read_records
 from fakebroker.protocol.records.record_codec import Record
 from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
@@ -352,4 +353,4 @@ def test_any_bytes_are_stored_whole_or_refused(data: st.DataObject, codec: int, 
         (stored_batch,) = log.read(0, EVERYTHING, EVERYTHING)
         assert len(list(read_records(stored_batch))) == parse_header(stored_batch).records_count
         for target in (0, T0, T0 + 5):
-            log.find_by_timestamp(target, EVERYTHING)
+            finished(log.find_by_timestamp(target, EVERYTHING))

@@ -10,6 +10,7 @@ from fakebroker.broker.core.logs import cleaner
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import parse_header, read_records
 from tests.support.logs import DAY_MS, EVERYTHING, NOW, LogsCluster, Pairs, keyed
 from tests.support.time import T0
@@ -68,7 +69,7 @@ def test_what_stays_of_a_batch() -> None:
     assert (after.base_offset, after.last_offset_delta, after.records_count) == (0, 2, 1)
     assert (after.base_timestamp_ms, after.max_timestamp_ms) == (before.base_timestamp_ms, before.max_timestamp_ms)
     assert [(r.offset, r.key) for r in read_records(batch)] == [(1, b"b")]
-    found = log.find_by_timestamp(T0, EVERYTHING)
+    found = finished(log.find_by_timestamp(T0, EVERYTHING))
     assert found is not None
     assert found.offset == 1
     assert log.log_start_offset == 0
@@ -124,7 +125,7 @@ def test_what_stays_although_empty() -> None:
     first = parse_header(log.read(0, 0, EVERYTHING)[0])
     assert (first.base_offset, first.producer_id, first.base_sequence) == (1, 5, 1)
     assert (first.records_count, first.base_timestamp_ms, first.max_timestamp_ms) == (0, -1, T0 + HOUR_MS)
-    assert log.find_by_timestamp(T0, EVERYTHING) == (T0 + 2 * HOUR_MS, 2, 0)
+    assert finished(log.find_by_timestamp(T0, EVERYTHING)) == (T0 + 2 * HOUR_MS, 2, 0)
 
     write(workshop, log, {"a": "4"}, {"y": "1"})
     workshop.wait(BACKOFF_MS)

@@ -8,6 +8,7 @@ from fakebroker.broker.core.logs.appends import AppendError
 from fakebroker.broker.core.logs.log import Appended
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import parse_header, peek, read_records
 from tests.support.logs import EVERYTHING, NOW, LogsCluster, Pairs, batch
 from tests.support.time import T0
@@ -204,7 +205,7 @@ def test_values_and_bytes_mix_in_order() -> None:
     log.append_records(Pairs((b"c", b"3")), NOW)
 
     assert [(r.offset, r.key) for r in log.records()] == [(0, b"a"), (1, b"k"), (2, b"c")]
-    found = log.find_by_timestamp(T0, EVERYTHING)
+    found = finished(log.find_by_timestamp(T0, EVERYTHING))
     assert found is not None
     assert found.offset == 0
 
@@ -305,7 +306,7 @@ def test_a_corrupted_compressed_batch_cannot_be_searched() -> None:
     log.corrupt(0)
 
     with pytest.raises(KafkaError) as refusal:
-        log.find_by_timestamp(T0, EVERYTHING)
+        finished(log.find_by_timestamp(T0, EVERYTHING))
     assert refusal.value.code == ErrorCode.CORRUPT_MESSAGE
 
 

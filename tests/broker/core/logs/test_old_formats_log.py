@@ -8,6 +8,7 @@ from fakebroker.broker.core.logs.appends import AppendError
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.logs.old_formats_log import OldFormatsLog
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import build_batch, parse_header, split_batches, with_times
 from fakebroker.protocol.records.batch_format import MAGIC_POSITION
 from fakebroker.protocol.records.message_set import read_message_set
@@ -77,11 +78,11 @@ def test_only_format_0_has_no_times() -> None:
     lab, log = old_log(0)
     lab.append(log, T0)
     with pytest.raises(KafkaError) as caught:
-        log.find_by_timestamp(0, log.log_end_offset)
+        finished(log.find_by_timestamp(0, log.log_end_offset))
     assert caught.value.code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
     log.partition.topic.config.replace({"message.format.version": "0.10.0"})
     lab.append(log, T0 + 5)
-    found = log.find_by_timestamp(T0, log.log_end_offset)
+    found = finished(log.find_by_timestamp(T0, log.log_end_offset))
     assert found is not None
     assert found[:3] == (T0 + 5, 1, -1)
 

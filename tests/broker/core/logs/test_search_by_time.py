@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.logs.log_time_search import FoundOffset
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
@@ -67,7 +68,7 @@ class Pair:
         live = [f for f in self.model if f.offset >= self.log.log_start_offset]
         first = next((f for f in live if f.timestamp_ms >= T0 + target), None)
         expected = first if first is not None and first.offset < end else None
-        assert self.log.find_by_timestamp(T0 + target, end) == expected
+        assert finished(self.log.find_by_timestamp(T0 + target, end)) == expected
 
 
 @pytest.mark.rules("LO-11", "LO-13", "LO-17", "LO-25")
@@ -92,9 +93,9 @@ def test_the_largest_timestamp(writes: list[Written]) -> None:
 
     largest = max(found.timestamp_ms for found in pair.model)
     expected = next(found for found in pair.model if found.timestamp_ms == largest)
-    assert pair.log.find_max_timestamp(EVERYTHING) == expected
+    assert finished(pair.log.find_max_timestamp(EVERYTHING)) == expected
     pair.log.advance_log_start(pair.log.log_end_offset, NOW)
-    assert pair.log.find_max_timestamp(EVERYTHING) == expected, (
+    assert finished(pair.log.find_max_timestamp(EVERYTHING)) == expected, (
         "deleted records count as long as their segment is there"
     )
 
@@ -115,10 +116,10 @@ def test_log_append_time(counts: list[int], start: int, codec: int) -> None:
     log.advance_log_start(start, NOW)
 
     for target in range(NOW.wall_ms, workshop.now.wall_ms + 6, 5):
-        found = log.find_by_timestamp(target, EVERYTHING)
+        found = finished(log.find_by_timestamp(target, EVERYTHING))
         expected = next(((o, t) for o, t in model if o >= start and t >= target), None)
         assert (found and (found.offset, found.timestamp_ms)) == expected
-    largest = log.find_max_timestamp(EVERYTHING)
+    largest = finished(log.find_max_timestamp(EVERYTHING))
     assert largest is not None
     assert largest.offset == model[-1][0] - counts[-1] + 1
 
@@ -134,14 +135,14 @@ def test_right_where_kafkas_segment_search_errs() -> None:
     assert len(log.segments) == 2
     log.advance_log_start(1, NOW)
 
-    found = log.find_by_timestamp(T0 + 80, EVERYTHING)
+    found = finished(log.find_by_timestamp(T0 + 80, EVERYTHING))
     assert found is not None
     assert found.offset == 2
     timeless = workshop.topic("u", segment_ms=10).partitions[0].log
     for time_ms in (-1, T0):
         workshop.append(timeless, time_ms)
         workshop.wait(100)
-    found = timeless.find_by_timestamp(T0, EVERYTHING)
+    found = finished(timeless.find_by_timestamp(T0, EVERYTHING))
     assert found is not None
     assert found.offset == 1
 
@@ -155,10 +156,10 @@ def test_a_time_that_only_the_header_had_hides_nothing() -> None:
     workshop.append(log, T0 + 100)
     workshop.append(log, T0 + 300)
 
-    found = log.find_by_timestamp(T0 + 200, EVERYTHING)
+    found = finished(log.find_by_timestamp(T0 + 200, EVERYTHING))
     assert found is not None
     assert found.offset == 2
-    assert log.find_by_timestamp(T0 + 301, EVERYTHING) is None
+    assert finished(log.find_by_timestamp(T0 + 301, EVERYTHING)) is None
 
 
 @pytest.mark.rules("LO-17", "LO-16")
@@ -168,5 +169,5 @@ def test_timestamps_below_minus_one_are_never_found() -> None:
     log = workshop.log()
     workshop.append(log, -5, -7)
 
-    assert log.find_by_timestamp(0, EVERYTHING) is None
-    assert log.find_max_timestamp(EVERYTHING) is None
+    assert finished(log.find_by_timestamp(0, EVERYTHING)) is None
+    assert finished(log.find_max_timestamp(EVERYTHING)) is None

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.broker.core.pace import Pace
 from fakebroker.broker.core.re2.pattern import MAX_REMEMBERED, InvalidPattern, Pattern, compile_pattern
 from fakebroker.broker.core.re2.syntax import MAX_NESTED, Fault
+from fakebroker.protocol.pace import Pace
 
 
 def steps_and_match(pattern: Pattern, text: str, states_per_step: int = 5_000) -> tuple[int, bool]:

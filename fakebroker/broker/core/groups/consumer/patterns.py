@@ -14,9 +14,9 @@ from fakebroker.broker.core.groups.consumer import records
 from fakebroker.broker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
-from fakebroker.broker.core.pace import Pace
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.consumer.stored_group import StoredGroup

@@ -38,12 +38,12 @@ def new_target(group: ShareGroup, member: ShareMember) -> dict[str, Assignment]:
     names = dict.fromkeys(name for each in members for name in each.topic_names)
     subscribed = [topic for topic in map(topics.get, names) if topic is not None]
     initialized = group.state_partitions.initialized
+    subscriptions = dict.fromkeys(each.topic_names for each in members)  # few: most members have the same
+    topic_ids = {each: topic_ids_of(each, lambda name: _id_of(topics, name)) for each in subscriptions}
     return assign(
         AssignorGroup(
             {
-                each.member_id: AssignorMember(
-                    topic_ids_of(each.topic_names, lambda name: _id_of(topics, name)), group.target_of(each.member_id)
-                )
+                each.member_id: AssignorMember(topic_ids[each.topic_names], group.target_of(each.member_id))
                 for each in members
             },
             {topic.id: len(topic.partitions) for topic in subscribed},
@@ -79,10 +79,10 @@ def reconciled(
 
 
 def _readable(assignment: Assignment, member: ShareMember, topics: "Topics") -> Assignment:
-    readable = {}
+    readable, names = {}, frozenset(member.topic_names)
     for topic_id, partitions in assignment.items():
         topic = topics.by_id(topic_id)
-        if topic is not None and topic.name in member.topic_names:
+        if topic is not None and topic.name in names:
             readable[topic_id] = partitions
     return readable or NOTHING
 

@@ -25,29 +25,32 @@ K = TypeVar("K", int, tuple[bytes, int])
 
 def assign(group: AssignorGroup) -> dict[str, Assignment]:
     """Give every member its target. In what comes out a topic may stand without partitions, as in Kafka's records."""
-    topic_ids: JavaHashSet[bytes] = JavaHashSet()
+    subscribers: JavaHashMap[bytes, list[int]] = JavaHashMap()
     members = list(group.members.values())
-    for member in members:
+    for index, member in enumerate(members):
         for topic_id in member.topic_ids:
-            topic_ids.add(topic_id)
-    if not topic_ids:
+            if topic_id in subscribers:
+                subscribers[topic_id].append(index)
+            else:
+                subscribers[topic_id] = [index]
+    if not subscribers:
         return dict.fromkeys(group.members, NOTHING)
     targets = _Targets([member.previous for member in members])
     if group.is_homogeneous:
         _share_topics_together(group, members[0].topic_ids, targets)
     else:
-        for topic_id in topic_ids.keys_in_order():
-            subscribers = [index for index, member in enumerate(members) if topic_id in member.topic_ids]
-            _share_topic(group, topic_id, subscribers, targets)
+        for topic_id in subscribers.keys_in_order():
+            _share_topic(group, topic_id, subscribers[topic_id], targets)
     return dict(zip(group.members, targets.closed(), strict=True))
 
 
 def _share_topics_together(group: AssignorGroup, topic_ids: Sequence[bytes], targets: "_Targets") -> None:
     partitions = [(topic_id, p) for topic_id in topic_ids for p in _assignable(group, topic_id)]
     sharing: _Sharing[tuple[bytes, int]] = _Sharing(partitions, range(len(group.members)))
+    wanted = frozenset(topic_ids)
     for index, previous in enumerate(targets.previous):
         for topic_id in previous.keys_in_order():
-            if topic_id in topic_ids:
+            if topic_id in wanted:
                 for partition in previous[topic_id].keys_in_order():
                     sharing.hold(index, (topic_id, partition))
             else:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.broker.core.groups.modern.assignments import AssignorGroup, AssignorMember
 from fakebroker.broker.core.groups.share import simple_assignor
 from tests.support.assigning import assigned
 from tests.support.assignor_histories import AssignorHistory
@@ -42,6 +43,23 @@ def test_members_keep_what_they_have() -> None:
 def test_a_partition_with_too_many_members_loses_the_first() -> None:
     """Both had everything, and now there are enough partitions for one each."""
     assert simple({"a": 2}, {"m1": ("a", "a0"), "m2": ("a", "a0")}) == {"m1": "a1", "m2": "a0"}
+
+
+class Unsearched(tuple[bytes, ...]):
+    """Topic ids of a member, in which a search would take longer the more there are."""
+
+    def __contains__(self, _topic_id: object) -> bool:
+        raise AssertionError("searched")
+
+
+@pytest.mark.parametrize("is_homogeneous", [True, False])
+def test_topics_of_members_are_not_searched(is_homogeneous: bool) -> None:
+    """The time that a target takes grows with what members read, not with its square."""
+    ids = [bytes([number]) * 16 for number in range(3)]
+    member = AssignorMember(Unsearched(ids), {ids[0]: (0,)})
+    group = AssignorGroup({"m1": member, "m2": member}, dict.fromkeys(ids, 1), is_homogeneous)
+
+    assert {topic_id for target in simple_assignor.assign(group).values() for topic_id in target} == set(ids)
 
 
 @pytest.mark.rules("SGH-10")

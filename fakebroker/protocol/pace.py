@@ -1,0 +1,40 @@
+"""Long work in steps: when a step is over, and what the steps come to.
+
+Work is a generator that yields after each step, so that others have their turn in between (`Call.work`).
+"""
+
+from collections.abc import Generator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Pace:
+    """Counts what was done since the last pause, in whatever unit the work is counted: topics, entries, bytes."""
+
+    __slots__ = ("_left", "_units_per_step")
+
+    def __init__(self, units_per_step: int) -> None:
+        self._units_per_step = self._left = units_per_step
+
+    def count(self, units: int) -> None:
+        """Note that so much more was done, by work that cannot pause at this place."""
+        self._left -= units
+
+    def is_over(self, units: int = 1) -> bool:
+        """Note that so much more was done. True when that is more than a step: the caller yields."""
+        self._left -= units
+        if self._left >= 0:
+            return False
+        self._left = self._units_per_step
+        return True
+
+
+def finished(steps: Generator[None, None, T]) -> T:
+    """The result of all the steps, taken at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
