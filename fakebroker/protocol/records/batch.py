@@ -6,7 +6,7 @@ base offset and leader epoch, so the broker can rewrite these without computing 
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import google_crc32c
 
@@ -31,6 +31,9 @@ from fakebroker.protocol.records.batch_format import (
 from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, compress, decompress
 from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord
 from fakebroker.protocol.records.record_codec import Record, decode_records, encode_record
+
+if TYPE_CHECKING:
+    from mmap import mmap
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _PREFIX = struct.Struct(">qiibI")  # up to and with the checksum
@@ -102,7 +105,7 @@ class BatchHeader(NamedTuple):
 _FIRST_OF_TAIL = BatchHeader._fields.index("attributes")
 
 
-def parse_header(data: bytes, position: int = 0) -> BatchHeader:
+def parse_header(data: "bytes | mmap", position: int = 0) -> BatchHeader:
     """The header of the batch of format 2 at `position`.
 
     Raises InvalidRecord when `data` does not hold the whole batch, its length is too small for a header, or its magic
@@ -154,14 +157,16 @@ crc32c: Callable[[bytes], int] = google_crc32c.value
 """CRC-32C (Castagnoli)."""
 
 LONG_BATCH_BYTES = 1 << 20
+"""From this size on `crc32c_between` takes less time than `crc32c`."""
+
+_COPIED_BYTES = 1 << 17  # at once: they stay in the processor's cache
 
 
-def crc32c_of_long(batch: bytes) -> int:
-    """What `crc32c` gives for what a batch's checksum covers, copied in short parts: one long copy takes longest."""
-    crc, at = 0, CRC_START
-    while at < len(batch):
-        crc = google_crc32c.extend(crc, batch[at : at + LONG_BATCH_BYTES])
-        at += LONG_BATCH_BYTES
+def crc32c_between(data: "bytes | mmap", start: int, end: int) -> int:
+    """The CRC-32C of [start, end), which is copied in short parts: one long copy takes longest."""
+    crc = 0
+    for at in range(start, end, _COPIED_BYTES):
+        crc = google_crc32c.extend(crc, data[at : min(at + _COPIED_BYTES, end)])
     return crc
 
 

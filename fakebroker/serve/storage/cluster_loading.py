@@ -112,7 +112,7 @@ class _Loading:
         partition_log.cleaned_until = self._cleaned[node_id].get(name, 0)
         copies = [self._copy(partition, each, node_id, loaded) for each in self._store.holders(partition)]
         stored = self._store.adopt(partition_log, copies)
-        stored.recovery_point = self._points[node_id].get(name, 0)
+        stored.stored_until(min(self._points[node_id].get(name, 0), loaded.end_offset))
         if any(not each.is_whole for each in copies):
             partition_log.wake(self._now)  # so that they are written
 
@@ -124,8 +124,8 @@ class _Loading:
             directory.remove_folder(copy.name, "0" * 32)
             return copy
         copy = PartitionFiles(directory, partition.log, topic_id, loaded.segments)
-        if loaded.first_checked is not None:
-            copy.write_indexes(loaded.first_checked)
+        if loaded.checked:
+            copy.write_checked(loaded.checked)
         return copy
 
 

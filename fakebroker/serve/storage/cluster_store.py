@@ -1,13 +1,14 @@
 """Keeps one cluster in a data directory (core's `Storage`): what a turn has changed is written before its answers go.
 
-It is written to the page cache of the system, which outlives the process; to the disk itself as `flush.messages` and
-`flush.ms` say, and by a clean stop.
+It is written to the page cache of the system, which outlives the process. The disk itself is asked to store it when a
+segment is closed, as `flush.messages` and `flush.ms` say, and by a clean stop.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.metadata_parts import MetadataPart
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.instant import Instant
@@ -16,6 +17,7 @@ from fakebroker.protocol.schema import Message
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.serve.storage.data_directory import DataDirectory
+from fakebroker.serve.storage.flusher import Flusher
 from fakebroker.serve.storage.metadata_changes import MetadataChanges
 from fakebroker.serve.storage.partition_files import PartitionFiles
 from fakebroker.serve.storage.stored_log import StoredLog
@@ -43,11 +45,17 @@ class ClusterStore:
         self._dirty: dict[StoredLog, None] = {}
         self._changed: dict[What, None] = {}  # of the metadata
         self._removed_folders = 0
+        self._flusher = Flusher()
+        self._checkpoint_interval_ms = cluster.settings.get_int("log.flush.offset.checkpoint.interval.ms")
+        self._checkpoint_timer = Deadline(self._checkpoint_due, owner=self)
+        self._is_checkpoint_due = False
         cluster.storage = self
 
     def end(self) -> None:
         """Keep the cluster no more."""
         self._cluster.storage = None
+        self._flusher.end()
+        self._checkpoint_timer.end()
         for stored in self.stored_logs():
             stored.end()
 
@@ -113,9 +121,12 @@ class ClusterStore:
         """Write what has changed. Returns the brokers whose directories have failed at that, and are logged."""
         if self.failed:
             self._retry()
-        if not (self._dirty or self._changed):
+        if not (self._dirty or self._changed or self._flusher.has_done or self._is_checkpoint_due):
             return []
         before = list(self.failed)
+        self._take_flushed()
+        if self._is_checkpoint_due:
+            self._write_recovery_points(now)
         if self._changed:
             self._write_metadata(now)
         if self._dirty:
@@ -129,9 +140,12 @@ class ClusterStore:
         try:
             action(*arguments)
         except OSError as error:
-            self.failed[node_id] = error
-            path = self.data.directories[node_id].path
-            log.error("node %d stops: its log directory %s has failed: %s", node_id, path, error.strerror or error)
+            self._fail(node_id, error)
+
+    def _fail(self, node_id: int, error: OSError) -> None:
+        self.failed[node_id] = error
+        path = self.data.directories[node_id].path
+        log.error("node %d stops: its log directory %s has failed: %s", node_id, path, error.strerror or error)
 
     def _retry(self) -> None:
         """Use the directories again of brokers that were started again; they are brought up to date."""
@@ -179,13 +193,46 @@ class ClusterStore:
             for copy in stored.copies:
                 self._do(copy.directory.node_id, stored.write, copy, now)
             was_flushed |= stored.written()
+            self._flush_closed(stored, now)
             if stored.log_start_offset != stored.log.log_start_offset:
                 stored.log_start_offset = stored.log.log_start_offset
                 has_start_moved = True
         if has_start_moved:
             self._write_checkpoint(names.LOG_STARTS, self._starts())
         if was_flushed:
-            self._write_checkpoint(names.RECOVERY_POINTS, {s: s.recovery_point for s in self.stored_logs()})
+            self._write_recovery_points(now)
+
+    # Flushing closed segments
+
+    def _flush_closed(self, stored: StoredLog, now: Instant) -> None:
+        """Ask the disk to store the segments of a log that were closed."""
+        job = stored.take_closed_files()
+        if job is not None:
+            self._flusher.add(job)
+            self._arm_checkpoint(now)
+
+    def _arm_checkpoint(self, now: Instant) -> None:
+        if self._checkpoint_timer.due_ms is None:
+            self._cluster.timers.mono.arm(self._checkpoint_timer, now.mono_ms + self._checkpoint_interval_ms)
+
+    def _checkpoint_due(self, _now: Instant) -> None:
+        self._is_checkpoint_due = True
+
+    def _take_flushed(self) -> None:
+        """Move the recovery points of logs whose closed segments the disk has stored; the checkpoint comes later."""
+        for (stored, offset, _), errors in self._flusher.take_done():
+            for node_id, error in errors.items():
+                if node_id not in self.failed:
+                    self._fail(node_id, error)
+            if not errors:
+                stored.closed_stored(offset)
+
+    def _write_recovery_points(self, now: Instant) -> None:
+        self._is_checkpoint_due = False
+        self._checkpoint_timer.disarm()
+        self._write_checkpoint(names.RECOVERY_POINTS, {each: each.recovery_point for each in self.stored_logs()})
+        if self._flusher.is_busy:
+            self._arm_checkpoint(now)
 
     def _remove_topic(self, topic: Topic) -> None:
         for stored in self._logs.pop(topic.id, {}).values():
@@ -211,6 +258,7 @@ class ClusterStore:
         for node_id in holders:
             if node_id not in present:
                 stored.copies.append(self.new_copy(stored.log, node_id))
+                stored.stored_until(stored.log.log_start_offset)
                 self._dirty[stored] = None
 
     # Checkpoints, and the end
@@ -235,12 +283,14 @@ class ClusterStore:
         """Write everything, so that the next start need not check it. The directory stays locked."""
         self.append_metadata([NoOpRecord()], now)
         self.write(now)
+        self._flusher.end()
+        self._take_flushed()
         logs = self.stored_logs()
         for stored in logs:
             for copy in stored.copies:
-                self._do(copy.directory.node_id, copy.settle)
-            stored.recovery_point = stored.log.log_end_offset
-        self._write_checkpoint(names.RECOVERY_POINTS, {each: each.recovery_point for each in logs})
+                self._do(copy.directory.node_id, copy.settle, stored.recovery_point)
+            stored.stored_until(stored.log.log_end_offset)
+        self._write_recovery_points(now)
         self._write_checkpoint(names.HIGH_WATERMARKS, {each: each.log.high_watermark for each in logs})
         self._write_checkpoint(names.LOG_STARTS, self._starts())
         self._write_checkpoint(

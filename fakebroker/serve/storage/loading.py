@@ -1,11 +1,14 @@
 """A partition's folder as a log again: what a broker does with its disk at the start. Kafka: `LogLoader`.
 
 After a clean stop the files are trusted, and no record is read. After a kill the segments from the recovery point on
-are checked, batch by batch: the log ends before the first batch that is not whole, and indexes are rebuilt.
+are checked, batch by batch: the log ends before the first batch that is not whole, and indexes are rebuilt. A check
+keeps no batch in memory.
 """
 
 import logging
+from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,14 +16,20 @@ from fakebroker.broker.core.logs.aborted import AbortedTransaction
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.producers import ProducerState, WrittenBatch
 from fakebroker.protocol.errors import WireError
-from fakebroker.protocol.records.batch import parse_header, read_records
+from fakebroker.protocol.records.batch import BatchHeader, parse_header, read_records
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_leader_epochs
 from fakebroker.protocol.storage.indexes import decode_offset_index, decode_time_index, decode_transaction_index
 from fakebroker.protocol.storage.names import file_name, offset_of
 from fakebroker.protocol.storage.producer_snapshot import ProducerSnapshotEntry, decode_producer_snapshot
-from fakebroker.serve.storage.segment_content import end_offset_from, read_content
+from fakebroker.serve.storage.segment_content import (
+    CheckedContent,
+    NotWhole,
+    check_content,
+    end_offset_from,
+    whole_batches,
+)
 from fakebroker.serve.storage.stored_segment import StoredSegment, mapped
 
 if TYPE_CHECKING:
@@ -36,7 +45,7 @@ class LoadedSegments(NamedTuple):
 
     segments: list[StoredSegment]
     end_offset: int
-    first_checked: int | None  # base offset of the first segment that was checked batch by batch, None: all trusted
+    checked: dict[int, CheckedContent]  # by base offset: what was found in those that were checked batch by batch
 
 
 def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -> LoadedSegments:
@@ -49,15 +58,14 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
     segments = []
     for offset, following in zip(offsets, [*offsets[1:], None], strict=True):
         segments.append(_segment(folder, offset, following, config))
-    first_checked = None
+    checked = {}
     if segments and recovery_point is not None:
-        first = max(sum(1 for offset in offsets if offset <= recovery_point) - 1, 0)
-        first_checked = offsets[first]
-        kept = _check(segments[first:])
-        del segments[first + kept :]
+        first = max(bisect_right(offsets, recovery_point) - 1, 0)
+        checked = _check(segments[first:], config.index_interval_bytes)
+        del segments[first + len(checked) :]
     if not segments:
-        return LoadedSegments([], 0, first_checked)
-    return LoadedSegments(segments, _end_offset(segments[-1]), first_checked)
+        return LoadedSegments([], 0, checked)
+    return LoadedSegments(segments, _end_offset(segments[-1]), checked)
 
 
 def _complete_changes(folder: Path) -> None:
@@ -103,33 +111,32 @@ def _largest_timestamp_ms(path: Path, base_offset: int) -> int | None:
     return entries[-1].timestamp_ms if entries else None
 
 
-def _check(segments: Sequence[StoredSegment]) -> int:
-    """Read segments and check every batch. The log ends at the first that is not whole; returns how many stay."""
+def _check(segments: Sequence[StoredSegment], index_interval_bytes: int) -> dict[int, CheckedContent]:
+    """Check every batch; what was found by base offset. The log ends at the first batch that is not whole."""
+    checked = {}
     for number, segment in enumerate(segments):
-        for suffix in (names.OFFSET_INDEX, names.TIME_INDEX):
-            segment.path.with_suffix(suffix).unlink(missing_ok=True)
         with segment.path.open("r+b") as file:
             with mapped(file.fileno(), segment.file_bytes) as data:
-                content = read_content(data, segment.base_offset, check_crc=True)
+                content = check_content(data, segment.base_offset, index_interval_bytes)
             if content.problem is not None:
                 lost_bytes = segment.file_bytes - content.size_bytes
                 log.warning("%s: %s; the last %d bytes are cut off", segment.path, content.problem, lost_bytes)
                 file.truncate(content.size_bytes)
-        segment.file_bytes = content.size_bytes
-        segment.load(content)
+        segment.checked(content)
+        checked[segment.base_offset] = content
         if content.problem is not None:
             for later in segments[number + 1 :]:
                 log.warning("%s: removed, because the log ends at offset %d", later.path, content.end_offset)
                 for suffix in names.SEGMENT_SUFFIXES:
                     later.path.with_suffix(suffix).unlink(missing_ok=True)
-            return number + 1
-    return len(segments)
+            break
+    return checked
 
 
 def _end_offset(segment: StoredSegment) -> int:
     """The offset after the last batch of a segment: from the last entry of its index on, if it is not in memory."""
-    if segment.is_loaded:
-        return segment.last_offset + 1
+    if segment.next_offset is not None:
+        return segment.next_offset
     position = 0
     try:
         index = decode_offset_index(segment.path.with_suffix(names.OFFSET_INDEX).read_bytes(), segment.base_offset)
@@ -208,7 +215,6 @@ def _read_aborted(loaded: LoadedSegments, snapshot_offset: int) -> list[AbortedT
     found = []
     for segment in loaded.segments:
         path = segment.path.with_suffix(names.TRANSACTION_INDEX)
-        is_trusted = loaded.first_checked is None or segment.base_offset < loaded.first_checked
         try:
             entries = decode_transaction_index(path.read_bytes())
         except FileNotFoundError:
@@ -219,7 +225,7 @@ def _read_aborted(loaded: LoadedSegments, snapshot_offset: int) -> list[AbortedT
         found += [
             AbortedTransaction(each.producer_id, each.first_offset, each.last_offset, each.last_stable_offset)
             for each in entries
-            if is_trusted or each.last_offset < snapshot_offset
+            if segment.base_offset not in loaded.checked or each.last_offset < snapshot_offset
         ]
     return found
 
@@ -229,21 +235,25 @@ def _replay(target: "PartitionLog", offset: int, loaded: LoadedSegments) -> None
     known = {each.marker_offset for each in target.aborted.entries}
     following = [each.base_offset for each in loaded.segments[1:]] + [loaded.end_offset]
     for segment, next_offset in zip(loaded.segments, following, strict=True):
-        if next_offset <= offset:
+        content = loaded.checked.get(segment.base_offset)
+        if next_offset <= offset or (content is not None and not content.has_producers):
             continue
-        for batch in segment.batches[segment.batch_index_of(offset) :]:
-            header = parse_header(batch)
-            if header.is_control:
-                for marker in read_records(batch):
-                    epoch = coordinator_epoch_of(marker.value)
-                    began = target.producers.ended(
-                        header.producer_id, header.producer_epoch, epoch, marker.timestamp_ms
-                    )
-                    is_abort = control_record_type(marker.key) == ControlRecordType.ABORT
-                    if began is not None and is_abort and header.base_offset not in known:
-                        stable_offset = target.producers.open_before(header.base_offset + 1)
-                        target.aborted.add(
-                            AbortedTransaction(header.producer_id, began, header.base_offset, stable_offset)
-                        )
-            elif header.producer_id >= 0:
-                target.producers.written(header, header.base_offset, header.max_timestamp_ms)
+        with segment.path.open("rb") as file, mapped(file.fileno(), segment.file_bytes) as data, suppress(NotWhole):
+            for start, end, _, last, _, producer_id, _ in whole_batches(data, segment.base_offset, check_crc=False):
+                if producer_id >= 0 and last >= offset:
+                    header = parse_header(data, start)
+                    if header.is_control:
+                        _replay_marker(target, header, data[start:end], known)
+                    else:
+                        target.producers.written(header, header.base_offset, header.max_timestamp_ms)
+
+
+def _replay_marker(target: "PartitionLog", header: BatchHeader, batch: bytes, known: set[int]) -> None:
+    """The same of the end of a transaction; `known` are the offsets of markers of aborted ones that are known."""
+    for marker in read_records(batch):
+        epoch = coordinator_epoch_of(marker.value)
+        began = target.producers.ended(header.producer_id, header.producer_epoch, epoch, marker.timestamp_ms)
+        is_abort = control_record_type(marker.key) == ControlRecordType.ABORT
+        if began is not None and is_abort and header.base_offset not in known:
+            stable_offset = target.producers.open_before(header.base_offset + 1)
+            target.aborted.add(AbortedTransaction(header.producer_id, began, header.base_offset, stable_offset))

@@ -1,6 +1,6 @@
 """The files of one partition: what its log has in memory is appended to them, and what was replaced is replaced."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,8 @@ from fakebroker.broker.core.logs.segment import Segment
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import encode_leader_epochs
 from fakebroker.protocol.storage.indexes import (
+    OffsetIndexEntry,
+    TimeIndexEntry,
     TransactionIndexEntry,
     encode_offset_index,
     encode_time_index,
@@ -16,7 +18,7 @@ from fakebroker.protocol.storage.indexes import (
 from fakebroker.protocol.storage.names import PartitionFolder, file_name
 from fakebroker.protocol.storage.producer_snapshot import ProducerSnapshotEntry, encode_producer_snapshot
 from fakebroker.protocol.storage.properties import encode_partition_metadata
-from fakebroker.serve.storage.segment_content import index_entries
+from fakebroker.serve.storage.segment_content import CheckedContent, index_entries
 from fakebroker.serve.storage.stored_segment import StoredSegment
 
 if TYPE_CHECKING:
@@ -127,7 +129,7 @@ class PartitionFiles:
                 self._write_indexes(segment)
                 self.directory.disk.release(self._path(segment))
             self._current = written
-        self._write_transactions(active)
+        self._write_transactions(active.base_offset)
         self._write_producers()
         return written_bytes
 
@@ -202,24 +204,35 @@ class PartitionFiles:
         self._epochs = self._log.epochs.entries()
         self.directory.disk.replace(self.folder / names.LEADER_EPOCHS, encode_leader_epochs(self._epochs))
 
-    def settle(self) -> None:
+    def settle(self, recovery_point: int) -> None:
         """Write what a start can do without, but not fast: indexes of the active segment, producers."""
         if self._is_changed and self.is_whole:
             self._write_indexes(self._log.active_segment)
             self._write_producers()
             self.write_epochs()
-            self.flush()
+            self.flush(recovery_point)
             self._is_changed = False
 
-    def flush(self) -> None:
-        """Have the disk store the active segment."""
-        if self._current is not None:
-            self.directory.disk.flush(self._path(self._current.segment))
+    def flush(self, recovery_point: int) -> None:
+        """Have the disk store the segments; those before the recovery point are stored."""
+        for base_offset in self.segments_from(recovery_point):
+            if base_offset in self._written:
+                self.directory.disk.flush(self.folder / file_name(base_offset, names.LOG))
 
-    def write_indexes(self, first_offset: int) -> None:
-        """Write the indexes of the segments from a base offset on, and the producers: a start has made them anew."""
-        for base_offset in self._log.segments.irange(first_offset):
-            self._write_indexes(self._log.segments[base_offset])
+    def segments_from(self, offset: int) -> Iterator[int]:
+        """The base offsets of the segments that have anything at or after an offset."""
+        segments = self._log.segments
+        return iter(segments.keys()[max(segments.bisect_right(offset) - 1, 0) :])
+
+    def closed_files(self, offset: int) -> list[Path]:
+        """The files of the closed segments that have anything at or after an offset."""
+        closed = [base for base in self.segments_from(offset) if base != self._log.active_segment.base_offset]
+        return [self.folder / file_name(base, suffix) for base in closed for suffix in names.SEGMENT_SUFFIXES]
+
+    def write_checked(self, checked: Mapping[int, CheckedContent]) -> None:
+        """Write what a start has found in segments that it has checked: their indexes, and the producers."""
+        for base_offset, content in checked.items():
+            self._put_indexes(base_offset, content.offset_index, content.time_index)
         self._write_producers()
         self._is_changed = True
 
@@ -229,18 +242,25 @@ class PartitionFiles:
             self.directory.disk.release(self._path(written.segment))
 
     def _write_indexes(self, segment: Segment) -> None:
-        offset_index, time_index = index_entries(segment, self._log.config.index_interval_bytes)
-        base_offset, disk = segment.base_offset, self.directory.disk
-        disk.replace(
-            self.folder / file_name(base_offset, names.OFFSET_INDEX), encode_offset_index(offset_index, base_offset)
-        )
-        disk.replace(self.folder / file_name(base_offset, names.TIME_INDEX), encode_time_index(time_index, base_offset))
-        self._write_transactions(segment)
+        """Write the indexes of a segment; one that was not read since it was loaded has them."""
+        if isinstance(segment, StoredSegment) and not segment.is_loaded:
+            return
+        self._put_indexes(segment.base_offset, *index_entries(segment, self._log.config.index_interval_bytes))
 
-    def _write_transactions(self, segment: Segment) -> None:
+    def _put_indexes(
+        self, base_offset: int, offset_index: Sequence[OffsetIndexEntry], time_index: Sequence[TimeIndexEntry]
+    ) -> None:
+        disk, folder = self.directory.disk, self.folder
+        disk.replace(
+            folder / file_name(base_offset, names.OFFSET_INDEX), encode_offset_index(offset_index, base_offset)
+        )
+        disk.replace(folder / file_name(base_offset, names.TIME_INDEX), encode_time_index(time_index, base_offset))
+        self._write_transactions(base_offset)
+
+    def _write_transactions(self, base_offset: int) -> None:
         """Write the aborted transactions whose markers are in a segment."""
-        path = self.folder / file_name(segment.base_offset, names.TRANSACTION_INDEX)
-        transactions = _transactions_in(self._log, segment)
+        path = self.folder / file_name(base_offset, names.TRANSACTION_INDEX)
+        transactions = _transactions_in(self._log, base_offset)
         if transactions:
             self.directory.disk.replace(path, encode_transaction_index(transactions))
         else:
@@ -263,16 +283,18 @@ class PartitionFiles:
         return self.folder / file_name(segment.base_offset, names.LOG)
 
 
-def _transactions_in(log: "PartitionLog", segment: Segment) -> list[TransactionIndexEntry]:
+def _transactions_in(log: "PartitionLog", base_offset: int) -> list[TransactionIndexEntry]:
     """The aborted transactions whose markers are in a segment.
 
     The last stable offset is used by Kafka to end a search early; what stands here is never too large.
     """
-    end = segment.last_offset
+    if not log.aborted.entries:
+        return []
+    next_offset = next(log.segments.irange(base_offset, inclusive=(False, True)), log.log_end_offset)
     return [
         TransactionIndexEntry(each.producer_id, each.first_offset, each.marker_offset, each.last_stable_offset)
         for each in log.aborted.entries
-        if segment.base_offset <= each.marker_offset <= end
+        if base_offset <= each.marker_offset < next_offset
     ]
 
 

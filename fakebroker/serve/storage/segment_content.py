@@ -1,13 +1,14 @@
 """What is in a .log file: its batches, and the arrays beside them that a segment in memory has."""
 
 from array import array
+from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.logs.running_maximum import RunningMaximum
 from fakebroker.broker.core.logs.segment import Segment
-from fakebroker.protocol.records.batch import LONG_BATCH_BYTES, crc32c, crc32c_of_long
-from fakebroker.protocol.records.batch_format import CRC_POSITION, CRC_START, HEADER_BYTES, LENGTH_END
+from fakebroker.protocol.records.batch import crc32c_between
+from fakebroker.protocol.records.batch_format import CRC_START, HEADER_BYTES, LENGTH_END
 from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
 from fakebroker.protocol.storage.indexes import OffsetIndexEntry, TimeIndexEntry
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 else:
     Int64s = array  # without a parameter, which it takes from Python 3.12 on only
 
-# Base offset, length, magic, last offset delta, max timestamp, number of records.
-_FIELDS = Struct(">qi4xb6xi8xq14xi").unpack_from
+# Base offset, length, magic, checksum, last offset delta, max timestamp, producer id, number of records.
+_FIELDS = Struct(">qi4xbI2xi8xqq6xi").unpack_from
 
 
 class SegmentContent(NamedTuple):
@@ -52,43 +53,81 @@ class SegmentContent(NamedTuple):
         segment.index_entries, segment.unindexed_bytes = entries, unindexed_bytes
 
 
+class NotWhole(Exception):
+    """A .log file has something else than a whole batch; the text says what, and where."""
+
+
+def whole_batches(
+    data: "bytes | mmap", base_offset: int, *, check_crc: bool
+) -> Iterator[tuple[int, int, int, int, int, int, int]]:
+    """Start, end, first offset, last offset, largest timestamp, producer id and number of records of each batch.
+
+    Raises NotWhole at the first batch that is not whole, or, with `check_crc`, is damaged.
+    """
+    position, size, end_offset = 0, len(data), base_offset
+    while position < size:
+        if size - position < HEADER_BYTES:
+            raise NotWhole(f"{size - position} bytes at position {position} are too few for a batch")
+        offset, length, magic, crc, delta, max_ms, producer_id, count = _FIELDS(data, position)
+        batch_end = position + length + LENGTH_END
+        if magic != 2 or batch_end - position < HEADER_BYTES or offset < end_offset or delta < 0:
+            raise NotWhole(f"no batch begins at position {position}")
+        if batch_end > size:
+            raise NotWhole(f"the batch at position {position} is cut off after {size - position} bytes")
+        if check_crc and crc32c_between(data, position + CRC_START, batch_end) != crc:
+            raise NotWhole(f"the batch at position {position} is damaged: its checksum is wrong")
+        yield position, batch_end, offset, offset + delta, max_ms, producer_id, count
+        end_offset = offset + delta + 1
+        position = batch_end
+
+
 def read_content(data: "bytes | mmap", base_offset: int, *, check_crc: bool) -> SegmentContent:
     """Read the batches of a segment up to the first that is not whole, or, with `check_crc`, is damaged."""
     batches: list[bytes] = []
     offsets, ends, times = array("q"), array("q"), RunningMaximum()
-    position, size, end_offset, problem = 0, len(data), base_offset, None
-    first_ms = BEFORE_EVERY_TIMESTAMP
-    while position < size:
-        if size - position < HEADER_BYTES:
-            problem = f"{size - position} bytes at position {position} are too few for a batch"
-            break
-        offset, length, magic, delta, max_ms, count = _FIELDS(data, position)
-        batch_end = position + length + LENGTH_END
-        if magic != 2 or batch_end - position < HEADER_BYTES or offset < end_offset or delta < 0:
-            problem = f"no batch begins at position {position}"
-            break
-        if batch_end > size:
-            problem = f"the batch at position {position} is cut off after {size - position} bytes"
-            break
-        batch = data[position:batch_end]
-        if check_crc and not _has_right_crc(batch):
-            problem = f"the batch at position {position} is damaged: its checksum is wrong"
-            break
-        time_ms = max_ms if count else BEFORE_EVERY_TIMESTAMP
-        if not batches:
-            first_ms = time_ms
-        batches.append(batch)
-        offsets.append(offset)
-        ends.append(batch_end)
-        times.add(time_ms)
-        end_offset = offset + delta + 1
-        position = batch_end
+    end_offset, problem, first_ms = base_offset, None, BEFORE_EVERY_TIMESTAMP
+    try:
+        for start, end, offset, last_offset, max_ms, _, count in whole_batches(data, base_offset, check_crc=check_crc):
+            time_ms = max_ms if count else BEFORE_EVERY_TIMESTAMP
+            if not batches:
+                first_ms = time_ms
+            batches.append(data[start:end])
+            offsets.append(offset)
+            ends.append(end)
+            times.add(time_ms)
+            end_offset = last_offset + 1
+    except NotWhole as found:
+        problem = str(found)
     return SegmentContent(batches, offsets, ends, times, first_ms, end_offset, problem)
 
 
-def _has_right_crc(batch: bytes) -> bool:
-    found = crc32c(batch[CRC_START:]) if len(batch) < LONG_BATCH_BYTES else crc32c_of_long(batch)
-    return found == int.from_bytes(batch[CRC_POSITION:CRC_START], "big")
+class CheckedContent(NamedTuple):
+    """What a check has found in a .log file, of which nothing stays in memory."""
+
+    size_bytes: int  # of the whole batches
+    end_offset: int  # one more than the last offset
+    largest_ms: int  # BEFORE_EVERY_TIMESTAMP when no search may find anything in it
+    has_producers: bool  # whether any batch is of a producer that is idempotent
+    offset_index: list[OffsetIndexEntry]
+    time_index: list[TimeIndexEntry]
+    problem: str | None
+
+
+def check_content(data: "bytes | mmap", base_offset: int, index_interval_bytes: int) -> CheckedContent:
+    """Check the batches of a segment up to the first that is not whole or is damaged, and make its indexes."""
+    size_bytes, end_offset, problem = 0, base_offset, None
+    largest_ms, has_producers = BEFORE_EVERY_TIMESTAMP, False
+    indexes = _Indexes(base_offset, index_interval_bytes)
+    try:
+        for start, end, _, last_offset, max_ms, producer_id, count in whole_batches(data, base_offset, check_crc=True):
+            indexes.add(start, end, last_offset, max_ms)
+            if count and max_ms > largest_ms:
+                largest_ms = max_ms
+            has_producers |= producer_id >= 0
+            size_bytes, end_offset = end, last_offset + 1
+    except NotWhole as found:
+        problem = str(found)
+    return CheckedContent(size_bytes, end_offset, largest_ms, has_producers, *indexes.entries(), problem)
 
 
 def end_offset_from(data: "bytes | mmap", base_offset: int, position: int) -> int:
@@ -96,7 +135,7 @@ def end_offset_from(data: "bytes | mmap", base_offset: int, position: int) -> in
     end_offset = base_offset
     size = len(data)
     while size - position >= HEADER_BYTES:
-        offset, length, magic, delta, _, _ = _FIELDS(data, position)
+        offset, length, magic, _, delta, _, _, _ = _FIELDS(data, position)
         position += length + LENGTH_END
         if magic != 2 or length + LENGTH_END < HEADER_BYTES or position > size:
             break
@@ -106,24 +145,40 @@ def end_offset_from(data: "bytes | mmap", base_offset: int, position: int) -> in
 
 def index_entries(segment: Segment, interval_bytes: int) -> tuple[list[OffsetIndexEntry], list[TimeIndexEntry]]:
     """The entries of the offset index and of the time index of a segment that is closed, as Kafka makes them."""
-    offset_index: list[OffsetIndexEntry] = []
-    time_index: list[TimeIndexEntry] = []
-    unindexed_bytes = start = 0
-    largest_ms = last_time_ms = -1
-    offset_of_largest = segment.base_offset
+    indexes, start = _Indexes(segment.base_offset, interval_bytes), 0
     for batch, offset, end in zip(segment.batches, segment.offsets, segment.ends, strict=True):
-        _, _, _, delta, max_ms, _ = _FIELDS(batch)
-        last_offset = offset + delta
-        if max_ms > largest_ms:
-            largest_ms, offset_of_largest = max_ms, last_offset
-        if unindexed_bytes > interval_bytes:
-            offset_index.append(OffsetIndexEntry(last_offset, start))
-            if largest_ms > last_time_ms:
-                time_index.append(TimeIndexEntry(largest_ms, offset_of_largest))
-                last_time_ms = largest_ms
-            unindexed_bytes = 0
-        unindexed_bytes += end - start
+        _, _, _, _, delta, max_ms, _, _ = _FIELDS(batch)
+        indexes.add(start, end, offset + delta, max_ms)
         start = end
-    if largest_ms > last_time_ms:
-        time_index.append(TimeIndexEntry(largest_ms, offset_of_largest))
-    return offset_index, time_index
+    return indexes.entries()
+
+
+class _Indexes:
+    """Makes the entries of the indexes of a segment from its batches, oldest first."""
+
+    def __init__(self, base_offset: int, interval_bytes: int) -> None:
+        self._interval_bytes = interval_bytes
+        self._offset_index: list[OffsetIndexEntry] = []
+        self._time_index: list[TimeIndexEntry] = []
+        self._unindexed_bytes = 0
+        self._largest_ms = self._last_time_ms = -1
+        self._offset_of_largest = base_offset
+
+    def add(self, start: int, end: int, last_offset: int, max_ms: int) -> None:
+        if max_ms > self._largest_ms:
+            self._largest_ms, self._offset_of_largest = max_ms, last_offset
+        if self._unindexed_bytes > self._interval_bytes:
+            self._offset_index.append(OffsetIndexEntry(last_offset, start))
+            self._add_time()
+            self._unindexed_bytes = 0
+        self._unindexed_bytes += end - start
+
+    def entries(self) -> tuple[list[OffsetIndexEntry], list[TimeIndexEntry]]:
+        """All entries: the segment is closed."""
+        self._add_time()
+        return self._offset_index, self._time_index
+
+    def _add_time(self) -> None:
+        if self._largest_ms > self._last_time_ms:
+            self._time_index.append(TimeIndexEntry(self._largest_ms, self._offset_of_largest))
+            self._last_time_ms = self._largest_ms

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline, Timers
 from fakebroker.protocol.instant import Instant
+from fakebroker.serve.storage.flusher import FlushJob
 from fakebroker.serve.storage.partition_files import PartitionFiles
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class StoredLog:
         self.log = log
         self.copies = list(copies)
         self.log_start_offset = log.log_start_offset  # that is in the checkpoint
-        self.recovery_point = log.log_end_offset  # up to where the disk itself has stored it
+        self.recovery_point = log.log_start_offset  # up to where the disk itself has stored it
+        self._flush_asked = log.log_start_offset  # up to where it stores it, or was asked to
         self._timers = timers
         self._on_change = on_change
         self._config: LogConfig | None = None  # that the next two are of
@@ -47,6 +49,7 @@ class StoredLog:
         """See LogStore."""
         for copy in self.copies:
             copy.altered(offset)
+        self.stored_until(min(offset, self.recovery_point))
         self._on_change(self)
 
     def segments_changed(self) -> None:
@@ -70,7 +73,7 @@ class StoredLog:
         if self._flush_messages != _NEVER and log.log_end_offset - self.recovery_point >= self._flush_messages:
             self._is_flush_due = True
         if self._is_flush_due:
-            copy.flush()
+            copy.flush(self.recovery_point)
         elif self._flush_ms != _NEVER and self._flush_timer.due_ms is None:
             self._timers.mono.arm(self._flush_timer, now.mono_ms + self._flush_ms)
 
@@ -78,9 +81,27 @@ class StoredLog:
         """All copies have been written; returns whether they were flushed, so that the recovery point has moved."""
         was_flushed, self._is_flush_due = self._is_flush_due, False
         if was_flushed:
-            self.recovery_point = self.log.log_end_offset
+            self.stored_until(self.log.log_end_offset)
             self._flush_timer.disarm()
         return was_flushed
+
+    def stored_until(self, offset: int) -> None:
+        """The disk has stored the log up to an offset, and is not asked for more."""
+        self.recovery_point = self._flush_asked = offset
+
+    def take_closed_files(self) -> FlushJob | None:
+        """The files of segments that were closed since the last time: the disk is to store them."""
+        closed_until = self.log.active_segment.base_offset
+        if closed_until <= self._flush_asked:
+            return None
+        paths = {copy.directory.node_id: copy.closed_files(self._flush_asked) for copy in self.copies}
+        self._flush_asked = closed_until
+        return FlushJob(self, closed_until, paths)
+
+    def closed_stored(self, offset: int) -> None:
+        """The disk has stored closed segments up to an offset."""
+        if self.recovery_point < offset <= self._flush_asked:
+            self.recovery_point = offset
 
     def _flush_due(self, _now: Instant) -> None:
         self._is_flush_due = True

@@ -7,8 +7,7 @@ from typing import Any
 
 from fakebroker.broker.core.logs.segment import Segment
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
-from fakebroker.serve.storage.segment_content import SegmentContent, read_content
+from fakebroker.serve.storage.segment_content import CheckedContent, SegmentContent, read_content
 
 log = logging.getLogger("fakebroker")
 
@@ -20,7 +19,7 @@ class StoredSegment(Segment):
     loaded, or never was on disk, costs nothing more than without this.
     """
 
-    __slots__ = ("_index_interval_bytes", "_largest_ms", "_next_offset", "file_bytes", "path", "stored_count")
+    __slots__ = ("_index_interval_bytes", "_largest_ms", "file_bytes", "next_offset", "path", "stored_count")
 
     def __init__(
         self,
@@ -40,13 +39,17 @@ class StoredSegment(Segment):
         self.stored_count = -1  # batches that were in the file; -1 before they are read
         self._index_interval_bytes = index_interval_bytes
         self._largest_ms = largest_ms
-        self._next_offset = next_offset
+        self.next_offset = next_offset
 
     def __getattr__(self, name: str) -> Any:
         if name not in Segment.__slots__ or self.is_loaded:
             raise AttributeError(name)
         self.load(self._read())
         return getattr(self, name)
+
+    def checked(self, content: CheckedContent) -> None:
+        """Be as a check has found the file."""
+        self.file_bytes, self._largest_ms, self.next_offset = content.size_bytes, content.largest_ms, content.end_offset
 
     @property
     def is_loaded(self) -> bool:
@@ -73,11 +76,11 @@ class StoredSegment(Segment):
         """The largest timestamp; BEFORE_EVERY_TIMESTAMP when no search may find anything in it."""
         if self.is_loaded or self._largest_ms is None:
             return super().largest_timestamp_ms
-        return self._largest_ms if self._largest_ms >= 0 else BEFORE_EVERY_TIMESTAMP
+        return self._largest_ms
 
     def bytes_between(self, offset: int, end: int) -> int:
         """Bytes of the batches that a read of [offset, end) without a limit gives."""
-        next_offset = self._next_offset
+        next_offset = self.next_offset
         if not self.is_loaded and next_offset is not None and offset <= self.base_offset and next_offset <= end:
             return self.file_bytes
         return super().bytes_between(offset, end)

@@ -9,7 +9,7 @@ from fakebroker.protocol.records.batch import (
     LONG_BATCH_BYTES,
     BatchHeader,
     crc32c,
-    crc32c_of_long,
+    crc32c_between,
     parse_header,
     read_records,
     with_times,
@@ -167,7 +167,7 @@ def check_header(data: bytes, header: BatchHeader, config: LogConfig, partition:
         )
     if len(data) > config.max_message_bytes:
         raise _too_large(data, config, partition)
-    found = crc32c(data[CRC_START:]) if len(data) < LONG_BATCH_BYTES else crc32c_of_long(data)
+    found = crc32c(data[CRC_START:]) if len(data) < LONG_BATCH_BYTES else crc32c_between(data, CRC_START, len(data))
     if found != crc:
         raise AppendError(
             ErrorCode.CORRUPT_MESSAGE,
