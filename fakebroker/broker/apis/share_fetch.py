@@ -115,7 +115,10 @@ def _answer_later(call: Call, wait_ms: int, response: ShareFetchResponse) -> Sha
 
 
 class _ShareFetchRequest:
-    """One request on its way: acknowledgements first, then the fetch; the answer tells of both."""
+    """One request on its way: acknowledgements begin, records are looked for, the acknowledgements are stored (SGF-19).
+
+    The answer tells of both.
+    """
 
     def __init__(self, call: Call, request: ShareFetchRequest, session: ShareSession, may_read: MayRead) -> None:
         self._call = call
@@ -129,12 +132,13 @@ class _ShareFetchRequest:
 
     def begin(self, wanted: list[Acknowledged]) -> None:
         """Acknowledge and fetch."""
-        self._acknowledgements.apply(wanted, self._acknowledged)
+        self._acknowledgements.begin(wanted)
         request = self._request
         if self._epoch == CLOSING_EPOCH or request.is_renew_ack or not request.max_records or not request.max_bytes:
             self._one_done(self._call.now)
         else:
             self._fetch()
+        self._acknowledgements.store(self._acknowledged)
 
     def _acknowledged(self, now: Instant) -> None:
         if self._epoch == CLOSING_EPOCH:

@@ -293,6 +293,62 @@ def test_a_closed_session_ends_no_wait(lab: ShareGroupLab, waiting: tuple[ShareM
     assert ranges(other.answer()) == [(0, 2, 2), (3, 5, 2)]
 
 
+@pytest.mark.rules("SGF-19")
+@pytest.mark.parametrize("wait", [0, 300])
+def test_a_fetch_takes_other_records_than_it_releases(lab: ShareGroupLab, wait: int) -> None:
+    """Records that a fetch releases are available after it, if there are others or it does not wait."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    lab.produce(3)
+    assert ranges(member.send(0, acks=[(0, 4, RELEASE)], wait=wait, max_records=2, share_acquire_mode=1)) == [(5, 6, 1)]
+    assert member.fetch() == [(0, 4, 2), (7, 7, 1)]
+
+
+@pytest.mark.rules("SGF-19")
+def test_a_fetch_takes_what_was_released_before(lab: ShareGroupLab) -> None:
+    """Records that were released before the request come without those that it releases, even of the same batch."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert member.acknowledge((3, 3, RELEASE)) == 0
+    assert ranges(member.send(0, acks=[(0, 1, RELEASE)])) == [(3, 3, 2)]
+    assert member.fetch() == [(0, 1, 2)]
+
+
+@pytest.mark.rules("SGF-19")
+def test_a_fetch_that_does_not_wait_gets_nothing_that_it_releases(lab: ShareGroupLab) -> None:
+    """Without a wait the answer is empty, and the next fetch has the records."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert ranges(member.send(0, acks=[(0, 4, RELEASE)], wait=0)) == []
+    assert member.fetch() == [(0, 4, 2)]
+
+
+@pytest.mark.rules("SGF-16", "SGF-19")
+@pytest.mark.parametrize("acks", [[(0, 4, RELEASE)], [(2, 2, RELEASE)], [(0, 1, RELEASE), (2, 4, ACCEPT)]])
+def test_a_fetch_waits_for_what_it_releases(lab: ShareGroupLab, acks: list[tuple[int, int, int]]) -> None:
+    """Without other records those that a fetch releases come when its wait ends."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert member.send(0, acks=acks) is None
+    lab.wait(299)
+    assert member.answer() is None
+    lab.wait(1)
+    assert ranges(member.answer()) == [(first, last, 2) for first, last, how in acks if how == RELEASE]
+
+
+@pytest.mark.rules("SGF-16", "SGF-19")
+def test_a_start_that_moves_ends_the_wait_for_what_a_fetch_releases(lab: ShareGroupLab) -> None:
+    """A fetch that accepts the first records gets at once what it releases of the others."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert ranges(member.send(0, acks=[(0, 1, ACCEPT), (2, 4, RELEASE)])) == [(2, 4, 2)]
+
+
 @pytest.mark.rules("SGF-17")
 def test_the_window_has_a_limit() -> None:
     """From the first unfinished record to the last acquired one there are no more than so many, rounded to a batch."""
