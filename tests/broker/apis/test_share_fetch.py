@@ -1,12 +1,19 @@
 """ShareFetch (KIP-932): sessions, what is acquired, how long a fetch waits."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.broker.core.share_partitions import share_fetch
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import BatchHeader, build_batch, parse_header
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.protocol.wire.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic
+from fakebroker.protocol.wire.messages.share_fetch import (
+    AcknowledgementBatch,
+    FetchPartition,
+    FetchTopic,
+    ForgottenTopic,
+)
 from tests.support.share_fetches import (
     ACCEPT,
     GAP,
@@ -142,6 +149,50 @@ def test_unknown_topic_id(lab: ShareGroupLab) -> None:
     lab.cluster.topics.delete("t", lab.sim.network.now)
     assert other.send(epoch=1).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert other.send(epoch=1).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+@pytest.mark.rules("SGF-8")
+def test_what_a_request_with_an_unknown_topic_id_acquires(lab: ShareGroupLab) -> None:
+    """Beside an unknown topic id acknowledgements count, and records are acquired, though the request fails."""
+    lab.produce(3)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 2, 1)]
+    lab.produce(2)
+    unknown = FetchTopic(topic_id=bytes(15) + b"x", partitions=[FetchPartition(partition_index=0)])
+    accepted = AcknowledgementBatch(first_offset=0, last_offset=1, acknowledge_types=[ACCEPT])
+    listed_too = FetchPartition(partition_index=0, acknowledgement_batches=[accepted])
+    topics = [unknown, FetchTopic(topic_id=lab.topic.id, partitions=[listed_too])]
+    assert member.send(topics=topics).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    done, acquired = ("Acknowledged", 1), ("Acquired", 1)
+    assert lab.states() == {0: done, 1: done, 2: acquired, 3: acquired, 4: acquired}
+
+
+@pytest.mark.rules("SGF-8", "SGF-15")
+def test_a_request_with_an_unknown_topic_id_waits(lab: ShareGroupLab) -> None:
+    """It fails when its wait for records of other partitions is over."""
+    member = lab.member("m")
+    unknown = FetchTopic(topic_id=bytes(15) + b"x", partitions=[FetchPartition(partition_index=0)])
+    known = FetchTopic(topic_id=lab.topic.id, partitions=[FetchPartition(partition_index=0)])
+    assert member.send(topics=[unknown, known]) is None
+    lab.wait(300)
+    assert member.answer().error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.rules("SGF-6", "SGF-8")
+def test_a_session_with_an_unknown_topic_id_is_closed(lab: ShareGroupLab) -> None:
+    """The request that closes it does not fail."""
+    member = lab.member("m")
+    topics = [FetchTopic(topic_id=bytes(15) + b"x", partitions=[FetchPartition(partition_index=0)])]
+    assert member.send(topics=topics).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert member.send(epoch=-1).error_code == 0
+
+
+@pytest.mark.rules("SGF-9")
+@pytest.mark.parametrize("field", ["max_records", "max_bytes"])
+def test_errors_without_records(lab: ShareGroupLab, field: str) -> None:
+    """A request that wants no records is answered the errors of its partitions."""
+    nothing: dict[str, Any] = {field: 0}
+    assert listed(lab.member("m").send(0, 9, **nothing)) == {9: (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)}
 
 
 @pytest.mark.rules("SGF-9")
