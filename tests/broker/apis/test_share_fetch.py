@@ -19,6 +19,7 @@ from tests.support.share_fetches import (
     GAP,
     REJECT,
     RELEASE,
+    RENEW,
     ShareGroupLab,
     ShareMember,
     batches,
@@ -455,6 +456,22 @@ def test_records_that_the_log_has_lost(lab: ShareGroupLab) -> None:
     assert member.acknowledge((3, 5, RELEASE)) == 0
     assert ranges(member.send()) == []
     assert ranges(member.send()) == [(4, 5, 2), (9, 11, 1)]
+
+
+@pytest.mark.rules("SGP-4", "SGK-7")
+@pytest.mark.parametrize("acks", [(0, 0, ACCEPT), (4, 4, RENEW)])
+def test_a_start_stays_where_nothing_is_stored(lab: ShareGroupLab, acks: tuple[int, int, int]) -> None:
+    """Where the log begins with finished records, the start moves over them with the next change that is stored."""
+    lab.produce(5)
+    owner = lab.member("m")
+    assert owner.fetch(0) == [(0, 4, 1)]
+    lab.log().advance_log_start(2, lab.sim.network.now)
+    assert owner.acknowledge((0, 0, RELEASE), (1, 2, ACCEPT)) == 0
+    assert lab.member("n").send(0).responses
+    assert owner.acknowledge(acks, is_renew_ack=True) == 0
+    assert owner.acknowledge((2, 3, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    assert owner.acknowledge((3, 3, ACCEPT)) == 0
+    assert owner.acknowledge((2, 4, ACCEPT)) == 0
 
 
 @pytest.mark.rules("SGP-4")

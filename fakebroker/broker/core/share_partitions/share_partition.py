@@ -207,7 +207,10 @@ class SharePartition:
         self.store(changes, answer, now)
 
     def store(self, changes: list[Change], answer: Answer, now: Instant) -> None:
-        """Store changes that have begun; they count when that is answered (SGK-10)."""
+        """Store changes that have begun; they count when that is answered (SGK-10).
+
+        The start does not move where there is nothing to store (SGP-4).
+        """
         stored = [change for change in changes if change.event is not RecordEvent.RENEWED]
         if not stored:
             self._finish(changes, now)
@@ -225,6 +228,8 @@ class SharePartition:
             self._take_back(changes, now)
         else:
             self._finish(changes, now)
+            if self._window().advance():
+                self.wake(now)
         answer(code, text, now)
         if code in _FENCED:
             self._fenced(self, now)
@@ -234,8 +239,6 @@ class SharePartition:
             change.state.finish()
             if change.event is RecordEvent.RENEWED:
                 change.state.relock(self._lock(change.first_offset, change.last_offset, now))
-        if self._window().advance():
-            self.wake(now)
 
     def _take_back(self, changes: list[Change], now: Instant) -> None:
         for change in changes:
