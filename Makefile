@@ -172,7 +172,7 @@ scoreboard: .venv/.test
 
 # The clients of every language on both brokers. What failed on a busy machine is run again, alone.
 CLIENT_TABLE := $(BIN)/python -m pytest -q -p tests.support.client_table --client-table tools/scoreboard/results/clients.json \
-	--timeout 600 -m behaviour tests/clients
+	-m behaviour tests/clients
 client-table: .venv/.test
 	@for each in java node go rust; do scripts/set-up-$$each || true; done
 	@$(CLIENT_TABLE) $(ARGS) || $(CLIENT_TABLE) --client-table-again --last-failed --last-failed-no-failures none; \

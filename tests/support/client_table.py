@@ -21,6 +21,7 @@ from tests.clients.versions import broker_versions, client_versions
 BROKERS = ("fakebroker", "kafka")
 _CELL = "cell"
 _REASON_LENGTH = 300
+LIMIT_S = 600  # of a test of the table, whatever its own limit is: Kafka is slow beside others
 
 
 class Cell(NamedTuple):
@@ -47,12 +48,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Cells:
-    """Notes the cell of each test where its report shows it, also that of another process."""
+    """Notes the cell of each test where its report shows it, also that of another process; lets it take LIMIT_S."""
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """A test is there."""
         if cell := cell_of(item):
             item.user_properties.append((_CELL, list(cell)))
+            item.add_marker(pytest.mark.timeout(LIMIT_S), append=False)
 
 
 class Recorder(Cells):

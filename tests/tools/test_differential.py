@@ -1,7 +1,10 @@
 """Differential play finds what two brokers answer otherwise, shrinks it, and keeps what came of it."""
 
+import time
 from collections.abc import Iterator
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -12,10 +15,11 @@ from fakebroker.scenarios.dialogue.run import play_in_sim
 from fakebroker.scenarios.dialogue.script import read_dialogue
 from fakebroker.testing.exchanges.kinds import Send
 from tools.differential import brokers, worker
-from tools.differential.__main__ import parts
+from tools.differential.__main__ import parts, until
 from tools.differential.chapters import CHAPTERS
 from tools.differential.fitting import fitting
 from tools.differential.mutation import mutated
+from tools.differential.pair import Asked
 from tools.differential.played import Play, keep, read
 from tools.differential.worker import Found, Part, Result, Worker
 
@@ -101,6 +105,29 @@ def test_parts_share_the_steps(tmp_path: Path) -> None:
     assert [(part.chapter, part.seed) for part in made[:3]] == [("log", 7000), ("admin", 7000), ("log", 7001)]
     assert sum(part.steps for part in made if part.chapter == "log") in range(2_500, 2_510)
     assert {(part.broker, part.config) for part in made} == {("Kafka 4.3.1", (("a", "b"),))}
+
+
+def test_a_play_ends_on_time() -> None:
+    """At the end of the time the results that are there count, and those under way do not."""
+    is_over = Event()
+
+    def part(name: str) -> Result:
+        if name == "late":
+            assert is_over.wait(30)
+        return Result(name)
+
+    with ThreadPool(2) as pool:
+        results = until(time.monotonic() + 0.5, pool.imap_unordered(part, ["log", "late"]))
+        assert [result.chapter for result in results] == ["log"]
+        is_over.set()
+
+
+def test_requests_of_sessions_are_not_asked_again() -> None:
+    """A session counts its requests: the same one again would carry an old epoch."""
+    sessionless = [Asked("f", "Fetch", 12, {}), Asked("f", "Fetch", 12, {"SessionEpoch": -1})]
+    counted = [Asked("f", "Fetch", 12, {"SessionEpoch": 0}), Asked("a", "ShareFetch", 2, {"ShareSessionEpoch": 3})]
+    assert [each.is_of_session for each in (*sessionless, *counted)] == [False, False, True, True]
+    assert [each.is_read for each in (*sessionless, *counted)] == [True, True, False, False]
 
 
 def test_plays_are_kept(tmp_path: Path) -> None:

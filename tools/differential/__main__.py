@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from multiprocessing import Pool
+from multiprocessing import Pool, TimeoutError
 from multiprocessing.pool import IMapIterator
 from pathlib import Path
 
@@ -27,6 +27,11 @@ ENDED = 143
 def play(part: Part) -> Result:
     """Play a part, in a process of its own."""
     return Worker(part).play()
+
+
+def _end_with_sigterm() -> None:
+    """Let SIGTERM end a worker at once. The handler of the parent would raise in the middle of what it does."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, Running], out: Path) -> Iterator[Part]:
@@ -64,7 +69,7 @@ def main() -> int:
             return NOT_STARTED
         for broker in pair:
             warm(broker.address, common_versions(broker.address))
-        pool = stack.enter_context(Pool(arguments.jobs))  # ended with the block
+        pool = stack.enter_context(Pool(arguments.jobs, _end_with_sigterm))  # ended with the block
         chapters = arguments.chapter or list(CHAPTERS)
         every = parts(chapters, arguments.steps, arguments.seed, pair, out)
         found = Play(str(pair[0]), str(pair[1]), arguments.seed)

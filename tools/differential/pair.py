@@ -46,9 +46,9 @@ NOT_YET = frozenset(
 READS = frozenset(
     {
         "ConsumerGroupDescribe", "DescribeConfigs", "DescribeGroups", "DescribeProducers", "DescribeShareGroupOffsets",
-        "DescribeTopicPartitions", "DescribeTransactions", "DescribeAcls", "DescribeClientQuotas", "ListGroups",
-        "ListOffsets", "ListTransactions", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch", "ShareGroupDescribe",
-        "StreamsGroupDescribe",
+        "DescribeTopicPartitions", "DescribeTransactions", "DescribeAcls", "DescribeClientQuotas", "Fetch",
+        "ListGroups", "ListOffsets", "ListTransactions", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch",
+        "ShareGroupDescribe", "StreamsGroupDescribe",
     }
 )  # fmt: skip
 
@@ -72,10 +72,14 @@ class Asked:
     frame: bytes | None = None
 
     @property
+    def is_of_session(self) -> bool:
+        """Whether a session counts it, so that it cannot be asked again."""
+        return "ShareSessionEpoch" in self.request or self.request.get("SessionEpoch", -1) != -1
+
+    @property
     def is_read(self) -> bool:
         """Whether it changes nothing, so that it may be asked again."""
-        sessionless = self.api == "Fetch" and self.request.get("SessionEpoch", -1) == -1
-        return self.frame is None and (sessionless or self.api in READS)
+        return self.frame is None and not self.is_of_session and self.api in READS
 
 
 @dataclass
@@ -247,7 +251,7 @@ class Pair:
                     return
                 how = f"the reference {_short(said)}, the subject {_short(answered)}"
                 raise _differs(asked, how if isinstance(said, str) and isinstance(answered, str) else "closes", how)
-            if attempt < RETRIES - 1 and NOT_YET & set(_codes(said)) - set(_codes(answered)):
+            if self._is_not_ready(said, answered) and attempt < RETRIES - 1 and not asked.is_of_session:
                 theirs = self._again(asked)
                 continue
             exchange.answer = said
@@ -263,6 +267,11 @@ class Pair:
                 lines = [f"{each.path}: subject {each.ours}, reference {each.recorded}" for each in found]
                 raise _differs(asked, kind, *lines)
             return
+
+    @staticmethod
+    def _is_not_ready(said: Json, answered: Json) -> bool:
+        """Whether the reference answers that it is not ready, and the subject is."""
+        return bool(NOT_YET & set(_codes(said)) - set(_codes(answered)))
 
     def _both_again(self, asked: Asked) -> tuple[Pending, Pending]:
         """Ask both again, a moment later."""

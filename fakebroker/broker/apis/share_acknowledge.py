@@ -53,7 +53,8 @@ def handle(
             call.node.share_partitions.close_session(session, now)
         call.reply(_response(call, session, acknowledgements))
 
-    acknowledgements.apply([(key, batches) for key, batches in entries.items() if batches], done)
+    acknowledgements.begin([(key, batches) for key, batches in entries.items() if batches])
+    acknowledgements.store(done)
     return None
 
 

@@ -62,9 +62,6 @@ def handle(call: Call, request: ShareFetchRequest, may_read: MayRead = everythin
         if error.code == ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _answer_later(call, request.max_wait_ms, ShareFetchResponse(error_code=error.code))
         return ShareFetchResponse(error_code=error.code)
-    named = [*session.partitions, *((topic.topic_id, 0) for topic in request.topics)]
-    if any(call.cluster.topics.by_id(topic_id) is None for topic_id, _ in named):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic id is unknown")  # an accident of 4.3.1 (SGF-8)
     if request.share_acquire_mode not in tuple(AcquireMode):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown acquire mode {request.share_acquire_mode}")
     _ShareFetchRequest(call, request, session, may_read).begin(wanted)
@@ -115,7 +112,10 @@ def _answer_later(call: Call, wait_ms: int, response: ShareFetchResponse) -> Sha
 
 
 class _ShareFetchRequest:
-    """One request on its way: acknowledgements first, then the fetch; the answer tells of both."""
+    """One request on its way: acknowledgements begin, records are looked for, the acknowledgements are stored (SGF-19).
+
+    The answer tells of both.
+    """
 
     def __init__(self, call: Call, request: ShareFetchRequest, session: ShareSession, may_read: MayRead) -> None:
         self._call = call
@@ -125,16 +125,17 @@ class _ShareFetchRequest:
         self._may_read = may_read
         self._acknowledgements = Acknowledgements(call, session, may_renew=request.is_renew_ack, may_read=may_read)
         self._found: dict[TopicIdPartition, FetchedRecords] = {}
+        self._has_unknown_topic = False
         self._waits_for = 2
 
     def begin(self, wanted: list[Acknowledged]) -> None:
         """Acknowledge and fetch."""
-        self._acknowledgements.apply(wanted, self._acknowledged)
-        request = self._request
-        if self._epoch == CLOSING_EPOCH or request.is_renew_ack or not request.max_records or not request.max_bytes:
+        self._acknowledgements.begin(wanted)
+        if self._epoch == CLOSING_EPOCH or self._request.is_renew_ack:
             self._one_done(self._call.now)
         else:
             self._fetch()
+        self._acknowledgements.store(self._acknowledged)
 
     def _acknowledged(self, now: Instant) -> None:
         if self._epoch == CLOSING_EPOCH:
@@ -146,13 +147,13 @@ class _ShareFetchRequest:
         call, targets = self._call, list[tuple[TopicIdPartition, Partition]]()
         for key in self._session.served(max(self._epoch, 0)):
             partition, code = find_partition(call, key, self._may_read)
-            if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            if code == ErrorCode.UNKNOWN_TOPIC_ID:  # also of a topic that was deleted meanwhile
+                self._has_unknown_topic = True
+            elif partition is None:
                 self._found[key] = FetchedRecords(code)
-            elif partition is None:  # also of a topic that was deleted meanwhile
-                self._found[key] = FetchedRecords(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             else:
                 targets.append((key, partition))
-        if not targets:
+        if not targets or not self._request.max_records or not self._request.max_bytes:
             self._one_done(call.now)
             return
         fetch = ShareFetch(call.node.share_partitions, self._params(), targets, self._fetched)
@@ -183,7 +184,11 @@ class _ShareFetchRequest:
 
     def _one_done(self, _now: Instant) -> None:
         self._waits_for -= 1
-        if not self._waits_for:
+        if self._waits_for:
+            return
+        if self._has_unknown_topic:  # an accident of 4.3.1 (SGF-8)
+            self._call.reply(ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
+        else:
             self._call.reply(self._response())
 
     def _response(self) -> ShareFetchResponse:

@@ -7,8 +7,9 @@ from typing import Protocol
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch, are_well_formed
 from fakebroker.broker.core.share_partitions.sessions import ShareSession, TopicIdPartition
+from fakebroker.broker.core.share_partitions.share_partition import Answer
 from fakebroker.broker.core.topics import Partition
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
 MAX_MEMBER_ID_CHARACTERS = 36
@@ -59,7 +60,10 @@ def find_partition(
 
 
 class Acknowledgements:
-    """The acknowledgements of one request: each partition for itself. `errors` has what became of them."""
+    """The acknowledgements of one request: each partition for itself. `errors` has what became of them.
+
+    They begin, and are stored later: a fetch in the same request looks for records in between (SGF-19).
+    """
 
     def __init__(self, call: Call, session: ShareSession, *, may_renew: bool, may_read: MayRead = everything) -> None:
         self.errors: dict[TopicIdPartition, AcknowledgeError] = {}
@@ -67,27 +71,43 @@ class Acknowledgements:
         self._session = session
         self._may_renew = may_renew
         self._may_read = may_read
+        self._begun: dict[TopicIdPartition, Callable[[Answer, Instant], None]] = {}
         self._done: Callable[[Instant], None] | None = None
         self._waiting = 0
 
-    def apply(self, wanted: Sequence[Acknowledged], done: Callable[[Instant], None]) -> None:
-        """Apply them; `done` is called when all are answered, which may be at once (SGK-10).
+    def begin(self, wanted: Sequence[Acknowledged]) -> None:
+        """Check them, and keep the records that they name from other members.
 
-        Raises KafkaError UNKNOWN_SERVER_ERROR where Kafka fails the whole request.
+        Raises KafkaError UNKNOWN_SERVER_ERROR where Kafka fails the whole request; those that came before are stored.
         """
-        self._waiting = 1
-        self._done = done
         for key, batches in wanted:
-            code = ErrorCode.INVALID_REQUEST
-            if are_well_formed(batches, may_renew=self._may_renew):
-                _, code = find_partition(self._call, key, self._may_read)
-            if code:
-                self.errors[key] = code, None
-                continue
+            try:
+                self._begin(key, batches)
+            except KafkaError as error:
+                if error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
+                    self.store(None)
+                    raise
+                self.errors[key] = error.code, error.message
+
+    def store(self, done: Callable[[Instant], None] | None) -> None:
+        """Store them; `done` is called when all are answered, which may be at once (SGK-10)."""
+        self._done = done
+        self._waiting = 1
+        for key, store in self._begun.items():
             self._waiting += 1
-            manager = self._call.node.share_partitions
-            manager.acknowledge(self._session, key, batches, partial(self._answered, key), self._call.now)
+            store(partial(self._answered, key), self._call.now)
         self._one_done(self._call.now)
+
+    def _begin(self, key: TopicIdPartition, batches: Sequence[AcknowledgedBatch]) -> None:
+        """Begin those of one partition. Raises KafkaError as `SharePartitionManager.acknowledge` does."""
+        code = ErrorCode.INVALID_REQUEST
+        if are_well_formed(batches, may_renew=self._may_renew):
+            _, code = find_partition(self._call, key, self._may_read)
+        if code:
+            self.errors[key] = code, None
+            return
+        manager = self._call.node.share_partitions
+        self._begun[key] = manager.acknowledge(self._session, key, batches, self._call.now)
 
     def _answered(self, key: TopicIdPartition, code: ErrorCode, message: str | None, now: Instant) -> None:
         self.errors[key] = code, message

@@ -43,7 +43,7 @@ def check_form(resource: ConfigResource, changes: Sequence[Change]) -> None:
     times = Counter(change.name for change in changes)
     twice = next((name for name, count in times.items() if count > 1), None)
     if twice is not None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice in one request in one request")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{twice} is changed twice in one request")
     for change in changes:
         if change.value is None and change.operation != DELETE:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.name} has no value")

@@ -72,13 +72,24 @@ def _bad(problem: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment {problem}")
 
 
-def check_partitions(count: int, configs: int) -> None:
-    """Raises KafkaError unless a topic with `configs` settings of its own can be made with `count` partitions.
+def check_counts(partitions: int, replication_factor: int, brokers: int) -> None:
+    """Raises KafkaError for numbers of partitions and replicas that no topic can have on so many brokers (NT-5)."""
+    if replication_factor < 1:
+        text = f"the replication factor has to be 1 or more, or -1 for the default, not {replication_factor}"
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+    if partitions < 1:
+        text = f"the number of partitions has to be 1 or more, or -1 for the default, not {partitions}"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
+    if replication_factor > brokers:
+        text = f"replication factor {replication_factor} is larger than the number of brokers, {brokers}"
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
 
-    INVALID_PARTITIONS for none; POLICY_VIOLATION for more than Kafka's controller makes at once.
+
+def check_most_partitions(count: int, configs: int) -> None:
+    """Raises KafkaError(POLICY_VIOLATION) for more partitions than Kafka's controller makes at once.
+
+    `configs` is how many settings of its own the topic has.
     """
-    if count < 1:
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {count} partitions")
     most = LARGEST_CHANGE - 1 - configs
     if count > most:
         raise KafkaError(

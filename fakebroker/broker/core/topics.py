@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.core.stale_view import StaleView, epoch_error
 from fakebroker.broker.core.topic_config import TopicConfig, check_config
-from fakebroker.broker.core.topic_rules import check_name, check_partitions, collision_key
+from fakebroker.broker.core.topic_rules import check_counts, check_most_partitions, check_name, collision_key
 from fakebroker.broker.release import Behaviours
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -409,7 +409,7 @@ class Topics:
         if assignments is None:
             assignments = self._assign_replicas(partitions, replication_factor, len(config or {}))
         else:
-            check_partitions(len(assignments), len(config or {}))
+            check_most_partitions(len(assignments), len(config or {}))
             self._cluster.check_new_partitions(assignments, len(assignments[0]))
         return Topic(self._cluster, name, TopicConfig(settings, config), assignments)
 
@@ -466,17 +466,13 @@ class Topics:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} collides with the topic {other!r}")
 
     def _assign_replicas(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
-        settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
+        settings = self._cluster.settings
         if replication_factor is None:
             replication_factor = settings.get_int("default.replication.factor")
-        if not 1 <= replication_factor <= len(node_ids):
-            raise KafkaError(
-                ErrorCode.INVALID_REPLICATION_FACTOR,
-                f"replication factor {replication_factor} is larger than the number of brokers, {len(node_ids)}",
-            )
         if partitions is None:
             partitions = settings.get_int("num.partitions")
-        check_partitions(partitions, configs)
+        check_counts(partitions, replication_factor, len(self._cluster.nodes))
+        check_most_partitions(partitions, configs)
         return self._cluster.assign_replicas(0, partitions, replication_factor)
 
 

@@ -131,12 +131,18 @@ def test_alike_in_one_request(ask: Ask, cluster: Cluster) -> None:
         (1, -2, ErrorCode.INVALID_REPLICATION_FACTOR),
         (1, 3, ErrorCode.INVALID_REPLICATION_FACTOR),
         (0, 0, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (-5, -5, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (0, 3, ErrorCode.INVALID_PARTITIONS),
+        (-1, 3, ErrorCode.INVALID_REPLICATION_FACTOR),
         (-1, -1, 0),
         (1, 2, 0),
     ],
 )
 def test_counts(ask: Ask, cluster: Cluster, partitions: int, replicas: int, expected: int) -> None:
-    """The replication factor is looked at first; -1 is the broker's default."""
+    """A replication factor that no topic can have comes first, then the partitions, then the number of brokers.
+
+    -1 is the broker's default.
+    """
     assert code(ask, cluster, "t", partitions, replicas) == expected
     made = cluster.topics.get("t")
     assert (made is not None) == (expected == 0)

@@ -1,17 +1,25 @@
 """ShareFetch (KIP-932): sessions, what is acquired, how long a fetch waits."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.broker.core.share_partitions import share_fetch
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import BatchHeader, build_batch, parse_header
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.protocol.wire.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic
+from fakebroker.protocol.wire.messages.share_fetch import (
+    AcknowledgementBatch,
+    FetchPartition,
+    FetchTopic,
+    ForgottenTopic,
+)
 from tests.support.share_fetches import (
     ACCEPT,
     GAP,
     REJECT,
     RELEASE,
+    RENEW,
     ShareGroupLab,
     ShareMember,
     batches,
@@ -142,6 +150,50 @@ def test_unknown_topic_id(lab: ShareGroupLab) -> None:
     lab.cluster.topics.delete("t", lab.sim.network.now)
     assert other.send(epoch=1).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert other.send(epoch=1).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+@pytest.mark.rules("SGF-8")
+def test_what_a_request_with_an_unknown_topic_id_acquires(lab: ShareGroupLab) -> None:
+    """Beside an unknown topic id acknowledgements count, and records are acquired, though the request fails."""
+    lab.produce(3)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 2, 1)]
+    lab.produce(2)
+    unknown = FetchTopic(topic_id=bytes(15) + b"x", partitions=[FetchPartition(partition_index=0)])
+    accepted = AcknowledgementBatch(first_offset=0, last_offset=1, acknowledge_types=[ACCEPT])
+    listed_too = FetchPartition(partition_index=0, acknowledgement_batches=[accepted])
+    topics = [unknown, FetchTopic(topic_id=lab.topic.id, partitions=[listed_too])]
+    assert member.send(topics=topics).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    done, acquired = ("Acknowledged", 1), ("Acquired", 1)
+    assert lab.states() == {0: done, 1: done, 2: acquired, 3: acquired, 4: acquired}
+
+
+@pytest.mark.rules("SGF-8", "SGF-15")
+def test_a_request_with_an_unknown_topic_id_waits(lab: ShareGroupLab) -> None:
+    """It fails when its wait for records of other partitions is over."""
+    member = lab.member("m")
+    unknown = FetchTopic(topic_id=bytes(15) + b"x", partitions=[FetchPartition(partition_index=0)])
+    known = FetchTopic(topic_id=lab.topic.id, partitions=[FetchPartition(partition_index=0)])
+    assert member.send(topics=[unknown, known]) is None
+    lab.wait(300)
+    assert member.answer().error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.rules("SGF-6", "SGF-8")
+def test_a_session_with_an_unknown_topic_id_is_closed(lab: ShareGroupLab) -> None:
+    """The request that closes it does not fail."""
+    member = lab.member("m")
+    topics = [FetchTopic(topic_id=bytes(15) + b"x", partitions=[FetchPartition(partition_index=0)])]
+    assert member.send(topics=topics).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert member.send(epoch=-1).error_code == 0
+
+
+@pytest.mark.rules("SGF-9")
+@pytest.mark.parametrize("field", ["max_records", "max_bytes"])
+def test_errors_without_records(lab: ShareGroupLab, field: str) -> None:
+    """A request that wants no records is answered the errors of its partitions."""
+    nothing: dict[str, Any] = {field: 0}
+    assert listed(lab.member("m").send(0, 9, **nothing)) == {9: (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)}
 
 
 @pytest.mark.rules("SGF-9")
@@ -293,6 +345,62 @@ def test_a_closed_session_ends_no_wait(lab: ShareGroupLab, waiting: tuple[ShareM
     assert ranges(other.answer()) == [(0, 2, 2), (3, 5, 2)]
 
 
+@pytest.mark.rules("SGF-19")
+@pytest.mark.parametrize("wait", [0, 300])
+def test_a_fetch_takes_other_records_than_it_releases(lab: ShareGroupLab, wait: int) -> None:
+    """Records that a fetch releases are available after it, if there are others or it does not wait."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    lab.produce(3)
+    assert ranges(member.send(0, acks=[(0, 4, RELEASE)], wait=wait, max_records=2, share_acquire_mode=1)) == [(5, 6, 1)]
+    assert member.fetch() == [(0, 4, 2), (7, 7, 1)]
+
+
+@pytest.mark.rules("SGF-19")
+def test_a_fetch_takes_what_was_released_before(lab: ShareGroupLab) -> None:
+    """Records that were released before the request come without those that it releases, even of the same batch."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert member.acknowledge((3, 3, RELEASE)) == 0
+    assert ranges(member.send(0, acks=[(0, 1, RELEASE)])) == [(3, 3, 2)]
+    assert member.fetch() == [(0, 1, 2)]
+
+
+@pytest.mark.rules("SGF-19")
+def test_a_fetch_that_does_not_wait_gets_nothing_that_it_releases(lab: ShareGroupLab) -> None:
+    """Without a wait the answer is empty, and the next fetch has the records."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert ranges(member.send(0, acks=[(0, 4, RELEASE)], wait=0)) == []
+    assert member.fetch() == [(0, 4, 2)]
+
+
+@pytest.mark.rules("SGF-16", "SGF-19")
+@pytest.mark.parametrize("acks", [[(0, 4, RELEASE)], [(2, 2, RELEASE)], [(0, 1, RELEASE), (2, 4, ACCEPT)]])
+def test_a_fetch_waits_for_what_it_releases(lab: ShareGroupLab, acks: list[tuple[int, int, int]]) -> None:
+    """Without other records those that a fetch releases come when its wait ends."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert member.send(0, acks=acks) is None
+    lab.wait(299)
+    assert member.answer() is None
+    lab.wait(1)
+    assert ranges(member.answer()) == [(first, last, 2) for first, last, how in acks if how == RELEASE]
+
+
+@pytest.mark.rules("SGF-16", "SGF-19")
+def test_a_start_that_moves_ends_the_wait_for_what_a_fetch_releases(lab: ShareGroupLab) -> None:
+    """A fetch that accepts the first records gets at once what it releases of the others."""
+    lab.produce(5)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 4, 1)]
+    assert ranges(member.send(0, acks=[(0, 1, ACCEPT), (2, 4, RELEASE)])) == [(2, 4, 2)]
+
+
 @pytest.mark.rules("SGF-17")
 def test_the_window_has_a_limit() -> None:
     """From the first unfinished record to the last acquired one there are no more than so many, rounded to a batch."""
@@ -348,6 +456,22 @@ def test_records_that_the_log_has_lost(lab: ShareGroupLab) -> None:
     assert member.acknowledge((3, 5, RELEASE)) == 0
     assert ranges(member.send()) == []
     assert ranges(member.send()) == [(4, 5, 2), (9, 11, 1)]
+
+
+@pytest.mark.rules("SGP-4", "SGK-7")
+@pytest.mark.parametrize("acks", [(0, 0, ACCEPT), (4, 4, RENEW)])
+def test_a_start_stays_where_nothing_is_stored(lab: ShareGroupLab, acks: tuple[int, int, int]) -> None:
+    """Where the log begins with finished records, the start moves over them with the next change that is stored."""
+    lab.produce(5)
+    owner = lab.member("m")
+    assert owner.fetch(0) == [(0, 4, 1)]
+    lab.log().advance_log_start(2, lab.sim.network.now)
+    assert owner.acknowledge((0, 0, RELEASE), (1, 2, ACCEPT)) == 0
+    assert lab.member("n").send(0).responses
+    assert owner.acknowledge(acks, is_renew_ack=True) == 0
+    assert owner.acknowledge((2, 3, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    assert owner.acknowledge((3, 3, ACCEPT)) == 0
+    assert owner.acknowledge((2, 4, ACCEPT)) == 0
 
 
 @pytest.mark.rules("SGP-4")

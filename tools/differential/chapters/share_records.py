@@ -1,6 +1,6 @@
 """Records of share groups: acquired, acknowledged, delivered again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from fakebroker.protocol.errors import ErrorCode
@@ -80,12 +80,9 @@ class ShareRecords(Log):
         return self.ask("p", "Produce", request, least=9, is_plain=True)
 
     def share_fetch(self) -> Asked | None:
-        """Records, with acknowledgements now and then.
-
-        They release nothing: Kafka acquires before the release is stored, if it has other records (judged.json).
-        """
+        """Records, with acknowledgements now and then."""
         connection = self.client()
-        batches = self._batches(self.held.get(connection, []), [ACCEPT, REJECT, GAP]) if self.is_rare(5) else []
+        batches = self._batches(self.held.get(connection, [])) if self.is_rare(5) else []
         request = {
             **self._session(connection, self.pick([0] * 15 + [1])),
             "MaxWaitMs": WAIT_MS,
@@ -122,7 +119,7 @@ class ShareRecords(Log):
         }
         return self.ask(connection, "ShareFetch", request, is_plain=True)
 
-    def _batches(self, offsets: list[int], types: Sequence[int] = TYPES) -> list[Json]:
+    def _batches(self, offsets: list[int]) -> list[Json]:
         """Ranges of some of the offsets, with types for all or for each."""
         batches: list[Json] = []
         left = sorted(offsets)
@@ -134,7 +131,7 @@ class ShareRecords(Log):
             for _ in range(self.pick([0, 1, 2, 9])):
                 last += last + 1 in left
             size = last - first + 1 if self.is_rare(3) else 1
-            kinds = [self.pick(types) for _ in range(size)]
+            kinds = [self.pick(TYPES) for _ in range(size)]
             batches.append({"FirstOffset": first, "LastOffset": last, "AcknowledgeTypes": kinds})
             left = [offset for offset in left if offset > last]
         return batches

@@ -7,6 +7,8 @@ from tools.differential.chapters.chapter import Json
 from tools.differential.chapters.log import BASE_MS, Log
 from tools.differential.pair import Asked, Exchange
 
+MARKED_MS = 60  # in which Kafka writes the markers of a transaction that has ended, after it has answered
+
 
 class Transactions(Log):
     """Transactions of two producers, one of which may fence the other: records, offsets, ends, and what is seen."""
@@ -50,12 +52,12 @@ class Transactions(Log):
             "TransactionalId": self.pick([name] * 19 + [""]),
             "TransactionTimeoutMs": self.pick([self.timeout_ms] * 10 + [0, 10**9]),
         }
-        return self.ask("x", "InitProducerId", request, most=5, is_plain=True)
+        return self.ask("x", "InitProducerId", request, most=5, is_plain=True, then_ms=MARKED_MS)
 
     def init_again(self) -> Asked | None:
         """A producer wants a new epoch after an error."""
         request: dict[str, Json] = {**self.of_producer(), "TransactionTimeoutMs": self.timeout_ms}
-        return self.ask("x", "InitProducerId", request, least=3, most=5, is_plain=True)
+        return self.ask("x", "InitProducerId", request, least=3, most=5, is_plain=True, then_ms=MARKED_MS)
 
     def some_partitions(self) -> list[int]:
         """Partitions to add."""
@@ -129,7 +131,7 @@ class Transactions(Log):
     def end(self) -> Asked | None:
         """Commit or abort."""
         request = {**self.of_producer(), "Committed": self.pick([True, False])}
-        return self.ask("x", "EndTxn", request, most=self.most("EndTxn"))
+        return self.ask("x", "EndTxn", request, most=self.most("EndTxn"), then_ms=MARKED_MS)
 
     def describe(self) -> Asked | None:
         """What administrators see."""

@@ -181,14 +181,18 @@ class SharePartition:
 
     # -- acknowledging --------------------------------------------------------------------------------------------
 
-    def acknowledge(self, member_id: str, batches: Sequence[AcknowledgedBatch], answer: Answer, now: Instant) -> None:
-        """Apply a member's acknowledgements and store them: all or none (SGK-8, SGK-10)."""
+    def acknowledge(self, member_id: str, batches: Sequence[AcknowledgedBatch], now: Instant) -> list[Change]:
+        """Begin the changes that a member's acknowledgements make: all or none (SGK-8).
+
+        They count once `store` has stored them; no member acquires the records until then. Raises KafkaError, and
+        nothing has changed then.
+        """
         window = self._window()
         changes = begin(window, member_id, batches, self.settings.delivery_limit)
         if any(change.event is RecordEvent.RENEWED for change in changes) and not self.settings.may_renew:
             self._take_back(changes, now)
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, _RENEW_DISABLED)
-        self._store(changes, answer, now)
+        return changes
 
     def release(self, member_id: str, answer: Answer, now: Instant, ranges: Sequence[Acquired] = (EVERYTHING,)) -> None:
         """Release what a member has acquired within some ranges: its session is closed, or was not answered (SGP-7)."""
@@ -201,10 +205,13 @@ class SharePartition:
                     event = self._event_of_release(last)
                     state.begin(event, limit)
                     changes.append(Change(first, last, state, event))
-        self._store(changes, answer, now)
+        self.store(changes, answer, now)
 
-    def _store(self, changes: list[Change], answer: Answer, now: Instant) -> None:
-        """Store changes that have begun; they count when that is answered."""
+    def store(self, changes: list[Change], answer: Answer, now: Instant) -> None:
+        """Store changes that have begun; they count when that is answered (SGK-10).
+
+        The start does not move where there is nothing to store (SGP-4).
+        """
         stored = [change for change in changes if change.event is not RecordEvent.RENEWED]
         if not stored:
             self._finish(changes, now)
@@ -222,6 +229,8 @@ class SharePartition:
             self._take_back(changes, now)
         else:
             self._finish(changes, now)
+            if self._window().advance():
+                self.wake(now)
         answer(code, text, now)
         if code in _FENCED:
             self._fenced(self, now)
@@ -231,8 +240,6 @@ class SharePartition:
             change.state.finish()
             if change.event is RecordEvent.RENEWED:
                 change.state.relock(self._lock(change.first_offset, change.last_offset, now))
-        if self._window().advance():
-            self.wake(now)
 
     def _take_back(self, changes: list[Change], now: Instant) -> None:
         for change in changes:

@@ -3,6 +3,7 @@
 Kafka: `SharePartitionManager`.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch
@@ -13,7 +14,7 @@ from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fakebroker.broker.core.share_partitions.acquisition import Acquired
     from fakebroker.broker.core.share_state.asking import ShareStateNode
@@ -86,24 +87,17 @@ class SharePartitionManager:
         session: ShareSession,
         partition: TopicIdPartition,
         batches: "Sequence[AcknowledgedBatch]",
-        answer: Answer,
         now: Instant,
-    ) -> None:
-        """Apply a member's acknowledgements for one partition; `answer` is called once (SGK).
+    ) -> "Callable[[Answer, Instant], None]":
+        """Begin a member's acknowledgements for one partition; returns what stores them (SGK).
 
-        Raises KafkaError UNKNOWN_SERVER_ERROR where Kafka fails the whole request.
+        Raises KafkaError: UNKNOWN_SERVER_ERROR where Kafka fails the whole request, else what the partition answers.
         """
         share_partition = self.get(SharePartitionKey(session.group_id, *partition))
         if share_partition is None or share_partition.window is None:
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            answer(code, "This server does not host this topic-partition.", now)
-            return
-        try:
-            share_partition.acknowledge(session.member_id, batches, answer, now)
-        except KafkaError as error:
-            if error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
-                raise
-            answer(error.code, error.message, now)
+            text = "This server does not host this topic-partition."
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        return partial(share_partition.store, share_partition.acknowledge(session.member_id, batches, now))
 
     # -- sessions -------------------------------------------------------------------------------------------------
 
