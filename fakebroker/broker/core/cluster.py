@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.quotas.client_quotas import ClientQuotas
     from fakebroker.broker.core.security.authorizer import Authorizer
     from fakebroker.broker.core.telemetry.client_telemetry import ClientTelemetry
-    from fakebroker.broker.core.topics import Partition, Storage, Topic
+    from fakebroker.broker.core.topics import Partition, Topic
+    from fakebroker.broker.core.topics_host import Storage
     from fakebroker.broker.core.transactions.transaction import Transaction
 
 __all__ = ["Cluster", "Node"]

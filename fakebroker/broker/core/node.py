@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.fetch_sessions import FetchSessions
     from fakebroker.broker.core.share_partitions.share_partition_manager import SharePartitionManager
     from fakebroker.broker.core.share_state.coordinator import ShareCoordinator
-    from fakebroker.broker.core.topics import Partition, TopicsNode
+    from fakebroker.broker.core.topics import Partition
+    from fakebroker.broker.core.topics_host import TopicsNode
 
 
 class NodeState(StrEnum):

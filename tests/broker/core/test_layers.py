@@ -13,7 +13,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("state_fields",),
     ("features", "quotas", "re2", "security"),
     ("telemetry",),
-    ("logs", "topics", "topic_config", "topic_rules", "stale_view", "elections"),
+    ("logs", "topics", "topics_host", "topic_config", "topic_rules", "stale_view", "elections"),
     ("groups.kinds", "groups.classic.states"),
     ("offsets",),
     ("events",),
