@@ -30,6 +30,8 @@ class Partition:
     `isr` are the replicas in sync; `elr` those that were when the set became too small, and may lead as well, and
     `last_known_elr` the leader that left it empty (KIP-966).
 
+    `offline` are the brokers whose log directory with their replica has failed (`LogDirectories`); nearly always empty.
+
     `changes` counts what waiting fetches are woken for: changes of the log, the leader, the replicas and the topic.
 
     `empty_range` is for a log that was not used yet and has offsets without records; None if it begins at offset 0.
@@ -45,6 +47,7 @@ class Partition:
         "last_known_elr",
         "leader",
         "leader_epoch",
+        "offline",
         "out_of_sync",
         "replicas",
         "stale_views",
@@ -62,6 +65,7 @@ class Partition:
         self.leader_epoch = 0
         self.out_of_sync: list[int] = []  # replicas that a test keeps out of the in-sync set
         self.stale_views: dict[int, StaleView] = {}
+        self.offline: list[int] = []
         self.changes = 0
         self.empty_range: EmptyRange | None = None
         self._log: PartitionLog | None = None
@@ -78,6 +82,7 @@ class Partition:
             storage = self.topic.cluster.storage
             if storage is not None:
                 storage.log_made(log)
+            self.topic.cluster.watch_disks(self)
         return self._log
 
     @property
@@ -89,6 +94,12 @@ class Partition:
     def used_log(self) -> "PartitionLog | None":
         """Its log if it was used yet; a look does not make one."""
         return self._log
+
+    @property
+    def live_replicas(self) -> list[int]:
+        """The brokers of its replicas that are not fenced and can use their log directory, in their order."""
+        live = self.topic.cluster.live(self.replicas)
+        return [node_id for node_id in live if node_id not in self.offline] if self.offline else live
 
     @property
     def min_isr(self) -> int:
@@ -153,10 +164,13 @@ class Partition:
 
         `leader_epoch` is the one that the client believes in, -1 if it does not say; with `only_leader` false followers
         serve as well. Checked in the order of Kafka's `Partition.getLocalLog`: NOT_LEADER_OR_FOLLOWER without a replica
-        here, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER for followers (KIP-320, LO-5, CLU-53).
+        here, KAFKA_STORAGE_ERROR with its log directory offline (LR-4), FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH,
+        NOT_LEADER_OR_FOLLOWER for followers (KIP-320, LO-5, CLU-53).
         """
         if node_id not in self.replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.offline and node_id in self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         seen = self.stale_views.get(node_id, self) if self.stale_views else self
         if leader_epoch != -1 and leader_epoch != seen.leader_epoch:
             return epoch_error(leader_epoch, seen.leader_epoch)

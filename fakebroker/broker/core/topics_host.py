@@ -98,6 +98,9 @@ class TopicsHost(Protocol):
     def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
         """Tell the storage, if there is one."""
 
+    def watch_disks(self, partition: "Partition") -> None:
+        """A partition has a log now: let faults of disks concern it, if there are any."""
+
     def live(self, node_ids: Iterable[int]) -> list[int]:
         """Those of the nodes that are known and not fenced, in the given order."""
 
