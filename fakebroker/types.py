@@ -12,6 +12,7 @@ from fakebroker.testing.handles.acls import AclEntry, AclExplanation, AclsHandle
 from fakebroker.testing.handles.clock import ClockHandle
 from fakebroker.testing.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
 from fakebroker.testing.handles.delegation_token import DelegationTokenHandle
+from fakebroker.testing.handles.disks import DiskFault, LogDirectoryView
 from fakebroker.testing.handles.expectation import Expectation
 from fakebroker.testing.handles.fault import FaultHandle
 from fakebroker.testing.handles.group import GroupHandle
@@ -46,6 +47,7 @@ __all__ = [
     "ClockHandle",
     "CoordinatorHandle",
     "DelegationTokenHandle",
+    "DiskFault",
     "Exchange",
     "Expectation",
     "FaultAction",
@@ -57,6 +59,7 @@ __all__ = [
     "HoldHandle",
     "IncomingRequest",
     "JournalHandle",
+    "LogDirectoryView",
     "MemberView",
     "MetricValue",
     "NetworkFault",

@@ -3,14 +3,15 @@
 v1 throttle time (all versions here); v2 flexible; v3 top-level error; v4 size of the disk (KIP-827); v5 cordoned
 directories. Kafka 4 serves v1 on.
 
-MOCK: logs live in memory; all of them are in the first directory of log.dirs, the disk's size is unknown (-1), and
-nothing is compressed away: sizes are what Kafka would have on disk.
+MOCK: the disk's size is unknown (-1), and nothing is compressed away: sizes are what Kafka would have on disk.
 """
 
 from collections.abc import Iterator, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.log_directories import LogDirectory
 from fakebroker.broker.core.topics import Topic
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -29,16 +30,23 @@ def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsRespon
 
 
 def _in_steps(call: Call, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
-    directories = call.node.settings.get_list("log.dirs")
-    results = [DescribeLogDirsResult(log_dir=directory) for directory in directories]
+    results = {each: _result(each) for each in call.node.log_directories.all}
     pace = Pace(PARTITIONS_PER_STEP)
     for topic, indexes in _entries(call, request):
-        entry = _topic(call, topic, indexes)
-        if entry.partitions:
-            results[0].topics.append(entry)
-        if pace.is_over(1 + len(entry.partitions)):
+        count = 0
+        for directory, partitions in _partitions(call, topic, indexes).items():
+            count += len(partitions)
+            if directory.is_online:
+                results[directory].topics.append(DescribeLogDirsTopic(name=topic.name, partitions=partitions))
+        if pace.is_over(1 + count):
             yield
-    return DescribeLogDirsResponse(results=results)
+    return DescribeLogDirsResponse(results=list(results.values()))
+
+
+def _result(directory: LogDirectory) -> DescribeLogDirsResult:
+    """A directory, still without topics. One that is offline has none, but an error (LR-4)."""
+    code = ErrorCode.NONE if directory.is_online else ErrorCode.KAFKA_STORAGE_ERROR
+    return DescribeLogDirsResult(error_code=code, log_dir=directory.path)
 
 
 def _entries(call: Call, request: DescribeLogDirsRequest) -> Iterator[tuple[Topic, Sequence[int]]]:
@@ -53,11 +61,13 @@ def _entries(call: Call, request: DescribeLogDirsRequest) -> Iterator[tuple[Topi
                 yield known, entry.partitions
 
 
-def _topic(call: Call, topic: Topic, indexes: Sequence[int]) -> DescribeLogDirsTopic:
-    entry = DescribeLogDirsTopic(name=topic.name)
+def _partitions(call: Call, topic: Topic, indexes: Sequence[int]) -> dict[LogDirectory, list[DescribeLogDirsPartition]]:
+    """Those of a topic's partitions that have a replica here, by their directories."""
+    found: dict[LogDirectory, list[DescribeLogDirsPartition]] = {}
     for index in dict.fromkeys(indexes):
         partition = topic.partition(index)
         if partition is not None and call.node.id in partition.replicas:
             size_bytes = partition.log.size_bytes if partition.has_log else 0
-            entry.partitions.append(DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes))
-    return entry
+            entry = DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes)
+            found.setdefault(call.node.directory_of(partition), []).append(entry)
+    return found

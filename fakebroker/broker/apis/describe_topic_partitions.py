@@ -65,7 +65,7 @@ def _topic(call: Call, name: str, first: int, limit: int) -> DescribeTopicPartit
         return entry
     entry.topic_id = topic.id
     entry.is_internal = topic.is_internal
-    entry.partitions = [_partition(call, partition) for partition in _page(topic, first, limit)]
+    entry.partitions = [_partition(partition) for partition in _page(topic, first, limit)]
     return entry
 
 
@@ -73,8 +73,8 @@ def _page(topic: Topic, first: int, limit: int) -> list[Partition]:
     return topic.partitions[first : first + limit]
 
 
-def _partition(call: Call, partition: Partition) -> DescribeTopicPartitionsResponsePartition:
-    live = call.cluster.live(partition.replicas)
+def _partition(partition: Partition) -> DescribeTopicPartitionsResponsePartition:
+    live = partition.live_replicas
     return DescribeTopicPartitionsResponsePartition(
         partition_index=partition.index,
         leader_id=partition.leader,

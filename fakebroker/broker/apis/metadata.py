@@ -190,7 +190,7 @@ def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
     """One partition. v0 omits dead replicas and answers REPLICA_NOT_AVAILABLE, v5+ names them as offline (MD-5)."""
     replicas, seen = partition.replicas, partition.seen_by(call.node.id)
     is_whole = seen.leader >= 0 and len(seen.isr) == len(replicas)
-    offline = [] if is_whole else _offline(call, replicas)
+    offline = [] if is_whole else _offline(partition)
     code = ErrorCode.NONE
     if seen.leader < 0:
         code = ErrorCode.LEADER_NOT_AVAILABLE
@@ -201,12 +201,12 @@ def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
         partition_index=partition.index,
         leader_id=seen.leader,
         leader_epoch=seen.leader_epoch,
-        replica_nodes=call.cluster.live(replicas) if call.version == 0 else list(replicas),
+        replica_nodes=partition.live_replicas if call.version == 0 else list(replicas),
         isr_nodes=list(seen.isr),
         offline_replicas=offline,
     )
 
 
-def _offline(call: Call, replicas: list[int]) -> list[int]:
-    live = call.cluster.live(replicas)
-    return [node_id for node_id in replicas if node_id not in live]
+def _offline(partition: Partition) -> list[int]:
+    live = partition.live_replicas
+    return [node_id for node_id in partition.replicas if node_id not in live]

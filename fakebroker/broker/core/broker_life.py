@@ -16,6 +16,7 @@ from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.log_directories import LogDirectory
     from fakebroker.broker.core.node import Node
     from fakebroker.broker.core.topics import Partition
 
@@ -62,7 +63,35 @@ def start(cluster: "Cluster", node: "Node", now: Instant) -> None:
         fence(cluster, node, now)
     _changed(cluster, node, "started")
     node.state = NodeState.RUNNING
+    _use_directories(cluster, node)
     _unfence(cluster, node, now)
+
+
+def directory_failed(cluster: "Cluster", node: "Node", directory: "LogDirectory", now: Instant) -> None:
+    """A log directory of it cannot be used until it starts again: others lead what is there, or no broker (LR-4).
+
+    Its coordinators of partitions that are there answer what waits with NOT_COORDINATOR.
+    """
+    replicas = cluster.replicas_on(node.id)
+    directories = node.log_directories
+    directory.is_online = False
+    _changed(cluster, node, "lost a log directory")
+    for partition in [each for each in replicas if directories.of(each) is directory]:
+        if node.is_replicating:
+            node.log_ends[partition] = partition.log.log_end_offset if partition.has_log else 0
+        partition.offline.append(node.id)
+        partition.stale_views.pop(node.id, None)
+        elections.broker_stopped(partition, node.id, now)
+
+
+def _use_directories(cluster: "Cluster", node: "Node") -> None:
+    """It starts: replicas in directories whose disks can be used are there again."""
+    replicas = cluster.replicas_on(node.id)
+    directories = node.log_directories
+    directories.start()
+    for partition in replicas:
+        if node.id in partition.offline and directories.of(partition).is_online:
+            partition.offline.remove(node.id)
 
 
 def restart_all(cluster: "Cluster", now: Instant) -> None:

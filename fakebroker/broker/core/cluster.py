@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core import broker_life
 from fakebroker.broker.core.deadlines import Timers
+from fakebroker.broker.core.disk_faults import DiskFaults
 from fakebroker.broker.core.events import CoreEvent, NodeChanged
 from fakebroker.broker.core.features import Features
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.quotas.client_quotas import ClientQuotas
     from fakebroker.broker.core.security.authorizer import Authorizer
     from fakebroker.broker.core.telemetry.client_telemetry import ClientTelemetry
-    from fakebroker.broker.core.topics import Partition, Storage, Topic
+    from fakebroker.broker.core.topics import Partition, Topic
+    from fakebroker.broker.core.topics_host import Storage
     from fakebroker.broker.core.transactions.transaction import Transaction
 
 __all__ = ["Cluster", "Node"]
@@ -65,6 +67,7 @@ class Cluster:
         self.timers = Timers()
         self.outbox: list[CoreEvent] = []
         self.storage: Storage | None = None  # what keeps the state beyond the process
+        self.disk_faults: DiskFaults | None = None  # while a test lets the disks of brokers fail
         self.expirations = Expirations()
         self.pending_batch_memory = PendingBatchMemory(settings.get_int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = self.new_base64_id()
@@ -105,6 +108,11 @@ class Cluster:
         """Tell the storage, if there is one."""
         if self.storage is not None:
             self.storage.metadata_changed(what)
+
+    def watch_disks(self, partition: "Partition") -> None:
+        """A partition has a log now: let faults of disks concern it, if there are any."""
+        if self.disk_faults is not None:
+            self.disk_faults.watch(partition)
 
     @property
     def client_quotas(self) -> "ClientQuotas":

@@ -112,6 +112,7 @@ class NodeValues(NamedTuple):
     """A broker; `own` are its static settings that others do not have, `dynamic` those set at run time.
 
     `alive`: it has a process, which runs after a restore. One that was frozen or cut off is not any more.
+    `is_replicating`: all its replicas fetched, so none was frozen, cut off or in a log directory that had failed.
     """
 
     id: int
@@ -227,6 +228,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "index": "the place in the topic's partitions",
             "changes": "counted for fetch sessions, which end",
             "stale_views": "of brokers that have not learned of the leader: all have after a restore",
+            "offline": "no log directory is offline after a restore",
         },
     ),
     PartitionLog: Durable(
@@ -234,6 +236,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         {
             "partition": _KNOWN,
             "store": _STORED,
+            "disk_guard": "no disk has a fault after a restore",
             "name": _DERIVED,
             "waiters": "fetches of clients, which are disconnected",
             "_active": "the last segment",
@@ -263,6 +266,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "settings": "`own` and `dynamic`, and the options of the broker",
             "coordinator": "its groups are loaded from the log",
             "transactions": "loaded from the log",
+            "_log_directories": "which replica is where is not saved; no disk has a fault after a restore",
             "_share_coordinator": "its states are loaded from the log when they are asked for",
             "_fetch_sessions": "of clients, which are disconnected",
             "_share_partitions": "what was acquired is not stored in Kafka either; the rest is loaded from the log",
@@ -323,7 +327,10 @@ def _quotas(cluster: Cluster) -> tuple[QuotaState, ...]:
 
 def _node_values(node: Node) -> NodeValues:
     own, dynamic = node.settings.own(), node.settings.dynamic(cluster=False)
-    return read_fields(NodeValues, node, alive=node.has_process, own=own, dynamic=dynamic)
+    is_replicating = node.is_replicating and not node.has_offline_directory
+    return read_fields(
+        NodeValues, node, alive=node.has_process, own=own, dynamic=dynamic, is_replicating=is_replicating
+    )
 
 
 def _topic_state(topic: Topic) -> TopicState:

@@ -40,7 +40,7 @@ def elect(partition: "Partition", now: Instant) -> None:
     """A new leader, or none: the first live replica in sync, else the first live one that is an eligible leader, else,
     with `unclean.leader.election.enable`, the first live one.
     """
-    live = partition.topic.cluster.live(partition.replicas)
+    live = partition.live_replicas
     is_unclean = partition.topic.config.get_bool("unclean.leader.election.enable")
     candidates = _trusted(partition, live) or (live if is_unclean else [])
     _lead(partition, candidates[0] if candidates else -1, now)
@@ -49,7 +49,7 @@ def elect(partition: "Partition", now: Instant) -> None:
 def elect_preferred(partition: "Partition", now: Instant) -> bool:
     """Let the first replica lead. False if its broker is down or it is not in sync; the leader stays then (CLU-70)."""
     preferred = partition.replicas[0]
-    if preferred not in partition.isr or not partition.topic.cluster.live([preferred]):
+    if preferred not in partition.isr or preferred not in partition.live_replicas:
         return False
     _lead(partition, preferred, now)
     return True
@@ -57,7 +57,7 @@ def elect_preferred(partition: "Partition", now: Instant) -> bool:
 
 def elect_unclean(partition: "Partition", now: Instant) -> bool:
     """Without a leader: let any live replica lead, one that has all records first. False if none lives (CLU-70)."""
-    live = partition.topic.cluster.live(partition.replicas)
+    live = partition.live_replicas
     if not live:
         return False
     _lead(partition, (_trusted(partition, live) or live)[0], now)
@@ -82,7 +82,8 @@ def reassign(partition: "Partition", replicas: Sequence[int], now: Instant) -> N
     partition.replicas = list(replicas)
     partition.topic.cluster.metadata_changed(partition)
     partition.out_of_sync = [node_id for node_id in partition.out_of_sync if node_id in replicas]
-    live = partition.topic.cluster.live(replicas)
+    partition.offline = [node_id for node_id in partition.offline if node_id in replicas]
+    live = partition.live_replicas
     in_sync = [node_id for node_id in live if node_id not in partition.out_of_sync]
     # Without a live replica all are trusted, the log being one; Kafka would finish the move when one is back.
     partition.elr, partition.last_known_elr = [], []
@@ -131,7 +132,7 @@ def _catch_up(partition: "Partition") -> None:
     if partition.leader < 0:
         return
     cluster = partition.topic.cluster
-    behind = [each for each in cluster.live(partition.replicas) if each not in partition.isr]
+    behind = [each for each in partition.live_replicas if each not in partition.isr]
     caught_up = [each for each in behind if cluster.nodes[each].is_replicating and each not in partition.out_of_sync]
     if caught_up:
         _set_isr(partition, [*partition.isr, *caught_up])

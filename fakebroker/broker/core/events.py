@@ -166,8 +166,8 @@ class TransactionTransition(NamedTuple):
 class NodeChanged(NamedTuple):
     """A change of a broker's state.
 
-    `what` is "stopped", "killed", "started", "frozen", "thawed", "cut off", "reached again", "fenced", "added" or
-    "removed".
+    `what` is "stopped", "killed", "started", "frozen", "thawed", "cut off", "reached again", "lost a log directory",
+    "fenced", "added" or "removed".
     """
 
     node_id: int

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.broker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.log_directories import LogDirectories, LogDirectory
 from fakebroker.broker.core.transactions.coordinator import TransactionCoordinator
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.instant import Instant
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.fetch_sessions import FetchSessions
     from fakebroker.broker.core.share_partitions.share_partition_manager import SharePartitionManager
     from fakebroker.broker.core.share_state.coordinator import ShareCoordinator
-    from fakebroker.broker.core.topics import Partition, TopicsNode
+    from fakebroker.broker.core.topics import Partition
+    from fakebroker.broker.core.topics_host import TopicsNode
 
 
 class NodeState(StrEnum):
@@ -39,6 +41,7 @@ class Node:
 
     __slots__ = (
         "_fetch_sessions",
+        "_log_directories",
         "_share_coordinator",
         "_share_partitions",
         "cluster",
@@ -74,6 +77,7 @@ class Node:
         self.transactions = TransactionCoordinator(cluster, self)
         self._share_coordinator: ShareCoordinator | None = None
         self._fetch_sessions: FetchSessions | None = None
+        self._log_directories: LogDirectories | None = None
         self._share_partitions: SharePartitionManager | None = None
 
     @property
@@ -128,6 +132,24 @@ class Node:
 
             self._share_coordinator = ShareCoordinator(self.cluster, self)
         return self._share_coordinator
+
+    @property
+    def log_directories(self) -> LogDirectories:
+        """Its log directories, with every replica that it has in one of them."""
+        if self._log_directories is None:
+            self._log_directories = LogDirectories(self.settings.get_list("log.dirs"))
+        self._log_directories.place(self.cluster.replicas_on(self.id))
+        return self._log_directories
+
+    def directory_of(self, partition: "Partition") -> LogDirectory:
+        """The log directory that has its replica of a partition."""
+        return (self._log_directories or self.log_directories).of(partition)
+
+    @property
+    def has_offline_directory(self) -> bool:
+        """Whether one of its log directories has failed since it started."""
+        directories = self._log_directories
+        return directories is not None and len(directories.online) < len(directories.all)
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

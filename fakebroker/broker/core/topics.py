@@ -1,24 +1,18 @@
 """Topics and their partitions: names, ids (KIP-516), replicas, leaders."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.core.stale_view import StaleView, epoch_error
 from fakebroker.broker.core.topic_config import TopicConfig, check_config
 from fakebroker.broker.core.topic_rules import check_counts, check_most_partitions, check_name, collision_key
-from fakebroker.broker.release import Behaviours
-from fakebroker.broker.settings import Settings
+from fakebroker.broker.core.topics_host import TopicsHost
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.empty_range import EmptyRange
-    from fakebroker.broker.core.logs.host import LogWatcher
     from fakebroker.broker.core.logs.log import PartitionLog
-    from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
-    from fakebroker.broker.core.metadata_parts import MetadataPart
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
@@ -28,100 +22,6 @@ _NONE = ErrorCode.NONE  # each read and write asks for it: read from the class i
 METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can neither make nor read it (NT-3)
 
 
-class LeaderListener(Protocol):
-    """A coordinator on a broker: it loads and unloads what changes its leader."""
-
-    def leader_changed(self, partition: "Partition", now: Instant) -> None:
-        """The partition has a new leader, or the broker hears of it only now."""
-
-
-class TopicsNode(Protocol):
-    """A broker, as the partitions on it see it."""
-
-    log_ends: "dict[Partition, int]"
-
-    @property
-    def id(self) -> int: ...
-
-    @property
-    def rack(self) -> str | None: ...
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def is_unaware(self) -> bool:
-        """Whether it does not hear of new leaders."""
-
-    @property
-    def is_running(self) -> bool:
-        """Whether its process runs, reachable or not."""
-
-    @property
-    def is_replicating(self) -> bool:
-        """Whether its replicas fetch from their leaders."""
-
-    @property
-    def coordinators(self) -> Sequence[LeaderListener]: ...
-
-
-class Storage(Protocol):
-    """What keeps the state of a cluster beyond the process: a data directory."""
-
-    def log_made(self, log: "PartitionLog") -> None:
-        """A partition is used for the first time; its log is still empty. The storage sets `log.store`."""
-
-    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
-        """A topic exists now, was changed or is deleted; or replicas or leader of a partition; or a whole part."""
-
-
-class TopicsHost(Protocol):
-    """What topics, and reading their logs, need of the cluster."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def behaviours(self) -> Behaviours: ...
-
-    @property
-    def random(self) -> Random: ...
-
-    @property
-    def timers(self) -> Timers: ...
-
-    @property
-    def topics(self) -> "Topics": ...
-
-    @property
-    def nodes(self) -> Mapping[int, TopicsNode]: ...
-
-    @property
-    def pending_batch_memory(self) -> "PendingBatchMemory": ...
-
-    @property
-    def log_jobs(self) -> "LogWatcher": ...
-
-    @property
-    def storage(self) -> "Storage | None":
-        """What keeps the state beyond the process."""
-
-    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
-        """Tell the storage, if there is one."""
-
-    def live(self, node_ids: Iterable[int]) -> list[int]:
-        """Those of the nodes that are known and not fenced, in the given order."""
-
-    def new_uuid(self) -> bytes:
-        """A random UUID."""
-
-    def assign_replicas(self, first: int, count: int, replication_factor: int) -> list[list[int]]:
-        """Where `count` new partitions of a topic will be, from index `first` on."""
-
-    def check_new_partitions(self, assignments: Sequence[Sequence[int]], replication_factor: int) -> None:
-        """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for replicas that new partitions cannot have (CLU-25)."""
-
-
 class Partition:
     """One partition: its replicas, leader and log. `elections` changes leader and in-sync set.
 
@@ -129,6 +29,8 @@ class Partition:
 
     `isr` are the replicas in sync; `elr` those that were when the set became too small, and may lead as well, and
     `last_known_elr` the leader that left it empty (KIP-966).
+
+    `offline` are the brokers whose log directory with their replica has failed (`LogDirectories`); nearly always empty.
 
     `changes` counts what waiting fetches are woken for: changes of the log, the leader, the replicas and the topic.
 
@@ -145,6 +47,7 @@ class Partition:
         "last_known_elr",
         "leader",
         "leader_epoch",
+        "offline",
         "out_of_sync",
         "replicas",
         "stale_views",
@@ -162,6 +65,7 @@ class Partition:
         self.leader_epoch = 0
         self.out_of_sync: list[int] = []  # replicas that a test keeps out of the in-sync set
         self.stale_views: dict[int, StaleView] = {}
+        self.offline: list[int] = []
         self.changes = 0
         self.empty_range: EmptyRange | None = None
         self._log: PartitionLog | None = None
@@ -178,6 +82,7 @@ class Partition:
             storage = self.topic.cluster.storage
             if storage is not None:
                 storage.log_made(log)
+            self.topic.cluster.watch_disks(self)
         return self._log
 
     @property
@@ -189,6 +94,12 @@ class Partition:
     def used_log(self) -> "PartitionLog | None":
         """Its log if it was used yet; a look does not make one."""
         return self._log
+
+    @property
+    def live_replicas(self) -> list[int]:
+        """The brokers of its replicas that are not fenced and can use their log directory, in their order."""
+        live = self.topic.cluster.live(self.replicas)
+        return [node_id for node_id in live if node_id not in self.offline] if self.offline else live
 
     @property
     def min_isr(self) -> int:
@@ -253,10 +164,13 @@ class Partition:
 
         `leader_epoch` is the one that the client believes in, -1 if it does not say; with `only_leader` false followers
         serve as well. Checked in the order of Kafka's `Partition.getLocalLog`: NOT_LEADER_OR_FOLLOWER without a replica
-        here, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER for followers (KIP-320, LO-5, CLU-53).
+        here, KAFKA_STORAGE_ERROR with its log directory offline (LR-4), FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH,
+        NOT_LEADER_OR_FOLLOWER for followers (KIP-320, LO-5, CLU-53).
         """
         if node_id not in self.replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.offline and node_id in self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         seen = self.stale_views.get(node_id, self) if self.stale_views else self
         if leader_epoch != -1 and leader_epoch != seen.leader_epoch:
             return epoch_error(leader_epoch, seen.leader_epoch)

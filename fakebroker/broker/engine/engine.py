@@ -12,7 +12,7 @@ from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES,
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
-from fakebroker.broker.engine.work import Work
+from fakebroker.broker.engine.work import Task, Work
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
@@ -60,7 +60,7 @@ class Engine:
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
-        self.works: deque[Work] = deque()
+        self.works: deque[Work | Task] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
         # order in which they got it; None is only there because Python has no ordered set.
@@ -139,8 +139,8 @@ class Engine:
 
     # Long work
 
-    def begin(self, work: Work) -> None:
-        """A request turned out to be long."""
+    def begin(self, work: Work | Task) -> None:
+        """A request turned out to be long, or there is something to do after it."""
         self.works.append(work)
         self.on_work()
 

@@ -32,14 +32,21 @@ def kill(engine: Engine, server: EngineServer, node_id: int) -> None:
 
 
 def start(engine: Engine, server: EngineServer, node_id: int) -> None:
-    """Start it if it has no process. Raises OSError for ports that cannot be had; it is stopped then."""
+    """Start it if it has no process. Raises OSError for ports that cannot be had; it is stopped then.
+
+    With a disk that it cannot start on it ends again (LR-6).
+    """
+    node = engine.cluster.nodes[node_id]
+    had_process = node.has_process
     faults = server.links.faults_of(node_id)
     if REFUSES_CONNECTS not in faults:
         server.open_node(node_id)
     engine.cluster.start_node(node_id, engine.now)
     if ISOLATED in faults:
-        broker_life.cut_off(engine.cluster, engine.cluster.nodes[node_id], engine.now)
+        broker_life.cut_off(engine.cluster, node, engine.now)
     engine.drain()
+    if not had_process and not node.log_directories.can_start:
+        kill(engine, server, node_id)
 
 
 def freeze(engine: Engine, server: EngineServer, node_id: int) -> None:

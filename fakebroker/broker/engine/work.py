@@ -4,7 +4,7 @@ Kafka has several threads for requests and others are served beside a long one. 
 taken in turn, and between two steps whoever has something to say is served.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.broker.engine.connection_state import ENDED, GONE, PARKED
@@ -24,6 +24,13 @@ class Client(Protocol):
     @property
     def is_gone(self) -> bool:
         """Whether nobody does any more."""
+
+
+class Runner(Protocol):
+    """What runs an action that is not part of a request. `Engine` implements it."""
+
+    def run(self, action: Callable[[Instant], None], now: Instant) -> None:
+        """Run it; what it raises is kept for the test."""
 
 
 class Work:
@@ -48,6 +55,21 @@ class Work:
         except StopIteration:
             return False
         return True
+
+
+class Task:
+    """Something that is to be done as soon as what is under way is answered, in one step."""
+
+    __slots__ = ("_action", "_runner")
+
+    def __init__(self, runner: "Runner", action: Callable[[Instant], None]) -> None:
+        self._runner = runner
+        self._action = action
+
+    def step(self, now: Instant) -> bool:
+        """Do it. Returns False: nothing is left."""
+        self._runner.run(self._action, now)
+        return False
 
 
 def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Message]") -> Generator[None, None, None]:

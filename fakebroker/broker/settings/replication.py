@@ -110,7 +110,7 @@ ROWS = (
     Setting("replica.fetch.wait.max.ms", INT, 500, None, READ_ONLY,
             "follower fetching; brokers share one log here"),
     Setting("replica.high.watermark.checkpoint.interval.ms", LONG, 5000, None, READ_ONLY,
-            "follower fetching; brokers share one log here"),
+            "how soon a full disk is noticed that nothing is written to (LR-4)", has_effect=True),
     Setting("replica.lag.time.max.ms", LONG, 30000, None, READ_ONLY,
             "how long a follower may lag before it is out of sync"),
     Setting("replica.selector.class", STRING, None, None, READ_ONLY,

@@ -223,6 +223,10 @@ OPERATIONS = (
     Operation("POST", "/nodes/{node_id}/half_open", "node.half_open"),
     Operation("POST", "/nodes/{node_id}/heal", "node.heal"),
     Operation("PUT", "/nodes/{node_id}/rack", "node.rack", {"rack": "a"}),
+    Operation("GET", "/nodes/{node_id}/log_directories", "node.log_directories"),
+    Operation("POST", "/nodes/{node_id}/fill_disk", "node.fill_disk", {"after_bytes": 1_000_000}),
+    Operation("POST", "/nodes/{node_id}/fail_disk", "node.fail_disk"),
+    Operation("POST", "/nodes/{node_id}/heal_disk", "node.heal_disk"),
     # Faults
     Operation("GET", "/faults", "faults"),
     Operation("POST", "/faults", "fault", {"api": "OffsetCommit", "group": "billing", "error": "NOT_COORDINATOR"}),
@@ -259,6 +263,7 @@ PYTHON_ONLY: dict[str, str] = {
     "Expectation.never": "as Expectation.then, with `is_never`",
     "Expectation.then": "chained calls are Python's form of `POST /journal/wait`",
     "Expectation.within": "as Expectation.then",
+    "DiskFault.heal": "use `POST /nodes/{node_id}/heal_disk`",
     "NetworkFault.heal": "use `POST /nodes/{node_id}/heal`",
     "UsersHandle.create_token": "its result is a secret; clients use CreateDelegationToken",
     "JournalHandle.entries": "Python's form of `GET /journal/lines`",

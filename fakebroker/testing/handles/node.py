@@ -1,4 +1,4 @@
-"""One broker of the cluster as a test sees it: stopping, killing, freezing it, and what is wrong with its network."""
+"""One broker of the cluster as a test sees it: stopping, killing, freezing it, faults of its network and its disks."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Literal
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.engine import node_process
 from fakebroker.broker.engine.node_links import FROZEN, HALF_OPEN, ISOLATED, REFUSES_CONNECTS, UNREACHABLE
-from fakebroker.protocol.arguments.types import Name
+from fakebroker.protocol.arguments.types import Count, Name
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address
+from fakebroker.testing.handles.disks import DiskFault, LogDirectoryView, change_disk, views_of
 from fakebroker.testing.handles.handle import EndsWithBlock, Handle
 
 if TYPE_CHECKING:
+    from fakebroker.broker.core.log_directories import LogDirectory
     from fakebroker.broker.core.node import Node
     from fakebroker.testing.handles.access import EngineAccess
 
@@ -173,6 +175,52 @@ class NodeHandle(Handle):
         """End all its network faults. Raises OSError if another process has taken a port."""
         for kind in self.network:
             self._heal(kind)
+
+    # -- its disks ---------------------------------------------------------------------------------------------------
+
+    @property
+    def log_directories(self) -> list[LogDirectoryView]:
+        """Its log directories (`log.dirs`), with the state of their disks and the partitions in each."""
+        return self._with_cluster(lambda cluster, _now: views_of(cluster, self._node(cluster)))
+
+    def fill_disk(self, after_bytes: Count = 0, directory: str | None = None) -> DiskFault:
+        """Let the disk of a log directory, or of all, be full after so many more bytes.
+
+        A write that does not fit is answered with KAFKA_STORAGE_ERROR, and the directory goes offline; without any
+        write it does so within five seconds (`replica.high.watermark.checkpoint.interval.ms`). Other replicas lead its
+        partitions; without one they have no leader. A node without another directory is killed. It is back when
+        the disk is healed and the node restarted (LR-4 to LR-6).
+
+        Returns the fault, to be healed, also by the end of a `with` block. Raises UnknownThing for a directory that the
+        node does not have.
+        """
+
+        def fill(disk: "LogDirectory") -> None:
+            disk.free_bytes = after_bytes
+
+        return self._change_disk(directory, fill)
+
+    def fail_disk(self, directory: str | None = None) -> DiskFault:
+        """Let the disk of a log directory, or of all, fail every access (EIO): the directory goes offline at once.
+
+        Everything else, and the end of it, is as for `fill_disk`.
+        """
+
+        def fail(disk: "LogDirectory") -> None:
+            disk.is_unusable = True
+
+        return self._change_disk(directory, fail)
+
+    def heal_disk(self, directory: str | None = None) -> None:
+        """Repair the disk of a log directory, or of all. A directory that is offline stays so until `restart`.
+
+        Raises as `fill_disk`.
+        """
+        self._change_disk(directory, lambda disk: disk.heal())
+
+    def _change_disk(self, directory: str | None, how: "Callable[[LogDirectory], None]") -> DiskFault:
+        self._with_cluster(lambda cluster, _now: change_disk(self._access, self._node(cluster), directory, how))
+        return DiskFault(self, directory)
 
     # -- on the engine's thread --------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("state_fields",),
     ("features", "quotas", "re2", "security"),
     ("telemetry",),
-    ("logs", "topics", "topic_config", "topic_rules", "stale_view", "elections"),
+    ("logs", "topics", "topics_host", "log_directories", "topic_config", "topic_rules", "stale_view", "elections"),
     ("groups.kinds", "groups.classic.states"),
     ("offsets",),
     ("events",),
@@ -27,7 +27,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("groups.consumer",),
     ("share_partitions",),
     ("coordinator",),
-    ("cluster", "node", "broker_life"),
+    ("cluster", "node", "broker_life", "disk_faults"),
     ("cluster_state", "config_resources", "config_changes"),
     ("explain",),
 ]

@@ -247,7 +247,7 @@ class Shard(CoordinatorShard):
 
         def repeat_commit(offsets: Sequence[int], now: Instant) -> bool:
             log = self.log
-            if log.high_watermark_limit is not None or self.has_too_few_replicas:
+            if log.high_watermark_limit is not None or log.disk_guard is not None or self.has_too_few_replicas:
                 return False
             if needs_check and template.size_bytes > log.config.max_message_bytes:
                 return False
@@ -429,7 +429,7 @@ class Shard(CoordinatorShard):
         if value.members and not self.is_replicated:
             self._latest.pop(group_id, None)
             self.log.materialize_pending()
-            return ErrorCode.NOT_ENOUGH_REPLICAS
+            return ErrorCode.KAFKA_STORAGE_ERROR if self.is_on_no_disk else ErrorCode.NOT_ENOUGH_REPLICAS
         group = self.groups[group_id]
         assert isinstance(group, ClassicGroup)
         self.emit(stored_group(group, value, "written"))

@@ -10,7 +10,8 @@ from fakebroker.broker.core.logs.fetching import FetchParams, FetchTarget, LogRe
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from fakebroker.broker.core.topics import Partition, Topics, TopicsHost
+    from fakebroker.broker.core.topics import Partition, Topics
+    from fakebroker.broker.core.topics_host import TopicsHost
 
 NO_SESSION = 0
 FULL_EPOCH = 0  # makes a session

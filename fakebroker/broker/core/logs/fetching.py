@@ -16,7 +16,8 @@ from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
-    from fakebroker.broker.core.topics import Partition, TopicsHost
+    from fakebroker.broker.core.topics import Partition
+    from fakebroker.broker.core.topics_host import TopicsHost
 
 CONSUMER_REPLICA_ID = -1  # of every client that is not a broker
 NO_TOPIC_ID = bytes(16)

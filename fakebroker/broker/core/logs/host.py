@@ -38,6 +38,19 @@ class LogStore(Protocol):
         """Segments were deleted, or replaced by cleaned ones."""
 
 
+class DiskGuard(Protocol):
+    """Stands before the writes to one log, while a disk that it is on may refuse them. `LogGuard` implements it."""
+
+    def takes(self, size_bytes: int) -> bool:
+        """Write so many bytes to the disks. False if the leader's cannot take them."""
+
+    def refuse(self, log: "PartitionLog") -> None:
+        """What is appended next is on no disk: nothing of it is replicated or answered."""
+
+    def has_refused(self, log: "PartitionLog") -> bool:
+        """Whether the log ends with records that are on no disk."""
+
+
 class LogCluster(Protocol):
     """What all logs of a cluster share."""
 

@@ -12,7 +12,8 @@ from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
-    from fakebroker.broker.core.topics import Topic, TopicsHost
+    from fakebroker.broker.core.topics import Topic
+    from fakebroker.broker.core.topics_host import TopicsHost
 
 
 class Job:

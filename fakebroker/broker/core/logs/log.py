@@ -30,7 +30,7 @@ from fakebroker.protocol.records.rewrite import cut_batch
 from fakebroker.protocol.records.search import max_timestamp_of
 
 if TYPE_CHECKING:
-    from fakebroker.broker.core.logs.host import LogStore
+    from fakebroker.broker.core.logs.host import DiskGuard, LogStore
     from fakebroker.broker.core.logs.request_scans import ScanBatch
 
 
@@ -72,6 +72,7 @@ class PartitionLog:
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
         self.store: LogStore | None = None  # what keeps it on disk
+        self.disk_guard: DiskGuard | None = None  # while a disk may refuse what is written
 
     @property
     def config(self) -> LogConfig:
@@ -108,6 +109,8 @@ class PartitionLog:
             repeated = self._check_producer(header)
             if repeated is not None:
                 return repeated
+        if self.disk_guard is not None and not self.disk_guard.takes(len(data)):
+            raise AppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.name}: the disk cannot take {len(data)} bytes")
         base_offset = self._store(data, header.last_offset_delta, max_timestamp_ms, now.wall_ms, config)
         if has_producer and self.producers.written(header, base_offset, max_timestamp_ms):
             self._jobs.producer_wrote(max_timestamp_ms, now.wall_ms)
@@ -128,11 +131,14 @@ class PartitionLog:
         The batch is pending (pending_batches.py) until its bytes are needed, unless it is part of a transaction:
         `producer` is then the producer's id and epoch. Kafka's coordinators write base sequence 0 in most batches, with
         and without a producer. Raises KafkaError(INVALID_PRODUCER_EPOCH) for a producer that was fenced here (ID-4).
+        If the disk cannot take them, the coordinator waits for replicas until its partition is unloaded (LR-5).
         """
         if producer is not None:
             self.producers.check_epoch(*producer)
         base_offset = self.log_end_offset
         epoch, size_bytes = self.epochs.latest, records.memory_bytes()
+        if self.disk_guard is not None and not self.disk_guard.takes(size_bytes):
+            self.disk_guard.refuse(self)
         deferred = base_offset, records, epoch, now.wall_ms, base_sequence, size_bytes
         if producer is not None:
             self.materialize_pending()
@@ -157,7 +163,7 @@ class PartitionLog:
     ) -> int:
         """Append the marker that ends a producer's transaction here, open or not (TX-3, WM-4); returns its offset.
 
-        Raises KafkaError as `Producers.check_marker` does, and then nothing has changed.
+        Raises KafkaError as `Producers.check_marker` does, and KAFKA_STORAGE_ERROR; then nothing has changed.
         """
         self.producers.check_marker(producer_id, producer_epoch, coordinator_epoch, is_tv2=is_tv2)
         marker = build_marker(
@@ -167,6 +173,8 @@ class PartitionLog:
             coordinator_epoch=coordinator_epoch,
             timestamp_ms=now.wall_ms,
         )
+        if self.disk_guard is not None and not self.disk_guard.takes(len(marker)):
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.name}: the disk cannot take a marker")
         offset = self._store(marker, 0, now.wall_ms, now.wall_ms, self.config)
         began = self.producers.ended(producer_id, producer_epoch, coordinator_epoch, now.wall_ms)
         if began is not None:
@@ -298,7 +306,6 @@ class PartitionLog:
 
     def limit_high_watermark(self, offset: int | None, now: Instant) -> None:
         """Hold the high watermark at `offset`, as followers that lag do; None lets it follow the log's end again."""
-        # No API sets it yet: replicas that can be held back are to come.
         self.high_watermark_limit = offset
         self._moved(now)
 

@@ -77,6 +77,12 @@ class CoordinatorShard(ABC):
         """Call `done` once what is written now is replicated, or with the error if that does not come."""
         return ReplicationWait(self, done, now)
 
+    @property
+    def is_on_no_disk(self) -> bool:
+        """Whether a disk has refused what was written last: the partition is about to be unloaded (LR-5)."""
+        guard = self.log.disk_guard
+        return guard is not None and guard.has_refused(self.partition.log)
+
     def strand(self, view: "StaleView") -> None:
         """Another broker leads the partition, and this one does not know: what it writes from now on is lost."""
         if isinstance(self.log, PartitionLog):

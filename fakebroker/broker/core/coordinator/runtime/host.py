@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from fakebroker.broker.core.topics import LeaderListener, Partition, TopicsHost, TopicsNode
+from fakebroker.broker.core.topics import Partition
+from fakebroker.broker.core.topics_host import LeaderListener, TopicsHost, TopicsNode
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:

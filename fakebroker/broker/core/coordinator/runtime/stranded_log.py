@@ -19,6 +19,7 @@ class StrandedLog:
         self.config: LogConfig = log.config
         self.name = log.name
         self.waiters: dict[object, Callable[[Instant], None]] = {}
+        self.disk_guard = None
         self._view = view
 
     @property

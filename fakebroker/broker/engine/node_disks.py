@@ -1,0 +1,71 @@
+"""What a test does to the disks of one broker, and what becomes of the broker (LR-4 to LR-6).
+
+Each function belongs to the engine's thread; the caller flushes.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fakebroker.broker.core.disk_faults import DiskFaults
+from fakebroker.broker.engine import node_process
+from fakebroker.broker.engine.engine import Engine
+from fakebroker.broker.engine.server import EngineServer
+from fakebroker.broker.engine.work import Task
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.log_directories import LogDirectory
+    from fakebroker.broker.core.node import Node
+    from fakebroker.protocol.instant import Instant
+
+log = logging.getLogger("fakebroker")
+
+
+def change(
+    engine: Engine,
+    server: EngineServer,
+    node: "Node",
+    directories: "Sequence[LogDirectory]",
+    how: "Callable[[LogDirectory], None]",
+) -> None:
+    """Let something be wrong, or right again, with the disks of some of a broker's log directories."""
+    for directory in directories:
+        how(directory)
+    faults_of(engine, server).changed(node, engine.now)
+    for directory in directories:
+        if directory.is_unusable:
+            take_offline(engine, server, node, directory)
+    engine.drain()
+
+
+def faults_of(engine: Engine, server: EngineServer) -> DiskFaults:
+    """The faults of disks of the engine's cluster."""
+    cluster = engine.cluster
+    if cluster.disk_faults is None:
+
+        def fail(node: "Node", directory: "LogDirectory") -> None:
+            engine.begin(Task(engine, partial(_failed, engine, server, node, directory)))
+
+        cluster.disk_faults = DiskFaults(cluster, fail)
+    return cluster.disk_faults
+
+
+def _failed(engine: Engine, server: EngineServer, node: "Node", directory: "LogDirectory", _now: "Instant") -> None:
+    take_offline(engine, server, node, directory)
+
+
+def take_offline(engine: Engine, server: EngineServer, node: "Node", directory: "LogDirectory") -> None:
+    """A log directory failed. The broker goes on with the others; without any it ends, as Kafka does."""
+    if not node.has_process or not directory.is_online:
+        return
+    faults = faults_of(engine, server)
+    if len(node.log_directories.online) > 1:
+        path = directory.path
+        log.warning("node %d: its log directory %s has failed, and is offline until it starts again", node.id, path)
+        faults.take_offline(node, directory, engine.now)
+        engine.drain()
+    else:
+        log.warning("node %d stops: %s, its last log directory, has failed", node.id, directory.path)
+        faults.forget_refused(node, directory, engine.now)
+        node_process.kill(engine, server, node.id)
