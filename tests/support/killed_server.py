@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 PATIENCE_S = 120
 TRY_S = 3  # librdkafka may wait for a connection that a kill has ended, unless it is asked again

@@ -54,6 +54,7 @@ class Exchange:
         "_deadline",
         "_entered",
         "_incarnation",
+        "_is_in_handler",
         "_outer",
         "_response",
         "_stages",
@@ -92,6 +93,7 @@ class Exchange:
         self._deadline: Deadline | None = None  # of a pause
         self._watchers: list[Callable[[Instant], None]] = []
         self._response: Message | None = None
+        self._is_in_handler = False  # which has not answered yet
         self.is_settled = False  # a stage has seen to what the client gets
 
     def begin(self) -> "Message | None":
@@ -102,6 +104,7 @@ class Exchange:
         self._enter(self.request)
         if self._advance(None):
             if self._response is not None and not self.mute_ms and not self.is_settled:
+                self._let_go()
                 return self._response
             self._send()
         if not self._outer.is_answered:
@@ -186,7 +189,10 @@ class Exchange:
     def handled(self) -> None:
         """The handler has answered, or will not have the request: if the client goes now, nothing is left to do."""
         self.call.is_answered = True
+        self._is_in_handler = False
         self._watchers.clear()
+        if not self._entered:
+            self._let_go()
 
     # How faults settle a request; all of it happens to nobody if the client has gone
 
@@ -270,6 +276,7 @@ class Exchange:
                     return False
             if not entered:
                 if error is not None:
+                    self._let_go()
                     try:
                         raise error from None
                     finally:
@@ -290,6 +297,7 @@ class Exchange:
         if call.node.incarnation != self._incarnation:
             return None, None
         call.now = self.engine.now
+        self._is_in_handler = True
         try:
             response = handler(call, request)
         except Exception as error:
@@ -327,6 +335,7 @@ class Exchange:
 
     def _send(self) -> None:
         """The request has its answer, `_response`; None: it gets none."""
+        self._let_go()
         if self.is_settled:
             return
         if self.mute_ms:
@@ -335,6 +344,13 @@ class Exchange:
             self._connection.work(self._outer, _made(self._response), must_finish=False)  # it is written in steps
         else:
             self._connection.answer(self._outer, self._response)
+
+    def _let_go(self) -> None:
+        """No stage and no handler has the request any more: it is not in a cycle with its call, which would keep it and
+        its answer, perhaps many megabytes, until the collector comes by.
+        """
+        if not self._is_in_handler:
+            self.call.connection, self.call.quota = self._connection, None
 
     # Waiting
 

@@ -6,6 +6,7 @@ import re
 from starlette.requests import ClientDisconnect, Request
 
 from fakebroker.cli.http.problems import Problem
+from fakebroker.serve.garbage import READ
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_VALUES = 50_000  # in a JSON body
@@ -44,6 +45,7 @@ async def read_body(request: Request) -> bytes:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
+        READ.add(len(chunk))
         if len(body) > MAX_BODY_BYTES:
             await _discard(request)
             raise _too_large()

@@ -17,6 +17,7 @@ from fakebroker.broker.engine.blocked_link import BlockableLink
 from fakebroker.broker.engine.connection import Connection
 from fakebroker.broker.engine.connection_state import READING
 from fakebroker.protocol.listeners import Address, Listener
+from fakebroker.serve.garbage import READ
 from fakebroker.serve.net.loop import end_watch_for_end, watch_for_end
 
 if TYPE_CHECKING:
@@ -139,6 +140,9 @@ class ClientConnection(BlockableLink):
         except OSError as error:
             self._end(f"connection lost: {error}")
             return
+        READ.left_bytes -= len(data)  # `READ.add`, which would cost a call for each request
+        if READ.left_bytes < 0:
+            READ.collect()
         if not data:
             self._read_end()
         elif self._blocked is not None:

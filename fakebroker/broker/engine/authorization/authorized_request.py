@@ -210,6 +210,10 @@ class AuthorizedRequest(Generic[Asked, Answered]):
             finisher(response)
         return response
 
+    def end(self) -> None:
+        """The request is over. Finishers refer to it: a cycle would keep all of it until the collector comes by."""
+        self._finishers.clear()
+
 
 def name_in(entry: object, topics: "Topics") -> str | None:
     """The resource that an entry of a request names: itself, a field, or the topic of an id; None for an unknown id."""

@@ -36,14 +36,22 @@ class AuthorizationStage:
         if feature is not None and call.cluster.features.is_off(feature):
             return (yield Handle(request))
         authorized: AuthorizedRequest[Message, Message] = AuthorizedRequest(route, call, request, self._authorizer)
-        for check in NEEDS[route.api_key]:
-            steps = check(authorized)
-            if steps is not None:
-                yield from _in_turns(steps)
-            if authorized.answer is not None:
-                return (yield from _in_turns(authorized.finish(authorized.answer if _wants_answer(request) else None)))
-        response = yield Handle(authorized.request, authorized.handle)
-        return (yield from _in_turns(authorized.finish(response)))
+        try:
+            return (yield from _checked(authorized))
+        finally:
+            authorized.end()
+
+
+def _checked(authorized: AuthorizedRequest["Message", "Message"]) -> Passage:
+    for check in NEEDS[authorized.route.api_key]:
+        steps = check(authorized)
+        if steps is not None:
+            yield from _in_turns(steps)
+        if authorized.answer is not None:
+            answer = authorized.answer if _wants_answer(authorized.request) else None
+            return (yield from _in_turns(authorized.finish(answer)))
+    response = yield Handle(authorized.request, authorized.handle)
+    return (yield from _in_turns(authorized.finish(response)))
 
 
 def _in_turns(steps: Generator[None, None, T]) -> Generator[Command, "Message | None", T]:
