@@ -17,6 +17,10 @@ JOIN: dict[str, Any] = {
     "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
 }
 
+_TIMEOUT = {"timeout_ms": 60_000}
+USUAL: dict[str, dict[str, Any]] = {"CreatePartitions": _TIMEOUT, "DeleteTopics": _TIMEOUT}
+"""What clients always send where the protocol's default makes a request fail (AD-5)."""
+
 OffsetRow = tuple[int, int, int, int, str | None]
 """A partition in an OffsetCommit: index, offset, leader epoch, commit time, metadata."""
 
@@ -35,7 +39,7 @@ def framed(frame: bytes) -> bytes:
 
 def request(name: str, version: int, correlation_id: int = 1, client_id: str | None = "test", **fields: Any) -> bytes:
     """A request as it travels."""
-    return framed(encode_request(api(name).request(**fields), version, correlation_id, client_id))
+    return framed(encode_request(api(name).request(**USUAL.get(name, {}) | fields), version, correlation_id, client_id))
 
 
 def frames(data: bytes) -> list[bytes]:

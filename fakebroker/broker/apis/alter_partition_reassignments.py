@@ -21,6 +21,8 @@ from fakebroker.protocol.wire.messages.alter_partition_reassignments import (
 
 def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
     """Each partition on its own; the top-level code is always NONE (RA-1)."""
+    if request.topics and request.timeout_ms <= 0:  # AD-5
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     keep_length = not request.allow_replication_factor_change
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,

@@ -24,6 +24,8 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
     answers UNKNOWN_SERVER_ERROR.
     """
     times = Counter(topic.name for topic in request.topics)
+    if request.timeout_ms <= 0 and 1 in times.values():  # AD-5
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     response = CreatePartitionsResponse()
     room = LARGEST_CHANGE
     for entry in {topic.name: topic for topic in request.topics}.values():

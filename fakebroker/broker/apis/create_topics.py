@@ -53,6 +53,8 @@ def _in_steps(call: Call, request: CreateTopicsRequest) -> Steps[CreateTopicsRes
     plans: list[_Plan] = []
     try:
         asked = yield from _counted(call, request, pace)
+        if request.timeout_ms <= 0 and any(each.times == 1 for each in asked.values()):  # AD-5
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
         yield from _plan(call, asked, plans, pace)
         if not request.validate_only:
             plans = _create(call, plans)

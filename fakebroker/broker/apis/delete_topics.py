@@ -41,6 +41,8 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
             ]
         )
     responses, valid = parted(entries)
+    if valid and request.timeout_ms <= 0:  # AD-5
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     names = [entry.name for entry in valid if entry.name is not None]
     ids = dict.fromkeys(entry.topic_id for entry in valid if entry.name is None)
     pace = Pace(GROUPS_PER_STEP)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.elections import elect_preferred, elect_unclean
 from fakebroker.broker.core.topics import Partition
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -29,6 +29,8 @@ _TEXTS = {
 
 def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
     """Each partition on its own. For "all", those that need no election are left out (EL-2)."""
+    if request.timeout_ms <= 0 and request.topic_partitions != []:  # AD-5
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     kind = request.election_type if call.version >= 1 else _PREFERRED
     if kind not in (_PREFERRED, _UNCLEAN):
         results = [

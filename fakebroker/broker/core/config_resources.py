@@ -320,9 +320,18 @@ def _check_match(selectors: tuple[str, ...]) -> None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Illegal client matching pattern: {error}") from None
 
 
+_LONGEST_ID = 10  # digits
+
+
 def check_broker_id(node: "Node", name: str) -> None:
-    """Raises KafkaError(INVALID_REQUEST) unless `name` is the id of this very broker (CLU-16)."""
-    if not name.isdecimal() or int(name) != node.id:
+    """Raises KafkaError(INVALID_REQUEST) unless `name` is the id of this very broker (CLU-16).
+
+    A sign and any number of leading zeros are read as Java reads them.
+    """
+    unsigned = name[1:] if name[:1] in ("+", "-") else name
+    digits = unsigned.lstrip("0") or "0"
+    is_number = unsigned.isdecimal() and len(digits) <= _LONGEST_ID
+    if not is_number or int(digits) != node.id or (name.startswith("-") and node.id):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.id}, not {name!r}")
 
 

@@ -37,7 +37,7 @@ def grow(
         )
         for name, count, brokers in topics
     ]
-    answers = ask(cluster, CreatePartitionsRequest(topics=asked, **fields), version).results
+    answers = ask(cluster, CreatePartitionsRequest(timeout_ms=1000, topics=asked, **fields), version).results
     return {answer.name: answer.error_code for answer in answers}
 
 
@@ -72,7 +72,9 @@ def test_unknown_and_repeated(ask: Ask, cluster: Cluster) -> None:
         "t": 0,
     }
     assert grow(ask, cluster, ("t", 4, None), ("t", 5, None)) == {"t": ErrorCode.INVALID_REQUEST}
-    request = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="nope", count=3, assignments=None)])
+    request = CreatePartitionsRequest(
+        timeout_ms=1000, topics=[CreatePartitionsTopic(name="nope", count=3, assignments=None)]
+    )
     assert ask(cluster, request, 3).results[0].error_message is None
 
 

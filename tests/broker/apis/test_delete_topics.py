@@ -34,7 +34,9 @@ def get(cluster: Cluster, name: str) -> Topic:
 
 def delete(ask: Ask, cluster: Cluster, *entries: tuple[str | None, bytes]) -> dict[tuple[str | None, bytes], int]:
     """What v6 answers, by name and id."""
-    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name, topic_id=id_) for name, id_ in entries])
+    request = DeleteTopicsRequest(
+        timeout_ms=1000, topics=[DeleteTopicState(name=name, topic_id=id_) for name, id_ in entries]
+    )
     answers = ask(cluster, request, 6).responses
     for answer in answers:
         assert (answer.error_message is None) == (answer.error_code == 0)
@@ -45,7 +47,7 @@ def delete(ask: Ask, cluster: Cluster, *entries: tuple[str | None, bytes]) -> di
 @pytest.mark.parametrize("version", range(6))
 def test_by_name(ask: Ask, cluster: Cluster, version: int) -> None:
     """Before v6 topics are named; an unknown one is 3."""
-    answers = ask(cluster, DeleteTopicsRequest(topic_names=["a", "nope"]), version).responses
+    answers = ask(cluster, DeleteTopicsRequest(timeout_ms=1000, topic_names=["a", "nope"]), version).responses
     assert {answer.name: answer.error_code for answer in answers} == {
         "a": 0,
         "nope": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -77,7 +79,7 @@ def test_contradictions_delete_nothing(ask: Ask, cluster: Cluster) -> None:
     assert delete(ask, cluster, (None, ZERO)) == {(None, ZERO): ErrorCode.INVALID_REQUEST}
     assert delete(ask, cluster, ("a", ZERO), (None, a)) == {("a", a): ErrorCode.INVALID_REQUEST}
     assert [topic.name for topic in cluster.topics] == ["a", "b", "c"]
-    request = DeleteTopicsRequest(topic_names=["a", "a", "b"])
+    request = DeleteTopicsRequest(timeout_ms=1000, topic_names=["a", "a", "b"])
     assert {answer.name: answer.error_code for answer in ask(cluster, request, 4).responses} == {
         "a": ErrorCode.INVALID_REQUEST,
         "b": 0,
@@ -99,7 +101,8 @@ def test_deletion_switched_off(ask: Ask, cluster: Cluster, version: int, code: i
     cluster.settings.set_own("delete.topic.enable", False)
     by_name = version < 6
     fields: dict[str, Any] = {"topic_names": ["a"]} if by_name else {"topics": [DeleteTopicState(name="a")]}
-    assert [answer.error_code for answer in ask(cluster, DeleteTopicsRequest(**fields), version).responses] == [code]
+    request = DeleteTopicsRequest(timeout_ms=1000, **fields)
+    assert [answer.error_code for answer in ask(cluster, request, version).responses] == [code]
     assert "a" in cluster.topics
 
 
@@ -108,7 +111,7 @@ def test_others_are_answered(ask: Ask, cluster: Cluster) -> None:
     """Whoever keeps something about a topic hears of its deletion, with the time of the request."""
     heard: list[tuple[str, Instant]] = []
     cluster.topics.on_deleted.append(lambda topic, now: heard.append((topic.name, now)))
-    ask(cluster, DeleteTopicsRequest(topic_names=["b"]), 4, now=Instant(5, 7))
+    ask(cluster, DeleteTopicsRequest(timeout_ms=1000, topic_names=["b"]), 4, now=Instant(5, 7))
     assert heard == [("b", Instant(5, 7))]
 
 
@@ -118,7 +121,7 @@ def test_made_again(ask: Ask, cluster: Cluster) -> None:
     old = get(cluster, "a")
     old.partitions[0].leader_epoch = 7
     old.partitions[0].log.append_marker(1, 0, Instant(0, 0), commit=True, coordinator_epoch=0)
-    ask(cluster, DeleteTopicsRequest(topic_names=["a"]), 4)
+    ask(cluster, DeleteTopicsRequest(timeout_ms=1000, topic_names=["a"]), 4)
     new = cluster.topics.create("a", 1)
     assert new.id != old.id
     assert (new.partitions[0].leader_epoch, new.partitions[0].log.log_end_offset) == (0, 0)

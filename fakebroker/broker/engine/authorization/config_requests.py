@@ -7,15 +7,18 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from fakebroker.broker.apis import create_delegation_token, describe_delegation_token
+from fakebroker.broker.core.config_resources import check_broker_id
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.security.principals import USER
 from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
+from fakebroker.protocol.errors import KafkaError
 from fakebroker.protocol.wire.messages.list_partition_reassignments import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
 
 if TYPE_CHECKING:
+    from fakebroker.broker.core.node import Node
     from fakebroker.broker.core.security.delegation_tokens import Token
     from fakebroker.protocol.wire.messages.alter_configs import (
         AlterConfigsRequest,
@@ -82,6 +85,18 @@ def _is_unknown(resource: Resource) -> bool:
     return resource.resource_type not in _TYPES
 
 
+def _fault(node: "Node", request_name: str, resource: Resource) -> str | None:
+    """What Kafka finds wrong with a resource before it looks at rights: its type, or another broker's id (CLU-16)."""
+    if _is_unknown(resource) or (resource.resource_type == _LOGGER and request_name == "AlterConfigs"):
+        return f"Unknown resource type {resource.resource_type}"
+    if resource.resource_type == _BROKER and resource.resource_name:
+        try:
+            check_broker_id(node, resource.resource_name)
+        except KafkaError as error:
+            return error.message
+    return None
+
+
 @dataclass(frozen=True)
 class ConfigResources:
     """Each resource of a request about configs needs the operation on itself, or on the cluster."""
@@ -101,7 +116,12 @@ class ConfigResources:
             return
         for resource_type in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER):
             is_refused = partial(self._is_refused, authorized, resource_type)
-            yield from authorized.take_out("resources", resource_type, is_refused, REFUSED_TEXTS[resource_type])
+            text = REFUSED_TEXTS[resource_type]
+            errors = yield from authorized.take_out("resources", resource_type, is_refused, text)
+            if authorized.route.name == "IncrementalAlterConfigs":
+                for error in cast("list[AlterConfigsResourceResponse]", errors):
+                    if error.resource_type == _LOGGER:  # which the broker itself refuses, not the controller
+                        error.error_message = None
             if authorized.answer is not None:
                 return
 
@@ -109,9 +129,14 @@ class ConfigResources:
         named = attrgetter("resource_type", "resource_name")
         yield from authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
         if authorized.answer is None:
-            errors = yield from authorized.take_out_invalid("resources", _is_unknown, "")
+            fault = partial(_fault, authorized.call.node, authorized.route.name)
+
+            def is_invalid(resource: Resource) -> bool:
+                return fault(resource) is not None
+
+            errors = yield from authorized.take_out_invalid("resources", is_invalid, "")
             for error in cast("list[AlterConfigsResourceResponse]", errors):
-                error.error_message = f"Unknown resource type {error.resource_type}"
+                error.error_message = fault(error)
 
     def _is_refused(self, authorized: "AboutConfigs", resource_type: ResourceType, resource: Resource) -> bool:
         if _TYPES[resource.resource_type] is not resource_type:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from fakebroker.broker.apis import handlers
 from fakebroker.broker.core.security.acls import Operation, ResourceType
-from fakebroker.broker.engine.authorization.authorized_request import AuthorizedRequest, add_entries, parted
+from fakebroker.broker.core.share_state.states import NO_OFFSET
+from fakebroker.broker.engine.authorization.authorized_request import (
+    REFUSED_TEXTS,
+    AuthorizedRequest,
+    add_entries,
+    parted,
+)
 from fakebroker.broker.engine.error_response import ENTRIES, error_entries, mirrors_between
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.message import with_fields
@@ -63,6 +69,8 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> None:
             chosen = with_fields(authorized.request, groups=[with_fields(group, topics=denied)])
             entries = error_entries(mirror, authorized.route.response, chosen, authorized.route.version, _REFUSED)
             refused[-1] = cast("list[DescribeShareGroupOffsetsResponseGroup]", entries)[0].topics
+            for partition in (partition for topic in refused[-1] for partition in topic.partitions):
+                partition.start_offset, partition.error_message = NO_OFFSET, REFUSED_TEXTS[TOPIC]
             group = with_fields(group, topics=rest)
         groups.append(group)
     authorized.change(groups=groups)
