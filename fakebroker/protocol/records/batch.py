@@ -243,6 +243,19 @@ def build_batch(
     return assemble(header, compress(codec, payload, level))
 
 
+def encode_plain_records(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> bytes:
+    """(key, value) pairs of one time as they stand in a batch, for `build_plain_batch`."""
+    return b"".join([encode_record(record, 0, 0) for record in plain_records(pairs, 0)])
+
+
+def build_plain_batch(
+    encoded: bytes, count: int, *, base_offset: int, timestamp_ms: int, leader_epoch: int, base_sequence: int
+) -> bytes:
+    """What `build_batch` builds of `plain_records`, for records that are encoded already."""
+    tail = _TAIL.pack(0, count - 1, timestamp_ms, timestamp_ms, NO_PRODUCER_ID, -1, base_sequence, count) + encoded
+    return _PREFIX.pack(base_offset, CRC_START - LENGTH_END + len(tail), leader_epoch, 2, crc32c(tail)) + tail
+
+
 def assemble(header: BatchHeader, stored_payload: bytes) -> bytes:
     """The bytes of a batch; length and checksum are computed, the payload is already compressed as the header says."""
     tail = _TAIL.pack(*header[_FIRST_OF_TAIL:]) + stored_payload

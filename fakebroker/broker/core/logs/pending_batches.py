@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from fakebroker.protocol.records.batch import build_batch, plain_records
+from fakebroker.protocol.records.batch import build_batch, build_plain_batch, plain_records
 
 Pair = tuple[bytes | None, bytes | None]
 """Key and value of a record."""
@@ -44,6 +44,16 @@ class DeferredRecords(Protocol):
         """
 
 
+class EncodedRecords:
+    """The base of `DeferredRecords` that are encoded in less time than their keys and values are made."""
+
+    __slots__ = ()
+
+    def encoded(self) -> bytes:
+        """What `encode_plain_records` gives for their keys and values."""
+        raise NotImplementedError
+
+
 class DeferredBatch(NamedTuple):
     """A batch that has its offsets in the log but no bytes yet."""
 
@@ -56,6 +66,15 @@ class DeferredBatch(NamedTuple):
 
     def build(self, producer: tuple[int, int] | None = None) -> bytes:
         """The bytes, in the transaction of `producer` (id and epoch) if there is one."""
+        if producer is None and isinstance(self.records, EncodedRecords):
+            return build_plain_batch(
+                self.records.encoded(),
+                len(self.records),
+                base_offset=self.base_offset,
+                timestamp_ms=self.wall_ms,
+                leader_epoch=self.leader_epoch,
+                base_sequence=self.base_sequence,
+            )
         producer_id, producer_epoch = producer or (-1, -1)
         return build_batch(
             plain_records(self.records.records(), self.wall_ms, self.base_offset),

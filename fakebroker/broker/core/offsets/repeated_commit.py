@@ -6,10 +6,13 @@ repetitions are overwritten by the next one before anybody reads them, and never
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from struct import Struct
+from typing import TYPE_CHECKING, Final
 
+from fakebroker.broker.core.logs.pending_batches import EncodedRecords
 from fakebroker.broker.core.offsets.commit_validator import expire_timestamp
 from fakebroker.broker.core.offsets.records import OffsetCommits
+from fakebroker.protocol.records.batch import encode_plain_records
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
 from fakebroker.protocol.records.offsets_codec import Format
 from fakebroker.protocol.records.offsets_topic import StoredOffset
@@ -17,6 +20,8 @@ from fakebroker.protocol.records.offsets_topic import StoredOffset
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.pending_batches import Pair
     from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
+
+_NUMBER_BYTES = 8
 
 
 class CommitTemplate:
@@ -26,7 +31,7 @@ class CommitTemplate:
     size in a record.
     """
 
-    __slots__ = ("_format", "cache", "group_id", "memory_bytes", "retention_ms", "rows", "size_bytes")
+    __slots__ = ("_format", "_pattern", "cache", "group_id", "memory_bytes", "retention_ms", "rows", "size_bytes")
 
     def __init__(
         self,
@@ -49,6 +54,7 @@ class CommitTemplate:
         self.retention_ms = retention_ms
         self.cache = cache
         self._format = record_format
+        self._pattern: CommitPattern | None = None
         one = self.commits(offsets)
         self.memory_bytes = one.memory_bytes()
         self.size_bytes = one.size_bytes()
@@ -61,6 +67,21 @@ class CommitTemplate:
     def commits(self, offsets: Sequence[StoredOffset]) -> OffsetCommits:
         """The same commit as rows."""
         return OffsetCommits(self.group_id, offsets, self._format, self.cache)
+
+    def pattern(self) -> "CommitPattern":
+        """What encodes the records of its repetitions, made once."""
+        if self._pattern is None:
+            self._pattern = CommitPattern(*(self._encoded_with(number) for number in (0, CommitPattern.MARK)))
+        return self._pattern
+
+    def _encoded_with(self, number: int) -> bytes:
+        """The records, all of whose offsets and times are this number."""
+        expire_ms = NO_TIMESTAMP if self.retention_ms is None else number
+        offsets = [
+            (topic, partition, number, leader_epoch, metadata, number, expire_ms, topic_id)
+            for topic, partition, _, leader_epoch, metadata, _, _, topic_id in self.rows
+        ]
+        return encode_plain_records(self.commits(offsets).records())
 
     def means(self, other: "CommitTemplate") -> bool:
         """Whether repetitions of `other` could be repetitions of this one as well."""
@@ -75,7 +96,37 @@ class CommitTemplate:
         return any(row[:2] in partitions for row in self.rows)
 
 
-class RepeatedCommit:
+class CommitPattern:
+    """The encoded records of a commit, in which the numbers that differ from one repetition to the next are left out.
+
+    Each of them has eight bytes at the same place in all repetitions. So a repetition takes one call of `Struct.pack`.
+    """
+
+    MARK: Final = 0x7F7F7F7F7F7F7F7F
+    """A number that differs from 0 in each of its bytes."""
+
+    __slots__ = ("_pack", "_parts")
+
+    def __init__(self, zeros: bytes, marks: bytes) -> None:
+        """The same records, whose numbers are all 0, and all MARK."""
+        places: list[int] = []
+        for at, (zero, mark) in enumerate(zip(zeros, marks, strict=True)):
+            if zero != mark and (not places or at >= places[-1] + _NUMBER_BYTES):
+                places.append(at)
+        ends = [0, *(place + _NUMBER_BYTES for place in places)]
+        between = [zeros[end:place] for end, place in zip(ends, [*places, len(zeros)], strict=True)]
+        self._parts: list[bytes | int] = [0] * (2 * len(places) + 1)
+        self._parts[::2] = between
+        self._pack = Struct(">" + "q".join(f"{len(part)}s" for part in between)).pack
+
+    def encode(self, numbers: Sequence[int]) -> bytes:
+        """The records with these numbers, in their order."""
+        parts = self._parts
+        parts[1::2] = numbers
+        return self._pack(*parts)
+
+
+class RepeatedCommit(EncodedRecords):
     """The records of one such commit (`DeferredRecords`): an offset for each row of the template, and the time."""
 
     __slots__ = ("_rows", "commit_ms", "offsets", "template")
@@ -106,6 +157,16 @@ class RepeatedCommit:
     def records(self) -> "list[Pair]":
         """Keys and values as bytes."""
         return self.template.commits(self.rows()).records()
+
+    def encoded(self) -> bytes:
+        """The records as they stand in a batch."""
+        template, commit_ms = self.template, self.commit_ms
+        count, fields = len(self.offsets), 2 if template.retention_ms is None else 3
+        numbers = [commit_ms] * (count * fields)
+        numbers[::fields] = self.offsets
+        if fields > 2:
+            numbers[2::fields] = [template.expire_ms(commit_ms)] * count
+        return template.pattern().encode(numbers)
 
     def memory_bytes(self) -> int:
         """What it takes as rows: somebody may look while it is pending.

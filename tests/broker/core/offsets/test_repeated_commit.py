@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from fakebroker.broker.core.coordinator.shard import Shard
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.batch import encode_plain_records
+from fakebroker.protocol.records.offsets_codec import Format
 from fakebroker.protocol.records.offsets_topic import StoredOffset, TopicPartition, stored_offset
 from tests.support.offsets import PASS, OffsetsCluster, state_of
 from tests.support.time import DAY, MINUTE
@@ -116,6 +119,26 @@ def test_columns_are_as_rows(steps: list[tuple[Any, ...]], release: str, retenti
     assert lives[0].seen() == lives[1].seen()
     assert lives[0].lab.batches() == lives[1].lab.batches()
     assert state_of(lives[0].lab.shard()) == state_of(lives[1].lab.shard())
+
+
+@pytest.mark.rules("CR-4", "CR-5")
+@given(
+    st.lists(st.tuples(st.integers(-1, 2**63 - 1), st.integers(-1, 7), st.text(max_size=300)), min_size=1, max_size=70),
+    st.integers(0, 2**62),
+    RETENTIONS,
+    st.sampled_from([Format(), Format(offset_version=3), Format(offset_version=1)]),
+)
+def test_a_pattern_encodes_what_rows_say(
+    commits: list[tuple[int, int, str]], commit_ms: int, retention_ms: int | None, record_format: Format
+) -> None:
+    """The bytes of a repetition are those of the same commit as rows, whatever its numbers are."""
+    rows = [
+        stored_offset("t", index, 1, leader_epoch=epoch, metadata=metadata, commit_ms=1)
+        for index, (_, epoch, metadata) in enumerate(commits)
+    ]
+    template = CommitTemplate("g", rows, retention_ms, record_format, GroupOffsets())
+    repeated = RepeatedCommit(template, [offset for offset, _, _ in commits], commit_ms)
+    assert repeated.encoded() == encode_plain_records(repeated.records())
 
 
 def _played(*steps: tuple[Any, ...]) -> Life:
