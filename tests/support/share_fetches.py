@@ -86,6 +86,17 @@ class ShareGroupLab:
             for offset in range(first, last + 1)
         }
 
+    def stored_start(self, partition: int = 0) -> int:
+        """The start offset that the share coordinator has stored, -1 before the first."""
+        found: list[int] = []
+        asking.read_summary(
+            self.cluster.nodes[1],
+            self.key(partition),
+            lambda _code, state, _now: found.append(state.start_offset),
+            self.sim.network.now,
+        )
+        return found[0]
+
     def wait(self, ms: int) -> None:
         self.sim.network.advance(ms)
 

@@ -474,6 +474,38 @@ def test_a_start_stays_where_nothing_is_stored(lab: ShareGroupLab, acks: tuple[i
     assert owner.acknowledge((2, 4, ACCEPT)) == 0
 
 
+@pytest.mark.rules("SGP-4", "SGP-5")
+@pytest.mark.parametrize("how", ["close", "timeout"])
+def test_a_log_that_has_lost_all_that_was_acquired(lab: ShareGroupLab, how: str) -> None:
+    """The end of the lock is stored, and two fetches find where the log begins; the second goes on inside a batch."""
+    lab.produce(2, 2)
+    owner, other = lab.member("m"), lab.member("n")
+    assert owner.fetch(0, max_records=1) == [(0, 1, 1)]
+    lab.log().advance_log_start(3, lab.sim.network.now)
+    assert ranges(other.send(0)) == []
+    assert lab.stored_start() == -1
+    if how == "close":
+        owner.close()
+    else:
+        lab.wait(30_000)
+    assert lab.stored_start() == 3
+    assert ranges(other.send()) == []
+    assert ranges(other.send()) == [(3, 3, 1)]
+
+
+@pytest.mark.rules("SGP-4")
+def test_a_log_that_has_lost_all_records_of_a_batch_with_states_of_their_own(lab: ShareGroupLab) -> None:
+    """Then one fetch finds where the log begins."""
+    lab.produce(2, 2)
+    owner, other = lab.member("m"), lab.member("n")
+    assert owner.fetch(0, max_records=1) == [(0, 1, 1)]
+    assert owner.acknowledge((0, 0, RELEASE)) == 0
+    lab.log().advance_log_start(3, lab.sim.network.now)
+    assert ranges(other.send(0)) == []
+    lab.wait(30_000)
+    assert ranges(other.send()) == [(2, 3, 1)]
+
+
 @pytest.mark.rules("SGP-4")
 @pytest.mark.parametrize("how", ["close", "timeout"])
 def test_a_batch_that_the_log_has_lost_in_part(lab: ShareGroupLab, how: str) -> None:

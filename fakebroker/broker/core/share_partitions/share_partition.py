@@ -279,9 +279,8 @@ class SharePartition:
         limit, window = self.settings.delivery_limit, self._window()
         for change in held:
             change.state.change(self._event_of_release(change.last_offset), limit)
-        stored = [change for change in held if change.last_offset >= window.start_offset]
-        if stored:
-            self._write(stored, self._overdue_stored, now)
+        if held:
+            self._write(held, self._overdue_stored, now)
         window.advance()
         self.wake(now)
 
