@@ -1,11 +1,12 @@
 """DescribeDelegationToken, key 41, v0-v3: the delegation tokens that a client may see (KIP-48, TK-4)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.tokens import check_requester
 from fakebroker.broker.core.security.delegation_tokens import Token
 from fakebroker.protocol.errors import KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_delegation_token import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
@@ -14,11 +15,12 @@ from fakebroker.protocol.wire.messages.describe_delegation_token import (
 )
 
 _FIRST_WITH_REQUESTER = 3
+RENEWERS_PER_STEP = 10_000
 
 
 def handle(
     call: Call, request: DescribeDelegationTokenRequest, may_see: Callable[[Token], bool] = lambda _token: False
-) -> DescribeDelegationTokenResponse:
+) -> DescribeDelegationTokenResponse | None:
     """The tokens that it manages, as far as one of these `owners` does so, too; null means all, an empty list none.
 
     `may_see` says which tokens of others it has a right to see.
@@ -30,14 +32,25 @@ def handle(
     tokens = call.cluster.credentials.tokens
     tokens.forget_expired(call.now.wall_ms)
     owners = None if request.owners is None else {(each.principal_type, each.principal_name) for each in request.owners}
-    return DescribeDelegationTokenResponse(
-        tokens=[
-            _described(token, call.version)
-            for token in tokens
-            if (owners is None or token.managers & owners)
-            and (token.is_managed_by(call.connection.principal) or may_see(token))
-        ]
-    )
+    principal = call.connection.principal
+
+    def is_shown(token: Token) -> bool:
+        is_wanted = owners is None or bool(token.managers & owners)
+        return is_wanted and (token.is_managed_by(principal) or may_see(token))
+
+    return call.work(_in_steps(list(tokens), is_shown, call.version))
+
+
+def _in_steps(
+    tokens: Iterable[Token], is_shown: Callable[[Token], bool], version: int
+) -> Steps[DescribeDelegationTokenResponse]:
+    described, pace = [], Pace(RENEWERS_PER_STEP)
+    for token in tokens:
+        if is_shown(token):
+            described.append(_described(token, version))
+        if pace.is_over(10 + len(token.renewers)):  # judging one takes as long as showing some renewers
+            yield
+    return DescribeDelegationTokenResponse(tokens=described)
 
 
 def _described(token: Token, version: int) -> DescribedDelegationToken:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis import describe_delegation_token
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.create_delegation_token import CreatableRenewers
@@ -49,6 +50,25 @@ def test_null_means_all_that_one_may_see(version: int) -> None:
     assert [[token.principal_name for token in tokens] for tokens in seen] == [["alice"], [], []]
     lab.network.advance(1000)
     assert client.ask("DescribeDelegationToken", version, owners=None).tokens == []
+
+
+def test_others_are_served_while_many_tokens_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token may have thousands of renewers: the answer is made in steps, and has all of them."""
+    monkeypatch.setattr(describe_delegation_token, "RENEWERS_PER_STEP", 1)
+    lab = lab_with_tokens()
+    client = logged_in(lab)
+    renewers = [CreatableRenewers(principal_type="User", principal_name=f"carol{n}") for n in range(5)]
+    for _ in range(3):
+        client.ask("CreateDelegationToken", 3, renewers=renewers, max_lifetime_ms=-1)
+    begun: list[object] = []
+    monkeypatch.setattr(
+        lab.engine, "begin", lambda work: (begun.append(work), type(lab.engine).begin(lab.engine, work))
+    )
+
+    answer = client.ask("DescribeDelegationToken", 3, **ASKED)
+
+    assert len(begun) == 1
+    assert [len(token.renewers) for token in answer.tokens] == [5, 5, 5]
 
 
 @pytest.mark.rules("TK-4")
