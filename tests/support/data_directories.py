@@ -25,13 +25,14 @@ SETTINGS = {"segment.bytes": 1_048_576, "index.interval.bytes": 100}
 class Life:
     """A broker in virtual time on a data directory, and a client that does what random steps say."""
 
-    def __init__(self, path: Path, **options: Any) -> None:
+    def __init__(self, path: Path, *, is_new: bool = True, **options: Any) -> None:
+        """`is_new`: the directory is empty, and gets the topics."""
         self.path = path
         self.options: dict[str, Any] = {"config": SMALL, **options}
         self.broker = VirtualBroker(data=path, **self.options)
         self.client = self.broker.client("client")
         self._copies = 0
-        for name in TOPICS:
+        for name in TOPICS if is_new else ():
             self.broker.create_topic(name, partitions=2, replication_factor=len(self.broker.nodes), config=SETTINGS)
 
     @property
@@ -56,6 +57,13 @@ class Life:
     def after_kill(self) -> VirtualBroker:
         """A broker that starts on such a copy."""
         return VirtualBroker(data=self.copy(), start_wall_ms=self.broker._broker_clock.now().wall_ms, **self.options)
+
+    def abandon(self) -> None:
+        """Let go of the directory as a kill does: nothing more is written."""
+        storage = self.broker._storage
+        assert storage is not None
+        storage._data.close()
+        storage.forget()
 
 
 def kept(broker: VirtualBroker) -> dict[str, Any]:

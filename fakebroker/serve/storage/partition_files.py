@@ -32,10 +32,11 @@ _UNKNOWN = -1
 class _Written:
     """How much of a segment is in its file."""
 
-    __slots__ = ("count", "is_torn", "segment", "size_bytes")
+    __slots__ = ("count", "is_torn", "path", "segment", "size_bytes")
 
-    def __init__(self, segment: Segment, count: int = 0, size_bytes: int = 0) -> None:
+    def __init__(self, segment: Segment, path: Path, count: int = 0, size_bytes: int = 0) -> None:
         self.segment = segment
+        self.path = path
         self.count = count  # batches; _UNKNOWN until a stored segment is read
         self.size_bytes = size_bytes
         self.is_torn = False  # a write has failed, and may have left something after `size_bytes`
@@ -53,7 +54,9 @@ class PartitionFiles:
         self.folder = directory.path / names.folder_name(*self.name)
         self._log = log
         self._topic_id = topic_id
-        self._written = {each.base_offset: _Written(each, _UNKNOWN, each.file_bytes) for each in stored}
+        self._written = {
+            each.base_offset: _Written(each, self._path(each), _UNKNOWN, each.file_bytes) for each in stored
+        }
         self._current = self._written[stored[-1].base_offset] if stored else None
         self._epochs = log.epochs.entries() if stored else []
         self.is_whole = bool(stored)  # whether the folder is there
@@ -104,7 +107,7 @@ class PartitionFiles:
         if not new:
             return 0
         data = new[0] if len(new) == 1 else b"".join(new)
-        path, disk = self._path(segment), self.directory.disk
+        path, disk = written.path, self.directory.disk
         if written.is_torn:
             disk.cut(path, written.size_bytes)
         written.is_torn = True
@@ -122,12 +125,12 @@ class PartitionFiles:
             segment: Segment = self._log.segments[base_offset]
             written = self._written.get(base_offset)
             if written is None:
-                written = self._written[base_offset] = _Written(segment)
-                self.directory.disk.cut(self._path(segment), 0)
+                written = self._written[base_offset] = _Written(segment, self._path(segment))
+                self.directory.disk.cut(written.path, 0)
             written_bytes += self._append(written)
             if segment is not active:
                 self._write_indexes(segment)
-                self.directory.disk.release(self._path(segment))
+                self.directory.disk.release(written.path)
             self._current = written
         self._write_transactions(active.base_offset)
         self._write_producers()
@@ -180,7 +183,7 @@ class PartitionFiles:
     def _end_swap(self, segment: Segment) -> None:
         path = self._path(segment)
         path.with_name(path.name + names.SWAP).rename(path)
-        self._written[segment.base_offset] = _Written(segment, len(segment.batches), segment.size_bytes)
+        self._written[segment.base_offset] = _Written(segment, path, len(segment.batches), segment.size_bytes)
         if segment is not self._log.active_segment:
             self._write_indexes(segment)
 
@@ -217,7 +220,7 @@ class PartitionFiles:
         """Have the disk store the segments; those before the recovery point are stored."""
         for base_offset in self.segments_from(recovery_point):
             if base_offset in self._written:
-                self.directory.disk.flush(self.folder / file_name(base_offset, names.LOG))
+                self.directory.disk.flush(self._written[base_offset].path)
 
     def segments_from(self, offset: int) -> Iterator[int]:
         """The base offsets of the segments that have anything at or after an offset."""
@@ -239,7 +242,7 @@ class PartitionFiles:
     def release(self) -> None:
         """Close the files, which are to be removed."""
         for written in self._written.values():
-            self.directory.disk.release(self._path(written.segment))
+            self.directory.disk.release(written.path)
 
     def _write_indexes(self, segment: Segment) -> None:
         """Write the indexes of a segment; one that was not read since it was loaded has them."""
