@@ -63,7 +63,7 @@ def test_plays_of_a_pair_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """Steps are summed by pair and chapter; a difference is mended, left or open; without steps it is "not run"."""
     plays = tmp_path / "played.json"
     for number, kinds in enumerate([["Fetch: a", "Fetch: b"], ["Fetch: a", "Join: c"]]):
-        play = Play("Kafka 4.3.1", f"fakebroker 0.1 {number}", seed=number)
+        play = Play("Kafka 4.3.1", ("fakebroker 0.1.0", "fakebroker 0.1.1 1f0c7e2a")[number], seed=number)
         play.add(Result("log", 1_500, 70, [Found(kind, kind, "file") for kind in kinds]))
         play.add(Result("share", why_not="ShareFetch not served by both"))
         keep(play, plays)

@@ -1,10 +1,12 @@
 """The section "Differential play" of the scoreboard, from tools/differential/played.json and judged.json."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from tools.differential.played import Play, judged, read
 
 TITLE = "## Differential play"
+_VERSION = re.compile(r" \d+\.\d+\.\d+( \w+)?$")  # of fakebroker, with the commit if it is known
 _HEAD = """
 Random histories of requests, valid and invalid, are played on two running brokers at once, and the answers are compared
 by meaning ([how it works](../how-to/differential.md)). A step is a request to both. A difference is a field that the
@@ -33,7 +35,7 @@ def _pair(play: Play) -> tuple[str, str]:
 
 
 def _name(broker: str) -> str:
-    return broker.rpartition(" ")[0].rpartition(" ")[0] if broker.startswith("fakebroker") else broker
+    return _VERSION.sub("", broker) if broker.startswith("fakebroker") else broker
 
 
 def _title(plays: Sequence[Play]) -> str:

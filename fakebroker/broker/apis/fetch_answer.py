@@ -1,6 +1,6 @@
 """What a Fetch answers for what its partitions gave, in every version (FT, MS).
 
-Of a batch that does not fit the beginning is sent, as by Kafka; converted answers are not padded (MS-5).
+Of a batch that does not fit the beginning is sent, as by Kafka; converted answers are cut, too, and not padded (MS-5).
 """
 
 from collections.abc import Iterable, Sequence
@@ -87,7 +87,7 @@ def together(batches: Sequence[bytes]) -> bytes:
 
 
 def _old_partition_data(fetch: PartitionFetch, read: LogReadResult, magic: int) -> PartitionData:
-    """The same with the batches in message format 0 or 1 (MS-3, MS-4).
+    """The same with the batches in message format 0 or 1 (MS-3 to MS-5).
 
     UNSUPPORTED_COMPRESSION_TYPE if zstd would have to be converted, CORRUPT_MESSAGE for stored bytes that do not parse.
     """
@@ -97,7 +97,13 @@ def _old_partition_data(fetch: PartitionFetch, read: LogReadResult, magic: int) 
     except InvalidRecord as fault:
         unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return partition_data(fetch.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
-    return partition_data(fetch.partition, replace(read, batches=converted))
+    return partition_data(fetch.partition, replace(read, batches=[_within_read(converted, read.batches)]))
+
+
+def _within_read(converted: Sequence[bytes], read: Sequence[bytes]) -> bytes:
+    """As much of converted batches as was read of the stored ones, which may be smaller; at least the first (MS-5)."""
+    first = next(filter(None, converted), b"")
+    return b"".join(converted)[: max(sum(map(len, read)), len(first))]
 
 
 def _name_leader(call: Call, fetch: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:

@@ -589,6 +589,21 @@ def test_old_versions_get_message_sets(old: Fetches, version: int) -> None:
         assert sum(len(one) for one in split_batches(data)) == len(data), "no padding"
 
 
+@pytest.mark.rules("MS-5")
+def test_messages_have_the_room_that_records_took(make_call: MakeCall) -> None:
+    """Messages that are larger than the records are cut off where those ended, but for those of the first batch."""
+    lab = Fetches(make_call, as_release="3.9")
+    for count in (3, 7):
+        records = [Record(n, T0 + n, b"k", b"v" * (n + 1)) for n in range(count)]
+        lab.log().append(build_batch(records), lab.now)
+    answered = lab.fetch(At(), version=2)
+    assert [offset for offset, *_ in messages(answered)] == [0, 1, 2, 3, 4, 5]
+    assert len(answered.only().records or b"") == lab.log().readable_bytes(0, 10)
+    assert [offset for offset, *_ in messages(lab.fetch(At(offset=6), version=2))] == [6, 7, 8, 9]
+    lab.log().append(build_batch([Record(n, T0 + n, b"k", b"v") for n in range(40)]), lab.now)
+    assert [offset for offset, *_ in messages(lab.fetch(At(offset=10), version=2))] == list(range(10, 50))
+
+
 @pytest.mark.rules("FT-30", "FT-6")
 def test_hard_limits_of_old_versions(old: Fetches) -> None:
     """v0-v2 give nothing when the first batch does not fit; v3 gives it."""
