@@ -1,4 +1,4 @@
-"""What a test does to the disks of one broker, and what becomes of the broker (LR-4 to LR-6).
+"""What a test does to the disks of one broker, and what becomes of the broker (LR-4 to LR-7).
 
 Each function belongs to the engine's thread; the caller flushes.
 """
@@ -12,6 +12,8 @@ from fakebroker.broker.core.disk_faults import DiskFaults
 from fakebroker.broker.engine import node_process
 from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.server import EngineServer
+from fakebroker.broker.engine.slow_disks import SlowDisks
+from fakebroker.broker.engine.stages import StageKind
 from fakebroker.broker.engine.work import Task
 
 if TYPE_CHECKING:
@@ -32,7 +34,9 @@ def change(
     """Let something be wrong, or right again, with the disks of some of a broker's log directories."""
     for directory in directories:
         how(directory)
-    faults_of(engine, server).changed(node, engine.now)
+    faults = faults_of(engine, server)
+    faults.changed(node, engine.now)
+    engine.put_stage(StageKind.DISKS, SlowDisks(engine, faults) if faults.is_any_slow else None)
     for directory in directories:
         if directory.is_unusable:
             take_offline(engine, server, node, directory)
