@@ -19,6 +19,7 @@ from fakebroker.broker.engine.work import Task
 if TYPE_CHECKING:
     from fakebroker.broker.core.log_directories import LogDirectory
     from fakebroker.broker.core.node import Node
+    from fakebroker.broker.core.topics import Partition
     from fakebroker.protocol.instant import Instant
 
 log = logging.getLogger("fakebroker")
@@ -73,3 +74,14 @@ def take_offline(engine: Engine, server: EngineServer, node: "Node", directory: 
         log.warning("node %d stops: %s, its last log directory, has failed", node.id, directory.path)
         faults.forget_refused(node, directory, engine.now)
         node_process.kill(engine, server, node.id)
+
+
+def lose(engine: Engine, server: EngineServer, node: "Node", partition: "Partition", end_offset: int) -> None:
+    """A replica could not be written to after `end_offset`: its log directory has failed.
+
+    The broker's connections end, so that nothing of it is acknowledged; records that the leader did not write are gone.
+    """
+    server.drop_clients_of(node.id, "its log directory has failed")
+    if partition.leader == node.id:
+        faults_of(engine, server).refused[partition.log] = end_offset
+    take_offline(engine, server, node, node.directory_of(partition))

@@ -85,6 +85,17 @@ class PartitionFiles:
             self.write_epochs()
         return written_bytes
 
+    @property
+    def written_until(self) -> int:
+        """The offset after the last batch that is in the files."""
+        last = self._last_written()
+        if last is None:
+            return self._log.log_start_offset
+        segment, count = last.segment, last.count
+        if count == _UNKNOWN or count == len(segment.batches):
+            return segment.last_offset + 1
+        return segment.offsets[count] if count else segment.base_offset
+
     def _make(self) -> None:
         self.folder.mkdir(exist_ok=True)
         self.directory.disk.replace(self.folder / names.PARTITION_METADATA, encode_partition_metadata(self._topic_id))
