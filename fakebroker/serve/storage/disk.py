@@ -38,6 +38,10 @@ class Disk:
         """Have the disk itself store what was written to a file. Raises OSError."""
         _do(path, os.fsync, self._fd(path))
 
+    def write(self, path: Path, content: bytes) -> None:
+        """Make a file of this content, which is not flushed to disk. Raises OSError."""
+        _do(path, path.write_bytes, content)
+
     def replace(self, path: Path, content: bytes) -> None:
         """Give a file this content, all of it or nothing. Raises OSError."""
         unfinished = path.with_name(f"{path.name}.tmp")

@@ -183,7 +183,7 @@ class PartitionFiles:
     def _write_swap(self, segment: Segment) -> None:
         path = self._path(segment)
         cleaned = path.with_name(path.name + names.CLEANED)
-        cleaned.write_bytes(b"".join(segment.batches))
+        self.directory.disk.write(cleaned, b"".join(segment.batches))
         cleaned.rename(path.with_name(path.name + names.SWAP))
 
     def _end_swap(self, segment: Segment) -> None:

@@ -59,7 +59,8 @@ def write(storage: BrokerStorage, engine: Engine, server: EngineServer) -> None:
             node_disks.lose(engine, server, engine.cluster.nodes[node_id], partition, end_offset)
         for node_id in failed:
             node_process.kill(engine, server, node_id)
-        if failed and not any(node.has_process for node in engine.cluster.nodes.values()):
-            storage.on_failure(f"its data directory has failed: {storage.failure_of(failed[0])}")
         if not (failed or lost):
             return
+        if not any(node.has_process for node in engine.cluster.nodes.values()):
+            reason = storage.failure_of(failed[0]) if failed else lost[-1].reason
+            storage.on_failure(f"its data directory has failed: {reason}")
