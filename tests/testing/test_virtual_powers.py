@@ -257,6 +257,7 @@ CALLS: dict[str, Call] = {
     "node.log_directories": lambda b, s: b.node(s.other).log_directories,
     "node.fill_disk": lambda b, s: (b.node(s.other).fill_disk(), b.node(s.other).log_directories[0].free_bytes),
     "node.fail_disk": lambda b, s: (b.node(s.other).fail_disk(), b.node(s.other).state),
+    "node.slow_disk": lambda b, s: (b.node(s.other).slow_disk(2), b.node(s.other).log_directories[0].flush_s),
     "node.heal_disk": lambda b, s: (b.node(s.other).fail_disk(), b.node(s.other).heal_disk()),
     "node.rack": lambda b, s: (setattr(b.node(s.other), "rack", "q"), b.node(s.other).rack),
     "faults": lambda b, s: (with_fault(s), b.faults),

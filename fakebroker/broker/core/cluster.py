@@ -108,6 +108,8 @@ class Cluster:
         """Tell the storage, if there is one."""
         if self.storage is not None:
             self.storage.metadata_changed(what)
+        if self.disk_faults is not None:
+            self.disk_faults.has_metadata_changed = True
 
     def watch_disks(self, partition: "Partition") -> None:
         """A partition has a log now: let faults of disks concern it, if there are any."""

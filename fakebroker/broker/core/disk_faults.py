@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core import broker_life
 from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.slow_flushes import SlowFlushes
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class LogGuard:
 class DiskFaults:
     """The faulty disks of one cluster. `on_failure` is called once for each log directory that is to go offline.
 
-    `refused` has the logs with records that are on no disk, and where these begin.
+    `refused` has the logs with records that are on no disk, and where these begin. `has_metadata_changed` is
+    set by each change of the metadata.
     """
 
     def __init__(self, cluster: "Cluster", on_failure: "Callable[[Node, LogDirectory], None]") -> None:
@@ -61,6 +63,8 @@ class DiskFaults:
         self._on_failure = on_failure
         self._failing: dict[LogDirectory, None] = {}
         self.refused: dict[PartitionLog, int] = {}
+        self.flushes = SlowFlushes(cluster)
+        self.has_metadata_changed = False
         self._checkpoints: dict[int, Deadline] = {}  # by node id
 
     def watch(self, partition: "Partition") -> None:
@@ -70,6 +74,12 @@ class DiskFaults:
             nodes = [self._cluster.nodes[each] for each in partition.replicas if each in self._cluster.nodes]
             may_refuse = any(node.log_directories.of(partition).free_bytes is not None for node in nodes)
             log.disk_guard = LogGuard(self, partition) if may_refuse else None
+            self.flushes.watch(partition)
+
+    @property
+    def is_any_slow(self) -> bool:
+        """Whether a disk of any broker is slow."""
+        return any(each.flush_ms for node in self._cluster.nodes.values() for each in node.log_directories.all)
 
     def changed(self, node: "Node", now: Instant) -> None:
         """The disks of a broker have other faults than before."""

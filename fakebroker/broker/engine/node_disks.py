@@ -1,4 +1,4 @@
-"""What a test does to the disks of one broker, and what becomes of the broker (LR-4 to LR-6).
+"""What a test does to the disks of one broker, and what becomes of the broker (LR-4 to LR-7).
 
 Each function belongs to the engine's thread; the caller flushes.
 """
@@ -12,11 +12,14 @@ from fakebroker.broker.core.disk_faults import DiskFaults
 from fakebroker.broker.engine import node_process
 from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.server import EngineServer
+from fakebroker.broker.engine.slow_disks import SlowDisks
+from fakebroker.broker.engine.stages import StageKind
 from fakebroker.broker.engine.work import Task
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.log_directories import LogDirectory
     from fakebroker.broker.core.node import Node
+    from fakebroker.broker.core.topics import Partition
     from fakebroker.protocol.instant import Instant
 
 log = logging.getLogger("fakebroker")
@@ -32,7 +35,9 @@ def change(
     """Let something be wrong, or right again, with the disks of some of a broker's log directories."""
     for directory in directories:
         how(directory)
-    faults_of(engine, server).changed(node, engine.now)
+    faults = faults_of(engine, server)
+    faults.changed(node, engine.now)
+    engine.put_stage(StageKind.DISKS, SlowDisks(engine, faults) if faults.is_any_slow else None)
     for directory in directories:
         if directory.is_unusable:
             take_offline(engine, server, node, directory)
@@ -69,3 +74,14 @@ def take_offline(engine: Engine, server: EngineServer, node: "Node", directory: 
         log.warning("node %d stops: %s, its last log directory, has failed", node.id, directory.path)
         faults.forget_refused(node, directory, engine.now)
         node_process.kill(engine, server, node.id)
+
+
+def lose(engine: Engine, server: EngineServer, node: "Node", partition: "Partition", end_offset: int) -> None:
+    """A replica could not be written to after `end_offset`: its log directory has failed.
+
+    The broker's connections end, so that nothing of it is acknowledged; records that the leader did not write are gone.
+    """
+    server.drop_clients_of(node.id, "its log directory has failed")
+    if partition.leader == node.id:
+        faults_of(engine, server).refused[partition.log] = end_offset
+    take_offline(engine, server, node, node.directory_of(partition))

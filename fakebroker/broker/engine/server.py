@@ -51,6 +51,9 @@ class EngineServer(Protocol):
     def drop_clients(self) -> None:
         """Close every connection at once."""
 
+    def drop_clients_of(self, node_id: int, reason: str) -> None:
+        """Close a broker's connections at once; it takes new ones."""
+
     def close_node(self, node_id: int) -> None:
         """Refuse a broker's clients, and close its connections after what is answered already."""
 

@@ -34,6 +34,7 @@ class StageKind(IntEnum):
     LOGIN = 2  # of one connection; the others are of all
     QUOTAS = 3
     AUTHORIZATION = 4
+    DISKS = 5
 
 
 class Handle(NamedTuple):

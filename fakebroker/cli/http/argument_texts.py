@@ -32,6 +32,7 @@ ARGUMENTS: Final = {
     "epoch": "Wait for this epoch or a later one.",
     "error": "Error by Kafka's name.",
     "every": "Every n-th request that matches.",
+    "flush_s": "How long a flush takes, in seconds.",
     "for_s": "Duration in seconds.",
     "generation": "Wait for this generation or a later one.",
     "group": "Group id.",

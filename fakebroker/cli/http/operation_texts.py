@@ -81,6 +81,7 @@ OPERATION_TEXTS: Final = {
     "PUT /nodes/{node_id}/rack": "Set the rack of a node.",
     "POST /nodes/{node_id}/refuse_connects": "Refuse new connections to a node.",
     "POST /nodes/{node_id}/restart": "Stop a node and start it again.",
+    "POST /nodes/{node_id}/slow_disk": "Let the disk of a node take long to flush files.",
     "POST /nodes/{node_id}/start": "Start a stopped node.",
     "POST /nodes/{node_id}/stop": "Shut a node down cleanly.",
     "POST /nodes/{node_id}/thaw": "Continue a frozen node.",

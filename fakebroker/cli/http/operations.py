@@ -226,6 +226,7 @@ OPERATIONS = (
     Operation("GET", "/nodes/{node_id}/log_directories", "node.log_directories"),
     Operation("POST", "/nodes/{node_id}/fill_disk", "node.fill_disk", {"after_bytes": 1_000_000}),
     Operation("POST", "/nodes/{node_id}/fail_disk", "node.fail_disk"),
+    Operation("POST", "/nodes/{node_id}/slow_disk", "node.slow_disk", {"flush_s": 2}),
     Operation("POST", "/nodes/{node_id}/heal_disk", "node.heal_disk"),
     # Faults
     Operation("GET", "/faults", "faults"),

@@ -99,6 +99,11 @@ class Server:
         for client in tuple(self._clients):
             client.abort()
 
+    def drop_clients_of(self, node_id: int, reason: str) -> None:
+        """Close a node's connections at once; it takes new ones."""
+        for client in self.clients_of(node_id):
+            client.abort(reason)
+
     def clients_of(self, node_id: int) -> "list[ClientConnection]":
         """The connections of one node, oldest first."""
         return [client for client in self._clients if client.node_id == node_id]

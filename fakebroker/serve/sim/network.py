@@ -129,9 +129,13 @@ class SimNetwork:
         """Refuse a node's clients, and close its connections at once."""
         self._end_node(node_id, f"node {node_id} was killed")
 
-    def _end_node(self, node_id: int, reason: str) -> None:
+    def drop_clients_of(self, node_id: int, reason: str) -> None:
+        """Close a node's connections at once; it takes new ones."""
         for socket in self.clients_of(node_id):
             socket.abort(reason)
+
+    def _end_node(self, node_id: int, reason: str) -> None:
+        self.drop_clients_of(node_id, reason)
         self.refuse_clients(node_id)
 
     def refuse_clients(self, node_id: int) -> None:

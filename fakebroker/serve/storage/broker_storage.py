@@ -12,8 +12,9 @@ from fakebroker.broker.release import Release
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.instant import Instant
 from fakebroker.serve.storage.cluster_loading import load_cluster, newest_record_ms
-from fakebroker.serve.storage.cluster_store import ClusterStore
+from fakebroker.serve.storage.cluster_store import ClusterStore, LostReplica
 from fakebroker.serve.storage.data_directory import DataDirectory
+from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.log_directory import wrong
 
 if TYPE_CHECKING:
@@ -124,11 +125,17 @@ class BrokerStorage:
         store = self._store
         return [] if store is None else store.write(now)
 
+    def take_lost(self) -> list[LostReplica]:
+        """The replicas that could not be written to since the last call, though their brokers go on."""
+        if self._store is None or not self._store.lost:
+            return []
+        lost, self._store.lost = self._store.lost, []
+        return lost
+
     def failure_of(self, node_id: int) -> str:
         """Why the log directory of a broker has failed."""
         assert self._store is not None
-        error = self._store.failed[node_id]
-        return error.strerror or str(error)
+        return cause(self._store.failed[node_id])
 
     def stop(self, now: Instant) -> None:
         """Write everything for a fast start, and let others use the directory. Does nothing after `stop`."""

@@ -6,7 +6,7 @@ segment is closed, as `flush.messages` and `flush.ms` say, and by a clean stop.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.metadata_parts import MetadataPart
@@ -17,6 +17,7 @@ from fakebroker.protocol.schema import Message
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.serve.storage.data_directory import DataDirectory
+from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.flusher import Flusher
 from fakebroker.serve.storage.metadata_changes import MetadataChanges
 from fakebroker.serve.storage.partition_files import PartitionFiles
@@ -30,15 +31,28 @@ log = logging.getLogger("fakebroker")
 What = Topic | Partition | MetadataPart
 
 
+class LostReplica(NamedTuple):
+    """A replica that could not be written to, up to where it is in its files, and why it goes no further."""
+
+    node_id: int
+    partition: Partition
+    end_offset: int
+    reason: str
+
+
 class ClusterStore:
     """All of it belongs to the engine's thread.
 
-    A log directory that cannot be written to is in `failed`, and is left alone until its broker has started again.
+    A data directory that cannot be written to is in `failed`, and is left alone until its broker has started again. If
+    the broker has several log directories (`log.dirs`), a replica that cannot be written to is in `lost` instead, and
+    those whose directory is offline are left alone.
     """
 
     def __init__(self, data: DataDirectory, cluster: "Cluster") -> None:
         self.data = data
         self.failed: dict[int, OSError] = {}  # by node id
+        self.lost: list[LostReplica] = []  # that the engine does not know of yet
+        self._left_alone: dict[StoredLog, None] = {}  # with replicas that are offline
         self._cluster = cluster
         self._metadata_changes = MetadataChanges(cluster, data.image, data.ids)
         self._logs: dict[bytes, dict[int, StoredLog]] = {}  # by topic id and partition
@@ -121,6 +135,9 @@ class ClusterStore:
         """Write what has changed. Returns the brokers whose directories have failed at that, and are logged."""
         if self.failed:
             self._retry()
+        if self._left_alone:
+            self._dirty |= self._left_alone
+            self._left_alone = {}
         if not (self._dirty or self._changed or self._flusher.has_done or self._is_checkpoint_due):
             return []
         before = list(self.failed)
@@ -145,7 +162,7 @@ class ClusterStore:
     def _fail(self, node_id: int, error: OSError) -> None:
         self.failed[node_id] = error
         path = self.data.directories[node_id].path
-        log.error("node %d stops: its log directory %s has failed: %s", node_id, path, error.strerror or error)
+        log.error("node %d stops: its log directory %s has failed: %s", node_id, path, cause(error))
 
     def _retry(self) -> None:
         """Use the directories again of brokers that were started again; they are brought up to date."""
@@ -191,7 +208,7 @@ class ClusterStore:
                 continue
             stored.log.materialize_pending()
             for copy in stored.copies:
-                self._do(copy.directory.node_id, stored.write, copy, now)
+                self._write_copy(stored, copy, now)
             was_flushed |= stored.written()
             self._flush_closed(stored, now)
             if stored.log_start_offset != stored.log.log_start_offset:
@@ -233,6 +250,19 @@ class ClusterStore:
         self._write_checkpoint(names.RECOVERY_POINTS, {each: each.recovery_point for each in self.stored_logs()})
         if self._flusher.is_busy:
             self._arm_checkpoint(now)
+
+    def _write_copy(self, stored: StoredLog, copy: PartitionFiles, now: Instant) -> None:
+        node_id, partition = copy.directory.node_id, self._partition_of(stored.log)
+        if node_id in partition.offline:
+            self._left_alone[stored] = None
+        elif len(self._cluster.nodes[node_id].log_directories.online) == 1:
+            self._do(node_id, stored.write, copy, now)
+        elif node_id not in self.failed:
+            try:
+                stored.write(copy, now)
+            except OSError as error:
+                self._left_alone[stored] = None
+                self.lost.append(LostReplica(node_id, partition, copy.written_until, cause(error)))
 
     def _remove_topic(self, topic: Topic) -> None:
         for stored in self._logs.pop(topic.id, {}).values():

@@ -2,13 +2,17 @@
 
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 OPEN_FILES = 256  # of segments that are written to, at once; the one that was used longest ago is closed
 
 
 class Disk:
-    """The files of one data directory that are open for writing, and how they are written."""
+    """The files of one data directory that are open for writing, and how they are written.
+
+    Each OSError names the file.
+    """
 
     def __init__(self) -> None:
         self._open: OrderedDict[Path, int] = OrderedDict()
@@ -20,16 +24,23 @@ class Disk:
         """
         fd = self._fd(path)
         written = 0
-        while written < len(data):
-            written += os.pwrite(fd, data[written:] if written else data, size_bytes + written)
+        try:
+            while written < len(data):
+                written += os.pwrite(fd, data[written:] if written else data, size_bytes + written)
+        except OSError as error:
+            raise _named(error, path) from None
 
     def cut(self, path: Path, size_bytes: int) -> None:
         """Let a file end after its first `size_bytes`. Raises OSError."""
-        os.ftruncate(self._fd(path), size_bytes)
+        _do(path, os.ftruncate, self._fd(path), size_bytes)
 
     def flush(self, path: Path) -> None:
         """Have the disk itself store what was written to a file. Raises OSError."""
-        os.fsync(self._fd(path))
+        _do(path, os.fsync, self._fd(path))
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Make a file of this content, which is not flushed to disk. Raises OSError."""
+        _do(path, path.write_bytes, content)
 
     @staticmethod
     def flush_closed(path: Path) -> None:
@@ -46,7 +57,7 @@ class Disk:
     def replace(self, path: Path, content: bytes) -> None:
         """Give a file this content, all of it or nothing. Raises OSError."""
         unfinished = path.with_name(f"{path.name}.tmp")
-        unfinished.write_bytes(content)
+        _do(path, unfinished.write_bytes, content)
         unfinished.replace(path)
 
     def release(self, path: Path) -> None:
@@ -69,3 +80,22 @@ class Disk:
         else:
             self._open.move_to_end(path)
         return fd
+
+
+def _do(path: Path, action: Callable[..., object], *arguments: object) -> None:
+    """Do something to a file. Raises OSError."""
+    try:
+        action(*arguments)
+    except OSError as error:
+        raise _named(error, path) from None
+
+
+def _named(error: OSError, path: Path) -> OSError:
+    """The same error with the file's name, which calls with a descriptor do not know."""
+    return OSError(error.errno, error.strerror, str(path))
+
+
+def cause(error: OSError) -> str:
+    """What is wrong, and with which file."""
+    text = error.strerror or str(error)
+    return text if error.filename is None else f"{error.filename}: {text}"

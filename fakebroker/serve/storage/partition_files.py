@@ -90,6 +90,17 @@ class PartitionFiles:
             self.write_epochs()
         return written_bytes
 
+    @property
+    def written_until(self) -> int:
+        """The offset after the last batch that is in the files."""
+        last = self._last_written()
+        if last is None:
+            return self._log.log_start_offset
+        segment, count = last.segment, last.count
+        if count == _UNKNOWN or count == len(segment.batches):
+            return segment.last_offset + 1
+        return segment.offsets[count] if count else segment.base_offset
+
     def _make(self) -> None:
         self.folder.mkdir(exist_ok=True)
         self.directory.disk.replace(self.folder / names.PARTITION_METADATA, encode_partition_metadata(self._topic_id))
@@ -177,7 +188,7 @@ class PartitionFiles:
     def _write_swap(self, segment: Segment) -> None:
         path = self._path(segment)
         cleaned = path.with_name(path.name + names.CLEANED)
-        cleaned.write_bytes(b"".join(segment.batches))
+        self.directory.disk.write(cleaned, b"".join(segment.batches))
         cleaned.rename(path.with_name(path.name + names.SWAP))
 
     def _end_swap(self, segment: Segment) -> None:

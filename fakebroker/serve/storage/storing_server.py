@@ -3,9 +3,10 @@
 They are classes of their own, so that a broker without a data directory asks nothing of one.
 """
 
+import logging
 from collections.abc import Callable
 
-from fakebroker.broker.engine import node_process
+from fakebroker.broker.engine import node_disks, node_process
 from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.server import EngineServer
 from fakebroker.protocol.instant import Instant
@@ -14,6 +15,8 @@ from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.server import Server
 from fakebroker.serve.sim.network import SimNetwork
 from fakebroker.serve.storage.broker_storage import BrokerStorage
+
+log = logging.getLogger("fakebroker")
 
 
 class StoringServer(Server):
@@ -44,11 +47,20 @@ class StoringNetwork(SimNetwork):
 def write(storage: BrokerStorage, engine: Engine, server: EngineServer) -> None:
     """Write what the engine has changed.
 
-    A broker whose log directory fails is killed before anything is sent, as a Kafka with one log directory halts:
-    nothing that was not written is acknowledged.
+    A broker whose data directory fails is killed before anything is sent, as a Kafka with one log directory halts. With
+    several (`log.dirs`) the one with the replica goes offline, and the broker's connections end: nothing that was not
+    written is acknowledged.
     """
-    while failed := storage.write(engine.now):
+    while True:
+        failed = storage.write(engine.now)
+        lost = storage.take_lost()
+        for node_id, partition, end_offset, reason in lost:
+            log.error("node %d cannot write to %s-%d: %s", node_id, partition.topic.name, partition.index, reason)
+            node_disks.lose(engine, server, engine.cluster.nodes[node_id], partition, end_offset)
         for node_id in failed:
             node_process.kill(engine, server, node_id)
+        if not (failed or lost):
+            return
         if not any(node.has_process for node in engine.cluster.nodes.values()):
-            storage.on_failure(f"its data directory has failed: {storage.failure_of(failed[0])}")
+            reason = storage.failure_of(failed[0]) if failed else lost[-1].reason
+            storage.on_failure(f"its data directory has failed: {reason}")

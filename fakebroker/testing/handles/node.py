@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.engine import node_process
 from fakebroker.broker.engine.node_links import FROZEN, HALF_OPEN, ISOLATED, REFUSES_CONNECTS, UNREACHABLE
-from fakebroker.protocol.arguments.types import Count, Name
+from fakebroker.protocol.arguments.types import Count, Name, Seconds
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address
@@ -210,6 +210,21 @@ class NodeHandle(Handle):
             disk.is_unusable = True
 
         return self._change_disk(directory, fail)
+
+    def slow_disk(self, flush_s: Seconds, directory: str | None = None) -> DiskFault:
+        """Let the disk of a log directory, or of all, take so long to flush a file (fsync), in the broker's time.
+
+        Writes themselves are as fast as ever. An append flushes a log every `flush.messages` records (or the broker's
+        `log.flush.interval.messages`), never unless set; the controller flushes each change of topics and configs. The
+        answer to the request waits for it, and the next flush of the log for this one (LR-7).
+
+        Returns and raises as `fill_disk`.
+        """
+
+        def slow(disk: "LogDirectory") -> None:
+            disk.flush_ms = round(flush_s * 1000)
+
+        return self._change_disk(directory, slow)
 
     def heal_disk(self, directory: str | None = None) -> None:
         """Repair the disk of a log directory, or of all. A directory that is offline stays so until `restart`.

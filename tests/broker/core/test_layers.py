@@ -27,7 +27,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("groups.consumer",),
     ("share_partitions",),
     ("coordinator",),
-    ("cluster", "node", "broker_life", "disk_faults"),
+    ("cluster", "node", "broker_life", "disk_faults", "slow_flushes"),
     ("cluster_state", "config_resources", "config_changes"),
     ("explain",),
 ]

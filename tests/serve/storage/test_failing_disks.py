@@ -2,12 +2,15 @@
 
 import errno
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from fakebroker import VirtualBroker
-from fakebroker.protocol.errors import FakebrokerError
+from fakebroker.client.scripted.scripted_client import ScriptedClient
+from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 from fakebroker.serve.storage.disk import Disk
 from tests.support.data_directories import SMALL, kept
 
@@ -22,7 +25,7 @@ class FullDisk:
         def half(disk: Disk, path: Path, size_bytes: int, data: bytes) -> None:
             if self._is_full and folder in path.parents:
                 append(disk, path, size_bytes, data[: len(data) // 2])
-                raise OSError(errno.ENOSPC, "No space left on device")
+                raise OSError(errno.ENOSPC, "No space left on device", str(path))
             append(disk, path, size_bytes, data)
 
         monkeypatch.setattr(Disk, "append", half)
@@ -45,7 +48,7 @@ def test_the_only_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog
 
     assert broker.node(1).state == "killed"
     assert "node 1 stops: its log directory" in caplog.text
-    assert "has failed: No space left on device" in caplog.text
+    assert "00000000000000000000.log: No space left on device" in caplog.text
     broker.node(1).start()  # and it fails again
     assert broker.node(1).state == "killed"
     disk.free()
@@ -98,3 +101,108 @@ def test_one_of_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: p
     assert (len(segments), len(metadata)) == (1, 1)
     with VirtualBroker(data=tmp_path / "data", nodes=3, config=SMALL) as again:
         assert kept(again)["logs"] == expected["logs"]
+
+
+TWO = {**SMALL, "log.dirs": "/a,/b"}
+OFFLINE = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def produce(client: ScriptedClient, partition: int, value: bytes) -> int:
+    return int(client.produce("orders", partition, [value]).responses[0].partition_responses[0].error_code)
+
+
+@pytest.mark.rules("LR-4")
+def test_one_of_two_log_directories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The broker goes on with the other; what was not written is not acknowledged, and is nowhere afterwards."""
+    disk = FullDisk(tmp_path / "data" / "orders-1", monkeypatch)
+    broker = VirtualBroker(data=tmp_path / "data", config=TWO)
+    broker.create_topic("orders", partitions=4)
+    client = broker.client("client")
+    assert [produce(client, partition, b"before") for partition in range(4)] == [0, 0, 0, 0]
+    disk.fill()
+    with pytest.raises(FakebrokerError):
+        produce(client, 1, b"never acknowledged")
+
+    log_file = tmp_path / "data" / "orders-1" / "00000000000000000000.log"
+    assert f"node 1 cannot write to orders-1: {log_file}: No space left on device" in caplog.text
+    assert [each.is_online for each in broker.node(1).log_directories] == [True, False]
+    client = broker.client("again")
+    assert [produce(client, partition, b"after") for partition in range(4)] == [0, OFFLINE, 0, OFFLINE]
+    disk.free()
+    broker.node(1).restart()
+    assert [produce(broker.client("third"), partition, b"last") for partition in range(4)] == [0, 0, 0, 0]
+    expected = kept(broker)
+    broker.stop()
+    with VirtualBroker(data=tmp_path / "data", config=TWO) as again:
+        assert kept(again)["logs"] == expected["logs"]
+        assert [record.value for record in again.topic("orders").records(partition=1)] == [b"before", b"last"]
+
+
+@pytest.mark.rules("LR-4")
+def test_a_restart_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker with a directory that is offline can be stopped; the next has what was acknowledged."""
+    disk = FullDisk(tmp_path / "data" / "orders-1", monkeypatch)
+    broker = VirtualBroker(data=tmp_path / "data", config=TWO)
+    broker.create_topic("orders", partitions=2)
+    assert produce(broker.client("client"), 1, b"before") == 0
+    disk.fill()
+    with pytest.raises(FakebrokerError):
+        produce(broker.client("again"), 1, b"never acknowledged")
+    assert produce(broker.client("third"), 0, b"acknowledged") == 0
+    broker.stop()
+    disk.free()
+
+    with VirtualBroker(data=tmp_path / "data", config=TWO) as again:
+        topic = again.topic("orders")
+        assert [record.value for record in topic.records(partition=0)] == [b"acknowledged"]
+        assert [record.value for record in topic.records(partition=1)] == [b"before"]
+        assert produce(again.client("client"), 1, b"more") == 0
+
+
+@pytest.mark.rules("LR-4")
+def test_the_powers_with_a_data_directory(tmp_path: Path) -> None:
+    """A disk that a test fills refuses the same; nothing of what was refused is in the files."""
+    broker = VirtualBroker(data=tmp_path / "data", config=TWO)
+    broker.create_topic("orders", partitions=2)
+    client = broker.client("client")
+    broker.node(1).fill_disk(after_bytes=200, directory="/b")
+    assert [produce(client, 1, value) for value in (b"fits", bytes(200))] == [0, OFFLINE]
+    broker.stop()
+
+    with VirtualBroker(data=tmp_path / "data", config=TWO) as again:
+        assert [record.value for record in again.topic("orders").records(partition=1)] == [b"fits"]
+
+
+FILL = """
+import resource, sys
+from fakebroker import VirtualBroker
+from fakebroker.protocol.errors import FakebrokerError
+
+broker = VirtualBroker(data=sys.argv[1])
+broker.create_topic("orders")
+client = broker.client("client")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+count = 0
+try:
+    while count < 1000:
+        client.produce("orders", 0, [count.to_bytes(1000, "big")])
+        count += 1
+except FakebrokerError:
+    print(count, broker.node(1).state)
+"""
+
+
+def test_a_limit_of_the_system(tmp_path: Path) -> None:
+    """A real error of the system, in a process that ends without a stop: exactly what was acknowledged is there."""
+    run = subprocess.run(
+        [sys.executable, "-c", FILL, str(tmp_path / "data")], capture_output=True, text=True, check=True
+    )
+    count, state = run.stdout.split()
+    assert (state, 50 < int(count) < 100) == ("killed", True)
+    assert "00000000000000000000.log: File too large" in run.stderr
+
+    with VirtualBroker(data=tmp_path / "data") as again:
+        values = [record.value for record in again.topic("orders").records()]
+        assert values == [number.to_bytes(1000, "big") for number in range(int(count))]
