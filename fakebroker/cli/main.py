@@ -326,6 +326,7 @@ def _serve(
     if scenario is not None:
         scenario.create_topics(broker)
     tune_garbage_collector()
+    raise_descriptor_limit()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         status = runner.run(_run_until_signal(broker, control_port, scenario, ready, early))
     if status:
@@ -342,6 +343,20 @@ def tune_garbage_collector() -> None:
 
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+def raise_descriptor_limit() -> None:
+    """Have as many file descriptors as the system allows: each client takes one. The usual 1,024 are for `select`."""
+    from contextlib import suppress
+
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and soft < hard:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _run_until_signal(

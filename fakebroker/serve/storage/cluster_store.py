@@ -21,6 +21,7 @@ from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.flusher import Flusher
 from fakebroker.serve.storage.metadata_changes import MetadataChanges
 from fakebroker.serve.storage.partition_files import PartitionFiles
+from fakebroker.serve.storage.spare_descriptors import SpareDescriptors, are_used_up
 from fakebroker.serve.storage.stored_log import StoredLog
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class ClusterStore:
         self._changed: dict[What, None] = {}  # of the metadata
         self._removed_folders = 0
         self._flusher = Flusher()
+        self._spare = SpareDescriptors(self._close_files)
         self._checkpoint_interval_ms = cluster.settings.get_int("log.flush.offset.checkpoint.interval.ms")
         self._checkpoint_timer = Deadline(self._checkpoint_due, owner=self)
         self._is_checkpoint_due = False
@@ -69,9 +71,14 @@ class ClusterStore:
         """Keep the cluster no more."""
         self._cluster.storage = None
         self._flusher.end()
+        self._spare.close()
         self._checkpoint_timer.end()
         for stored in self.stored_logs():
             stored.end()
+
+    def _close_files(self) -> None:
+        for directory in self.data.directories.values():
+            directory.disk.close()
 
     def stored_logs(self) -> list[StoredLog]:
         """The logs that are kept."""
@@ -155,7 +162,7 @@ class ClusterStore:
         if node_id in self.failed:
             return
         try:
-            action(*arguments)
+            self._spare.run(action, *arguments)
         except OSError as error:
             self._fail(node_id, error)
 
@@ -237,7 +244,11 @@ class ClusterStore:
 
     def _take_flushed(self) -> None:
         """Move the recovery points of logs whose closed segments the disk has stored; the checkpoint comes later."""
-        for (stored, offset, _), errors in self._flusher.take_done():
+        for job, errors in self._flusher.take_done():
+            if any(map(are_used_up, errors.values())):
+                self._flusher.add(job)  # there will be descriptors again
+                continue
+            stored, offset, _ = job
             for node_id, error in errors.items():
                 if node_id not in self.failed:
                     self._fail(node_id, error)
@@ -259,7 +270,7 @@ class ClusterStore:
             self._do(node_id, stored.write, copy, now)
         elif node_id not in self.failed:
             try:
-                stored.write(copy, now)
+                self._spare.run(stored.write, copy, now)
             except OSError as error:
                 self._left_alone[stored] = None
                 self.lost.append(LostReplica(node_id, partition, copy.written_until, cause(error)))

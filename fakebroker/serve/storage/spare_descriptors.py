@@ -1,0 +1,52 @@
+"""File descriptors that are kept back for the files of a data directory.
+
+Connections use up what there is: a thousand idle clients take all that a process may have by default. A write that
+finds none left would take the log directory offline, as in Kafka; here it gets these.
+"""
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Final
+
+COUNT: Final = 16
+_NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
+
+
+def are_used_up(error: OSError) -> bool:
+    """Whether an operation failed for want of a descriptor."""
+    return error.errno in _NONE_LEFT
+
+
+class SpareDescriptors:
+    """Some descriptors of no use but to be closed. `close_files` closes files that can be opened again."""
+
+    def __init__(self, close_files: Callable[[], None]) -> None:
+        self._close_files = close_files
+        self._kept: list[int] = []
+        self._fill()
+
+    def run(self, action: Callable[..., object], *arguments: object) -> None:
+        """Do something with files, once more if there was no descriptor left for it. Raises OSError."""
+        if len(self._kept) < COUNT:
+            self._fill()
+        try:
+            action(*arguments)
+        except OSError as error:
+            if not are_used_up(error):
+                raise
+            self.close()
+            self._close_files()
+            action(*arguments)
+
+    def close(self) -> None:
+        """Give them up."""
+        while self._kept:
+            os.close(self._kept.pop())
+
+    def _fill(self) -> None:
+        try:
+            while len(self._kept) < COUNT:
+                self._kept.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return  # there are none at the moment
