@@ -2,7 +2,11 @@
 
 import re
 
-_OPTION = re.compile(r'(?P<name>[^\s="]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s;"]+))')
+# A name begins where no other character of one is before it, and nothing is tried twice: a client may set a text of
+# a megabyte, which is read at each login.
+_OPTION = re.compile(
+    r"""(?<![^\s="])(?P<name>[^\s="]++)\s*+=\s*+(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<plain>[^\s;"]++))"""
+)
 
 
 def jaas_options(config: str) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """What `expect` and `wait` say: which thing is meant, and what its properties must be."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -226,11 +225,7 @@ def _is_flag(node: Node) -> bool:
 def _is_pattern(node: Node) -> bool:
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
         return False
-    try:
-        re.compile(node.value)
-    except (re.error, OverflowError, RecursionError):
-        return False
-    return True
+    return is_pattern(node.value)
 
 
 def _is_list(node: Node) -> bool:
@@ -250,7 +245,9 @@ MATCHERS: Mapping[str, Matcher] = {
     "at_least": Matcher("at least this number", "a number", _is_number),
     "at_most": Matcher("at most this number", "a number", _is_number),
     "contains": Matcher("a string that contains this, a list with this element, or a mapping with this key"),
-    "matches": Matcher("a string that this regular expression matches", "a regular expression", _is_pattern),
+    "matches": Matcher(
+        "a string in which this regular expression (RE2 syntax) is found", "a regular expression", _is_pattern
+    ),
     "not": Matcher("anything else"),
     "one_of": Matcher("one of the elements of this list", "a list", _is_list),
     "unordered": Matcher("a list with these elements, in any order", "a list", _is_list),

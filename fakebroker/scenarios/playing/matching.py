@@ -5,7 +5,6 @@ have the same length and match element by element, other values are equal; a num
 elements. A mapping whose one key is a matcher's name is that matcher: {at_least: 3}.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from operator import ge, le
@@ -139,7 +138,7 @@ def _contains(argument: Json, seen: Json, path: str) -> Iterator[str]:
 
 
 def _matches(argument: Json, seen: Json, path: str) -> Iterator[str]:
-    if not isinstance(seen, str) or re.search(argument, seen) is None:
+    if not isinstance(seen, str) or not is_found(argument, seen):
         yield _sentence(path, f"text that matches {shown(argument)}", seen)
 
 

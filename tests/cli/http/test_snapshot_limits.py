@@ -1,12 +1,12 @@
 """Snapshots that are sent: what restoring them takes at once is bounded."""
 
 import pytest
-from fakebroker.protocol.records.record import Record
 
 from fakebroker import VirtualBroker
 from fakebroker.cli.http import brokers as brokers_module
 from fakebroker.cli.http.brokers import MAX_NODES
 from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from fakebroker.testing.snapshot.snapshot import Snapshot
 from tests.support.cluster import partition
 from tests.support.control import Client, with_control

@@ -1,0 +1,29 @@
+"""The options of a login module."""
+
+import pytest
+
+from fakebroker.protocol.jaas import jaas_options
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ('username="alice" password="secret";', {"username": "alice", "password": "secret"}),
+        ("username=alice password=secret;", {"username": "alice", "password": "secret"}),
+        ('user_a = "b c" x="";', {"user_a": "b c", "x": ""}),
+        (r'password="a\"b\\c";', {"password": r'a"b\c'}),
+        ("", {}),
+        ('broken="', {}),
+    ],
+)
+def test_options_are_read(options: str, expected: dict[str, str]) -> None:
+    """With and without quotes, with blanks around the sign, with escapes."""
+    assert jaas_options(f"{MODULE} {options}") == expected
+
+
+@pytest.mark.parametrize("piece", ["a", "a ", "=", 'a="', "a=", '\\"', 'a="\\', " ", 'x="\\"', '"'])
+def test_a_megabyte_is_read_in_one_pass(piece: str) -> None:
+    """A client may set it. A text that is looked at again from each of its characters would take hours."""
+    assert isinstance(jaas_options(piece * (1_000_000 // len(piece))), dict)
