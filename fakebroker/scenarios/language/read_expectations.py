@@ -10,6 +10,7 @@ from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, InvalidArgument,
 from fakebroker.scenarios.errors import no_actor
 from fakebroker.scenarios.language.declaration import WORDS
 from fakebroker.scenarios.language.kinds import ACTOR_PROPERTIES, Reading, Wrong, is_saved, plain, read, shown
+from fakebroker.scenarios.language.patterns import is_pattern
 from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table
 from fakebroker.scenarios.script import Json
 from fakebroker.testing.handles.expectation import RequestPattern

@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from operator import ge, le
 from typing import Any
 
+from fakebroker.scenarios.language.patterns import is_found
+
 Json = Any
 MAX_SHOWN_CHARS = 200
 _NAMES = ("name", "client_id", "member_id", "group_id", "topic", "value", "offset")  # what mappings are called by
