@@ -297,9 +297,7 @@ class PartitionLog:
 
     def fill(self, segments: Sequence[Segment], epochs: Iterable[tuple[int, int]]) -> None:
         """Give an unused log its segments, the last one active, and epochs, as when a broker reads its disk."""
-        self.segments.clear()
-        for segment in segments:
-            self.segments[segment.base_offset] = segment
+        self.segments = SortedDict((segment.base_offset, segment) for segment in segments)
         self._active = segments[-1]
         for epoch, offset in epochs:
             self._epochs.begin(epoch, offset)
