@@ -122,7 +122,9 @@ def main() -> None:
         section(
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
         ),
-        data_directory.report(min(options.rounds, data_directory.ROUNDS)),
+        data_directory.report(
+            min(options.rounds, data_directory.ROUNDS), options.seconds, options.kafka, options.kafka_is
+        ),
         section("Control by HTTP", ["what", "measured (spread)", "goal"], control.rows(options.rounds, one_number)),
         hits.report(),
         connections.report(),

@@ -15,7 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 
 PATIENCE_S = 120
 TRY_S = 3  # librdkafka may wait for a connection that a kill has ended, unless it is asked again
-QUICK = {
+QUICK: dict[str, str | int | float] = {
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
     "retry.backoff.ms": 10,

@@ -6,6 +6,7 @@ keeps no batch in memory.
 """
 
 import logging
+import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,7 +28,7 @@ from fakebroker.serve.storage.segment_content import (
     CheckedContent,
     NotWhole,
     check_content,
-    end_offset_from,
+    end_from,
     whole_batches,
 )
 from fakebroker.serve.storage.stored_segment import StoredSegment, mapped
@@ -46,43 +47,51 @@ class LoadedSegments(NamedTuple):
     segments: list[StoredSegment]
     end_offset: int
     checked: dict[int, CheckedContent]  # by base offset: what was found in those that were checked batch by batch
+    files: list[str]  # the names of all files of the folder
 
 
 def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -> LoadedSegments:
     """Read which segments a folder has, and check those from `recovery_point` on; None: the stop was clean.
 
-    Files that are left of changes under way are removed, or the change is completed. Raises OSError.
+    A log that ends at its recovery point has nothing to be checked. Files that are left of changes under way are
+    removed, or the change is completed. Raises OSError.
     """
-    _complete_changes(folder)
-    offsets = sorted(offset for path in folder.iterdir() if (offset := offset_of(path.name, names.LOG)) is not None)
+    files = os.listdir(folder)
+    if _complete_changes(folder, files):
+        files = os.listdir(folder)
+    offsets = sorted(offset for name in files if (offset := offset_of(name, names.LOG)) is not None)
     segments = []
     for offset, following in zip(offsets, [*offsets[1:], None], strict=True):
         segments.append(_segment(folder, offset, following, config))
+    if not segments:
+        return LoadedSegments([], 0, {}, files)
     checked = {}
-    if segments and recovery_point is not None:
+    end_offset, is_whole = _end_of(segments[-1])
+    if recovery_point is not None and not (is_whole and recovery_point == end_offset):
         first = max(bisect_right(offsets, recovery_point) - 1, 0)
         checked = _check(segments[first:], config.index_interval_bytes)
         del segments[first + len(checked) :]
-    if not segments:
-        return LoadedSegments([], 0, checked)
-    return LoadedSegments(segments, _end_offset(segments[-1]), checked)
+        end_offset = checked[segments[-1].base_offset].end_offset
+    return LoadedSegments(segments, end_offset, checked, files)
 
 
-def _complete_changes(folder: Path) -> None:
-    """Complete what a killed broker was doing to segments, or undo it."""
-    for path in list(folder.iterdir()):
-        if path.name.endswith((names.DELETED, names.CLEANED, ".tmp")):
-            path.unlink()
-    for path in list(folder.iterdir()):
-        name = path.name.removesuffix(names.SWAP)
-        offset = offset_of(name, names.LOG)
-        if name != path.name and offset is not None:
-            _complete_swap(folder, path, offset)
+def _complete_changes(folder: Path, files: Sequence[str]) -> bool:
+    """Complete what a killed broker was doing to segments, or undo it; returns whether there was anything."""
+    unfinished = [name for name in files if name.endswith((names.DELETED, names.CLEANED, ".tmp"))]
+    for name in unfinished:
+        (folder / name).unlink()
+    finished = {
+        name: offset_of(name.removesuffix(names.SWAP), names.LOG) for name in files if name.endswith(names.SWAP)
+    }
+    for name, offset in finished.items():
+        if offset is not None:
+            _complete_swap(folder, folder / name, offset)
+    return bool(unfinished or finished)
 
 
 def _complete_swap(folder: Path, path: Path, base_offset: int) -> None:
     with path.open("rb") as file, mapped(file.fileno(), path.stat().st_size) as data:
-        end_offset = end_offset_from(data, base_offset, 0)
+        end_offset, _ = end_from(data, base_offset, 0)
     for other in list(folder.iterdir()):
         for suffix in names.SEGMENT_SUFFIXES:
             offset = offset_of(other.name, suffix)
@@ -133,10 +142,8 @@ def _check(segments: Sequence[StoredSegment], index_interval_bytes: int) -> dict
     return checked
 
 
-def _end_offset(segment: StoredSegment) -> int:
-    """The offset after the last batch of a segment: from the last entry of its index on, if it is not in memory."""
-    if segment.next_offset is not None:
-        return segment.next_offset
+def _end_of(segment: StoredSegment) -> tuple[int, bool]:
+    """The offset after the last whole batch, found from the last entry of the index on; whether the file ends there."""
     position = 0
     try:
         index = decode_offset_index(segment.path.with_suffix(names.OFFSET_INDEX).read_bytes(), segment.base_offset)
@@ -144,7 +151,8 @@ def _end_offset(segment: StoredSegment) -> int:
     except (OSError, WireError):
         pass
     with segment.path.open("rb") as file, mapped(file.fileno(), segment.file_bytes) as data:
-        return end_offset_from(data, segment.base_offset, position)
+        end_offset, end = end_from(data, segment.base_offset, position)
+    return end_offset, end == segment.file_bytes
 
 
 def fill_log(
@@ -157,7 +165,7 @@ def fill_log(
     target.fill(segments, epochs)
     target.log_end_offset = end_offset
     target.log_start_offset = min(max(first_offset, start_offset or 0), end_offset)
-    snapshot_offset = _load_producers(target, folder, end_offset)
+    snapshot_offset = _load_producers(target, folder, loaded)
     target.aborted.entries = _read_aborted(loaded, snapshot_offset)
     if snapshot_offset < end_offset:
         _replay(target, max(snapshot_offset, first_offset), loaded)
@@ -176,12 +184,12 @@ def read_epochs(folder: Path) -> list[tuple[int, int]]:
         return []
 
 
-def _load_producers(target: "PartitionLog", folder: Path, end_offset: int) -> int:
+def _load_producers(target: "PartitionLog", folder: Path, loaded: LoadedSegments) -> int:
     """Load the producers of the newest snapshot that can be read; returns its offset, 0 without any."""
-    offsets = [offset_of(path.name, names.PRODUCER_SNAPSHOT) for path in folder.iterdir()]
+    offsets = [offset_of(name, names.PRODUCER_SNAPSHOT) for name in loaded.files]
     for offset in sorted((offset for offset in offsets if offset is not None), reverse=True):
         path = folder / file_name(offset, names.PRODUCER_SNAPSHOT)
-        if offset > end_offset:
+        if offset > loaded.end_offset:
             path.unlink()
             continue
         try:
@@ -212,7 +220,9 @@ def producer_state(entry: ProducerSnapshotEntry) -> ProducerState:
 
 def _read_aborted(loaded: LoadedSegments, snapshot_offset: int) -> list[AbortedTransaction]:
     """The aborted transactions of trusted segments, and of the others those from before the snapshot of producers."""
-    found = []
+    found: list[AbortedTransaction] = []
+    if not any(name.endswith(names.TRANSACTION_INDEX) for name in loaded.files):
+        return found
     for segment in loaded.segments:
         path = segment.path.with_suffix(names.TRANSACTION_INDEX)
         try:

@@ -148,10 +148,12 @@ class LogDirectory:
     def folders(self) -> dict[PartitionFolder, Path]:
         """The folders of partitions."""
         found = {}
-        for path in sorted(self.path.iterdir()):
-            folder = names.parse_folder(path.name)
-            if folder is not None and path.is_dir():
-                found[folder] = path
+        with os.scandir(self.path) as entries:
+            present = sorted(entry.name for entry in entries if entry.is_dir())
+        for name in present:
+            folder = names.parse_folder(name)
+            if folder is not None:
+                found[folder] = self.path / name
         return found
 
     def remove_deleted(self) -> None:

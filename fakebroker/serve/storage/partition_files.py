@@ -32,14 +32,23 @@ _UNKNOWN = -1
 class _Written:
     """How much of a segment is in its file."""
 
-    __slots__ = ("count", "is_torn", "path", "segment", "size_bytes")
+    __slots__ = ("_folder", "_path", "count", "is_torn", "segment", "size_bytes")
 
-    def __init__(self, segment: Segment, path: Path, count: int = 0, size_bytes: int = 0) -> None:
+    def __init__(self, segment: Segment, folder: Path, count: int = 0, size_bytes: int = 0) -> None:
         self.segment = segment
-        self.path = path
+        self._folder = folder
+        self._path: Path | None = None
         self.count = count  # batches; _UNKNOWN until a stored segment is read
         self.size_bytes = size_bytes
         self.is_torn = False  # a write has failed, and may have left something after `size_bytes`
+
+    @property
+    def path(self) -> Path:
+        """The file, whose name is made once."""
+        path = self._path
+        if path is None:
+            path = self._path = self._folder / file_name(self.segment.base_offset, names.LOG)
+        return path
 
 
 class PartitionFiles:
@@ -54,9 +63,7 @@ class PartitionFiles:
         self.folder = directory.path / names.folder_name(*self.name)
         self._log = log
         self._topic_id = topic_id
-        self._written = {
-            each.base_offset: _Written(each, self._path(each), _UNKNOWN, each.file_bytes) for each in stored
-        }
+        self._written = {each.base_offset: _Written(each, self.folder, _UNKNOWN, each.file_bytes) for each in stored}
         self._current = self._written[stored[-1].base_offset] if stored else None
         self._epochs = log.epochs.entries() if stored else []
         self.is_whole = bool(stored)  # whether the folder is there
@@ -136,7 +143,7 @@ class PartitionFiles:
             segment: Segment = self._log.segments[base_offset]
             written = self._written.get(base_offset)
             if written is None:
-                written = self._written[base_offset] = _Written(segment, self._path(segment))
+                written = self._written[base_offset] = _Written(segment, self.folder)
                 self.directory.disk.cut(written.path, 0)
             written_bytes += self._append(written)
             if segment is not active:
@@ -194,7 +201,7 @@ class PartitionFiles:
     def _end_swap(self, segment: Segment) -> None:
         path = self._path(segment)
         path.with_name(path.name + names.SWAP).rename(path)
-        self._written[segment.base_offset] = _Written(segment, path, len(segment.batches), segment.size_bytes)
+        self._written[segment.base_offset] = _Written(segment, self.folder, len(segment.batches), segment.size_bytes)
         if segment is not self._log.active_segment:
             self._write_indexes(segment)
 

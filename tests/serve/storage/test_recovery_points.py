@@ -108,6 +108,25 @@ def test_a_check_keeps_nothing_in_memory(life: Life) -> None:
         assert kept(broker)["logs"] == expected["logs"]
 
 
+def test_a_log_that_ends_at_its_recovery_point_is_not_checked(life: Life, caplog: pytest.LogCaptureFixture) -> None:
+    """After a clean stop and a kill nothing has to be read again; one byte more, and it is checked and cut off."""
+    fill(life, 3)
+    life.broker.stop()
+    (life.path / names.CLEAN_SHUTDOWN).unlink()
+    copied = life.copy()
+    index = copied / "orders-0" / "00000000000000000002.index"
+    index.write_bytes(b"")
+    with VirtualBroker(data=copied, **life.options) as broker:
+        assert broker.topic("orders").end_offsets == {0: 3}
+        assert index.read_bytes() == b""
+    copied = life.copy()
+    with (copied / "orders-0" / "00000000000000000002.log").open("ab") as file:
+        file.write(b"torn")
+    with VirtualBroker(data=copied, **life.options) as broker:
+        assert broker.topic("orders").end_offsets == {0: 3}
+    assert "the last 4 bytes are cut off" in caplog.text
+
+
 def test_a_truncated_log(life: Life) -> None:
     """The recovery point is not behind the end of the log."""
     fill(life, 5)
