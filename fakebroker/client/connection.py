@@ -111,7 +111,7 @@ class ClientConnection:
             for frame in self._in.frames():
                 self._answer(frame)
         except WireError as error:
-            self.close(f"the broker sent {error}")
+            self.close(f"the broker sent what is no answer: {error}")
 
     def close(self, reason: str) -> None:
         """Note that the connection was closed: every unanswered request ends with ConnectionLost and `reason`."""

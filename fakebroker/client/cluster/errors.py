@@ -31,6 +31,10 @@ class LoginMissing(NotLetIn):
     """A listener with SASL closed a connection without a login."""
 
 
+class UnreadableAnswer(ClusterError):
+    """A broker answered bytes that are not an answer to the request."""
+
+
 class NoCommonVersion(ClusterError):
     """What answers serves no version of a request that this client speaks, or is no broker."""
 

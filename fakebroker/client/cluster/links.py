@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from fakebroker.client.cluster.errors import LoginMissing, NoBroker, NoCommonVersion, NotLetIn, SilentPort
+from fakebroker.client.cluster.errors import (
+    LoginMissing,
+    NoBroker,
+    NoCommonVersion,
+    NotLetIn,
+    SilentPort,
+    UnreadableAnswer,
+)
 from fakebroker.client.connection import ClientConnection, ConnectionLost, Pending
 from fakebroker.client.scripted.tcp_driver import TLS_REFUSED, NotSecured, TcpDriver
 from fakebroker.client.security import Security
@@ -90,14 +97,14 @@ class Links:
     def wait(self, address: Endpoint, pending: Pending, extra_ms: int = 0) -> Any:
         """The answer to what was sent there, within the timeout and `extra_ms`, which the broker may take to answer.
 
-        Raises NoBroker when it does not come, and closes the connection.
+        Raises NoBroker when it does not come, UnreadableAnswer when it cannot be decoded, and closes the connection.
         """
         if not self._is_answered(address, pending, self._timeout_ms + extra_ms):
             raise NoBroker(f"{_shown(address)} gave no answer to {pending!r} within {self._timeout_ms} ms")
         return self._result(address, pending)
 
     def ask(self, address: Endpoint, request: Message, version: int, extra_ms: int = 0) -> Any:
-        """Send a request and return its answer. Raises NoBroker."""
+        """Send a request and return its answer. Raises NoBroker, UnreadableAnswer."""
         return self.wait(address, self.send(address, request, version), extra_ms)
 
     def adopt(self, address: Endpoint, connection: ClientConnection) -> None:
@@ -169,10 +176,10 @@ class Links:
             self.lose(address)
             raise self._reason(address, error, is_first) from None
         except WireError as error:
-            if not is_first:
-                raise
             self.lose(address)
-            raise NoBroker(f"{_shown(address)}: {error}") from None
+            if is_first:
+                raise NoBroker(f"{_shown(address)}: {error}") from None
+            raise UnreadableAnswer(f"{_shown(address)} answers {pending!r} with what cannot be read: {error}") from None
         self._is_let_in = self._is_let_in or not is_first
         return answer
 

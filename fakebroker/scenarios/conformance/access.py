@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 from fakebroker.client.cluster.cluster_client import ClusterClient
-from fakebroker.client.cluster.errors import ClusterError, NoBroker
+from fakebroker.client.cluster.errors import ClusterError
 from fakebroker.client.cluster.links import addresses_of
 from fakebroker.client.security import Security
-from fakebroker.protocol.errors import InvalidArgument, WireError
+from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.schema.building import built
 from fakebroker.protocol.wire.registry import APIS, api
@@ -44,11 +44,7 @@ class BrokerClient(ClusterClient):
 
     def get(self, api_name: str, version: int | None = None, /, **fields: Any) -> Any:
         """The answer to a request; without a version in the newest that both speak. Raises ClusterError."""
-        pending = self.exchange_at(self._address, built(api(api_name).request, fields), version, version or 0)
-        try:
-            return pending.result()
-        except WireError as error:
-            raise NoBroker(f"{self._address} gives an answer to {pending!r} that cannot be read: {error}") from None
+        return self.exchange_at(self._address, built(api(api_name).request, fields), version, version or 0).result()
 
     def number_of_brokers(self) -> int:
         """How many brokers it lists. Raises ClusterError."""

@@ -8,10 +8,9 @@ from collections.abc import Container, Mapping
 from contextlib import suppress
 
 from fakebroker.client.cluster.cluster_client import ClusterClient
-from fakebroker.client.cluster.errors import ClusterError
+from fakebroker.client.cluster.errors import ClusterError, UnreadableAnswer
 from fakebroker.client.cluster.preparing import await_group, await_producer_ids, await_transactions, create_topics
 from fakebroker.client.cluster.topics import metadata_request
-from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig
 from fakebroker.scenarios.comparison.names import Names
@@ -38,7 +37,7 @@ def make_ready(
     else:
         _create_by_asking(cluster, topics)
     if group is not None and serves("FindCoordinator", "OffsetFetch"):
-        with suppress(WireError):  # the coordinator is there; what it answers wrongly is for the steps to find
+        with suppress(UnreadableAnswer):  # the coordinator is there; what it answers wrongly is for the steps to find
             await_group(cluster, group)
     cluster.await_topics({name: wanted.get("partitions", 1) for name, wanted in topics.items()})
     if transactional_id is not None and serves("InitProducerId"):

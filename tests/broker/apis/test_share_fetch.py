@@ -326,6 +326,20 @@ def test_a_lock_that_times_out_ends_a_wait(lab: ShareGroupLab, waiting: tuple[Sh
     assert ranges(other.answer()) == [(0, 2, 2)]
 
 
+@pytest.mark.rules("SGF-16", "SGP-5")
+def test_fetches_that_wait_get_records_one_by_one(lab: ShareGroupLab) -> None:
+    """Records with states of their own are released one after the other: each fetch that waits gets one of them."""
+    lab.produce(5)
+    owner, one, other = lab.member("m"), lab.member("n"), lab.member("o")
+    assert owner.fetch(0) == [(0, 4, 1)]
+    assert owner.acknowledge((0, 0, ACCEPT)) == 0
+    assert one.send(0, wait=60_000) is None
+    assert other.send(0, wait=60_000) is None
+    lab.wait(30_000)
+    assert [ranges(one.answer()), ranges(other.answer())] == [[(1, 1, 2)], [(2, 2, 2)]]
+    assert one.fetch() == [(3, 4, 2)]
+
+
 @pytest.mark.rules("SGF-16")
 def test_another_fetch_ends_a_wait(lab: ShareGroupLab, waiting: tuple[ShareMember, ShareMember]) -> None:
     """When a fetch of the partition is answered, those that wait look again."""

@@ -204,6 +204,31 @@ def test_a_broker_that_dies_ends_the_run(broker: FakeBroker, impatient: None) ->
     assert "as Kafka" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("key", "status", "text"),
+    [
+        (ApiKey.METADATA, 3, "answers Metadata v1 (correlation id 2) with what cannot be read: MetadataResponse v1 at"),
+        (ApiKey.LIST_GROUPS, 3, "with what cannot be read: ListGroupsResponse v5 at ThrottleTimeMs, ErrorCode, Groups"),
+        (ApiKey.DESCRIBE_CONFIGS, 0, ""),
+        (ApiKey.DELETE_TOPICS, 0, "left behind: what has "),
+    ],
+)
+def test_answers_that_cannot_be_read(broker: FakeBroker, impatient: None, key: int, status: int, text: str) -> None:
+    """Of what is asked beside the cases, an answer that is cut inside is named with the broker; the score is kept."""
+
+    def spoil(asked: int, answer: bytes) -> bytes | None:
+        return b"\0\0\0\x08" + answer[4:12] if asked == key else answer
+
+    with spoiled(broker.bootstrap, spoil) as bad:
+        address = bad.address
+        result = judge(address, *ONE)
+
+    assert result.exit_code == status
+    assert text in result.output
+    assert ("100 %" in result.stdout) == (status == 0)
+    assert f"Error: {address} answers" in result.stderr or not status
+
+
 def test_what_is_no_broker_is_said_to_be_none(impatient: None) -> None:
     """A closed port, a server that is silent and one that speaks something else are named; the exit status is 3."""
     with socket.socket() as unused:

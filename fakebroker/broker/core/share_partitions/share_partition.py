@@ -265,14 +265,23 @@ class SharePartition:
         return AcquisitionLock(self.node, first_offset, last_offset, self._timed_out, due_ms)
 
     def _timed_out(self, lock: AcquisitionLock, now: Instant) -> None:
-        """The time of a lock is up: what it still holds is released, and fetches that wait are tried again (SGP-5)."""
+        """The time of a lock is up: what it still holds is released, and fetches that wait are tried again (SGP-5).
+
+        Records with states of their own have timers of their own in Kafka: a fetch that waits gets the first.
+        """
         self._window().split_at_start()
         held = [
             Change(first, last, state, RecordEvent.RELEASED)
             for first, last, state in self._window().states_between(lock.first_offset, lock.last_offset)
             if state.lock is lock and state.undo is None
         ]
-        self._release_overdue(held, now)
+        while held and not self.is_ended:
+            waiting = len(self.waiters)
+            self._release_overdue(held[:1], now)
+            held = held[1:]
+            if len(self.waiters) == waiting:  # the first of them was for nobody, and so are the others
+                self._release_overdue(held, now)
+                return
 
     def _release_overdue(self, held: list[Change], now: Instant) -> None:
         """Release records without asking whether that could be stored."""
