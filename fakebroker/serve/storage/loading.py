@@ -1,8 +1,8 @@
 """A partition's folder as a log again: what a broker does with its disk at the start. Kafka: `LogLoader`.
 
-After a clean stop the files are trusted, and no record is read. After a kill the segments from the recovery point on
-are checked, batch by batch: the log ends before the first batch that is not whole, and indexes are rebuilt. A check
-keeps no batch in memory.
+After a clean stop the files are trusted, and no record is read but the last ones: whether the log ends with a whole
+batch. After a kill the segments from the recovery point on are checked, batch by batch: the log ends before the first
+batch that is not whole, and indexes are rebuilt. A check keeps no batch in memory.
 """
 
 import logging
@@ -27,7 +27,7 @@ from fakebroker.serve.storage.segment_content import (
     CheckedContent,
     NotWhole,
     check_content,
-    end_offset_from,
+    end_from,
     whole_batches,
 )
 from fakebroker.serve.storage.stored_segment import StoredSegment, mapped
@@ -56,7 +56,8 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
     _complete_changes(folder)
     offsets = sorted(offset for path in folder.iterdir() if (offset := offset_of(path.name, names.LOG)) is not None)
     segments = []
-    for offset, following in zip(offsets, [*offsets[1:], None], strict=True):
+    for number, offset in enumerate(offsets):
+        following = offsets[number + 1] if number + 1 < len(offsets) else None
         segments.append(_segment(folder, offset, following, config))
     checked = {}
     if segments and recovery_point is not None:
@@ -65,7 +66,11 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
         del segments[first + len(checked) :]
     if not segments:
         return LoadedSegments([], 0, checked)
-    return LoadedSegments(segments, _end_offset(segments[-1]), checked)
+    end_offset = _end_offset(segments[-1])
+    if end_offset is None:
+        checked = _check(segments[-1:], config.index_interval_bytes)
+        end_offset = checked[segments[-1].base_offset].end_offset
+    return LoadedSegments(segments, end_offset, checked)
 
 
 def _complete_changes(folder: Path) -> None:
@@ -82,7 +87,7 @@ def _complete_changes(folder: Path) -> None:
 
 def _complete_swap(folder: Path, path: Path, base_offset: int) -> None:
     with path.open("rb") as file, mapped(file.fileno(), path.stat().st_size) as data:
-        end_offset = end_offset_from(data, base_offset, 0)
+        end_offset, _ = end_from(data, base_offset, 0)
     for other in list(folder.iterdir()):
         for suffix in names.SEGMENT_SUFFIXES:
             offset = offset_of(other.name, suffix)
@@ -133,8 +138,11 @@ def _check(segments: Sequence[StoredSegment], index_interval_bytes: int) -> dict
     return checked
 
 
-def _end_offset(segment: StoredSegment) -> int:
-    """The offset after the last batch of a segment: from the last entry of its index on, if it is not in memory."""
+def _end_offset(segment: StoredSegment) -> int | None:
+    """The offset after the last batch of a segment: from the last entry of its index on, if it was not checked.
+
+    None if the file does not end with a whole batch.
+    """
     if segment.next_offset is not None:
         return segment.next_offset
     position = 0
@@ -144,7 +152,8 @@ def _end_offset(segment: StoredSegment) -> int:
     except (OSError, WireError):
         pass
     with segment.path.open("rb") as file, mapped(file.fileno(), segment.file_bytes) as data:
-        return end_offset_from(data, segment.base_offset, position)
+        end_offset, end = end_from(data, segment.base_offset, position)
+    return end_offset if end == segment.file_bytes else None
 
 
 def fill_log(

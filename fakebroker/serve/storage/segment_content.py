@@ -130,17 +130,17 @@ def check_content(data: "bytes | mmap", base_offset: int, index_interval_bytes: 
     return CheckedContent(size_bytes, end_offset, largest_ms, has_producers, *indexes.entries(), problem)
 
 
-def end_offset_from(data: "bytes | mmap", base_offset: int, position: int) -> int:
-    """The offset after the last whole batch at or after `position`, where a batch begins."""
+def end_from(data: "bytes | mmap", base_offset: int, position: int) -> tuple[int, int]:
+    """The offset and the position after the last whole batch at or after `position`, where a batch begins."""
     end_offset = base_offset
     size = len(data)
     while size - position >= HEADER_BYTES:
         offset, length, magic, _, delta, _, _, _ = _FIELDS(data, position)
-        position += length + LENGTH_END
-        if magic != 2 or length + LENGTH_END < HEADER_BYTES or position > size:
+        batch_end = position + length + LENGTH_END
+        if magic != 2 or length + LENGTH_END < HEADER_BYTES or batch_end > size:
             break
-        end_offset = offset + delta + 1
-    return end_offset
+        end_offset, position = offset + delta + 1, batch_end
+    return end_offset, position
 
 
 def index_entries(segment: Segment, interval_bytes: int) -> tuple[list[OffsetIndexEntry], list[TimeIndexEntry]]:
