@@ -249,9 +249,10 @@ class ClusterStore:
                 self._flusher.add(job)  # there will be descriptors again
                 continue
             stored, offset, _ = job
-            for node_id, error in errors.items():
-                if node_id not in self.failed:
-                    self._fail(node_id, error)
+            for copy in stored.copies:
+                error = errors.get(copy.directory.node_id)
+                if error is not None and copy.directory.node_id not in self.failed:
+                    self._copy_failed(stored, copy, error)
             if not errors:
                 stored.closed_stored(offset)
 
@@ -266,14 +267,20 @@ class ClusterStore:
         node_id, partition = copy.directory.node_id, self._partition_of(stored.log)
         if node_id in partition.offline:
             self._left_alone[stored] = None
-        elif len(self._cluster.nodes[node_id].log_directories.online) == 1:
-            self._do(node_id, stored.write, copy, now)
         elif node_id not in self.failed:
             try:
                 self._spare.run(stored.write, copy, now)
             except OSError as error:
-                self._left_alone[stored] = None
-                self.lost.append(LostReplica(node_id, partition, copy.written_until, cause(error)))
+                self._copy_failed(stored, copy, error)
+
+    def _copy_failed(self, stored: StoredLog, copy: PartitionFiles, error: OSError) -> None:
+        """A replica could not be written to or flushed: its log directory has failed, or the only one of its broker."""
+        node_id = copy.directory.node_id
+        if len(self._cluster.nodes[node_id].log_directories.online) == 1:
+            self._fail(node_id, error)
+            return
+        self._left_alone[stored] = None
+        self.lost.append(LostReplica(node_id, self._partition_of(stored.log), copy.written_until, cause(error)))
 
     def _remove_topic(self, topic: Topic) -> None:
         for stored in self._logs.pop(topic.id, {}).values():

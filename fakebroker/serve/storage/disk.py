@@ -38,10 +38,6 @@ class Disk:
         """Have the disk itself store what was written to a file. Raises OSError."""
         _do(path, os.fsync, self._fd(path))
 
-    def write(self, path: Path, content: bytes) -> None:
-        """Make a file of this content, which is not flushed to disk. Raises OSError."""
-        _do(path, path.write_bytes, content)
-
     @staticmethod
     def flush_closed(path: Path) -> None:
         """The same for a file that is not written to any more, in any thread; one that was removed is left out."""
@@ -50,9 +46,13 @@ class Disk:
         except FileNotFoundError:
             return
         try:
-            os.fsync(fd)
+            _do(path, os.fsync, fd)
         finally:
             os.close(fd)
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Make a file of this content, which is not flushed to disk. Raises OSError."""
+        _do(path, path.write_bytes, content)
 
     def replace(self, path: Path, content: bytes) -> None:
         """Give a file this content, all of it or nothing. Raises OSError."""

@@ -1,8 +1,8 @@
 """A partition's folder as a log again: what a broker does with its disk at the start. Kafka: `LogLoader`.
 
-After a clean stop the files are trusted, and no record is read. After a kill the segments from the recovery point on
-are checked, batch by batch: the log ends before the first batch that is not whole, and indexes are rebuilt. A check
-keeps no batch in memory.
+After a clean stop the files are trusted, and no record is read but the last ones: whether the log ends with a whole
+batch. After a kill the segments from the recovery point on are checked, batch by batch: the log ends before the first
+batch that is not whole, and indexes are rebuilt. A check keeps no batch in memory.
 """
 
 import logging
@@ -61,7 +61,8 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
         files = os.listdir(folder)
     offsets = sorted(offset for name in files if (offset := offset_of(name, names.LOG)) is not None)
     segments = []
-    for offset, following in zip(offsets, [*offsets[1:], None], strict=True):
+    for number, offset in enumerate(offsets):
+        following = offsets[number + 1] if number + 1 < len(offsets) else None
         segments.append(_segment(folder, offset, following, config))
     if not segments:
         return LoadedSegments([], 0, {}, files)
@@ -71,6 +72,9 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
         first = max(bisect_right(offsets, recovery_point) - 1, 0)
         checked = _check(segments[first:], config.index_interval_bytes)
         del segments[first + len(checked) :]
+        end_offset = checked[segments[-1].base_offset].end_offset
+    elif not is_whole:  # torn after a clean stop, by somebody else
+        checked = _check(segments[-1:], config.index_interval_bytes)
         end_offset = checked[segments[-1].base_offset].end_offset
     return LoadedSegments(segments, end_offset, checked, files)
 

@@ -65,6 +65,8 @@ class MetadataLog:
                 size_bytes = self.path.stat().st_size
                 with mapped(file.fileno(), size_bytes) as data:
                     content = read_content(data, 0, check_crc=True)
+                if not content.batches:
+                    raise wrong(self.path, f"has no metadata: {content.problem or 'it is empty'}")
                 if content.problem is not None:
                     log.warning("%s: %s; the last bytes are cut off", self.path, content.problem)
                     file.truncate(content.size_bytes)

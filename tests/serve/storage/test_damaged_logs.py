@@ -1,0 +1,153 @@
+"""A start on damaged files: Kafka 4.3.1 cut off the same, and every other damage is refused or logged."""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fakebroker import VirtualBroker
+from fakebroker.protocol.errors import FakebrokerError, InvalidArgument
+from tests.support.data_directories import SMALL
+
+FIRST, LAST = "00000000000000000000.log", "00000000000000000003.log"
+BATCH_BYTES = 300_072  # of a batch with one record of 300,000 bytes
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """Offsets 0 to 2 are in a closed segment, 3 to 5 in the active one; the stop was clean, the recovery point is 6."""
+    path = tmp_path / "data"
+    with VirtualBroker(data=path, config=SMALL) as broker:
+        broker.create_topic("orders", config={"segment.bytes": 1 << 20})
+        for _ in range(6):
+            broker.client("client").produce("orders", 0, [bytes(300_000)])
+    return path
+
+
+@pytest.fixture
+def killed(stopped: Path, tmp_path: Path) -> Path:
+    """Offsets 6 and 7 were written after the recovery point, when the broker was killed."""
+    broker = VirtualBroker(data=stopped, config=SMALL)
+    for _ in range(2):
+        broker.client("again").produce("orders", 0, [bytes(1000)])
+    path = tmp_path / "killed"
+    shutil.copytree(stopped, path)
+    broker.stop()
+    return path
+
+
+def damage(name: str, position: int) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        with (path / "orders-0" / name).open("r+b") as file:
+            file.seek(position)
+            byte = file.read(1)[0]
+            file.seek(position)
+            file.write(bytes([byte ^ 0xFF]))
+
+    return change
+
+
+def tear(path: Path) -> None:
+    """Cut off a part of the last batch."""
+    file = path / "orders-0" / LAST
+    os.truncate(file, file.stat().st_size - 400)
+
+
+@pytest.mark.rules("LR-8")
+@pytest.mark.parametrize(
+    ("change", "end_offset"),
+    [
+        (damage(FIRST, BATCH_BYTES + 1000), 8),  # before the segment with the recovery point
+        (damage(LAST, BATCH_BYTES + 1000), 4),  # in that segment, before the recovery point
+        (damage(LAST, 3 * BATCH_BYTES + 500), 6),  # after it
+        (tear, 7),
+    ],
+)
+def test_after_a_kill(killed: Path, change: Callable[[Path], None], end_offset: int) -> None:
+    """The log ends before the first damaged batch from the segment with the recovery point on, and goes on there."""
+    change(killed)
+
+    with VirtualBroker(data=killed, config=SMALL) as broker:
+        assert broker.topic("orders").end_offsets == {0: end_offset}
+        broker.client("client").produce("orders", 0, [b"goes on"])
+    with VirtualBroker(data=killed, config=SMALL) as broker:
+        assert broker.topic("orders").end_offsets == {0: end_offset + 1}
+
+
+@pytest.mark.rules("LR-8")
+@pytest.mark.parametrize("name", [FIRST, LAST])
+def test_after_a_clean_stop(stopped: Path, name: str) -> None:
+    """No batch is looked at: a consumer gets the damaged one."""
+    damage(name, BATCH_BYTES + 1000)(stopped)
+
+    with VirtualBroker(data=stopped, config=SMALL) as broker:
+        assert broker.topic("orders").end_offsets == {0: 6}
+        log = broker._engine.cluster.topics.partition("orders", 0).log  # type: ignore[union-attr]
+        assert log.size_bytes == 6 * BATCH_BYTES
+
+
+def test_a_torn_end_after_a_clean_stop(stopped: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A file that was cut, as by a copy that was not finished: the rest of the batch goes, and nothing follows it."""
+    tear(stopped)
+
+    with caplog.at_level(logging.WARNING), VirtualBroker(data=stopped, config=SMALL) as broker:
+        assert broker.topic("orders").end_offsets == {0: 5}
+        broker.client("client").produce("orders", 0, [b"goes on"])
+    assert "is cut off after 299672 bytes; the last 299672 bytes are cut off" in caplog.text
+    with VirtualBroker(data=stopped, config=SMALL) as broker:
+        assert [len(record.value or b"") for record in broker.topic("orders").records()] == [300_000] * 5 + [7]
+
+
+@pytest.mark.parametrize(("content", "why"), [(b"", "it is empty"), (b"\xff" * 99, "no batch begins at position 0")])
+def test_no_metadata(stopped: Path, content: bytes, why: str) -> None:
+    """A metadata log without a whole batch is refused, and stays as it is."""
+    path = stopped / "__cluster_metadata-0" / FIRST
+    path.write_bytes(content)
+
+    with pytest.raises(InvalidArgument, match=f"{FIRST}: has no metadata: {why}"):
+        VirtualBroker(data=stopped, config=SMALL)
+    assert path.read_bytes() == content
+
+
+def make_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "unreadable": make_directory,  # a directory in its place: the superuser may read every file
+    "cut": lambda path: os.truncate(path, max(path.stat().st_size - 7, 0)),
+    "empty": lambda path: os.truncate(path, 0),
+    "garbage": lambda path: path.write_bytes(b"\xff\xfe\x00garbage" * 9),
+}
+
+
+@pytest.mark.parametrize("after_kill", [False, True])
+@pytest.mark.parametrize("how", DAMAGES)
+def test_every_file(stopped: Path, tmp_path: Path, how: str, after_kill: bool) -> None:
+    """Whatever becomes of a single file: the start says which file it is, or the broker serves what is left."""
+    names = [path.relative_to(stopped) for path in sorted(stopped.rglob("*")) if path.is_file()]
+    for name in names:
+        copied = tmp_path / "copied"
+        shutil.copytree(stopped, copied)
+        if after_kill:
+            (copied / ".kafka_cleanshutdown").unlink()
+        if (copied / name).exists():
+            DAMAGES[how](copied / name)
+        refusal = ""
+        try:
+            broker = VirtualBroker(data=copied, config=SMALL)
+        except FakebrokerError as error:
+            refusal = str(error)
+        if refusal:
+            assert str(copied) in refusal
+        else:
+            broker.client("client").produce("orders", 0, [b"goes on"])
+            assert broker.topic("orders").end_offsets[0] > 0
+            broker.errors.clear()
+            broker.stop()
+        shutil.rmtree(copied)
