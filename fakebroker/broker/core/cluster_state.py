@@ -187,6 +187,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "release": "an option of the broker",
             "behaviours": "of the release",
             "storage": _STORED,
+            "disk_faults": "no disk has a fault after a restore",
             "timers": "each is armed again by what it belongs to",
             "outbox": "events on their way to the journal",
             "pending_batch_memory": "pending batches are stored",
