@@ -59,6 +59,7 @@ class ClusterStore:
         self._logs: dict[bytes, dict[int, StoredLog]] = {}  # by topic id and partition
         self._dirty: dict[StoredLog, None] = {}
         self._changed: dict[What, None] = {}  # of the metadata
+        self.is_loading = False  # logs that are made are adopted by the start, and are not new
         self._removed_folders = 0
         self._flusher = Flusher()
         self._checkpoint_interval_ms = cluster.settings.get_int("log.flush.offset.checkpoint.interval.ms")
@@ -82,6 +83,8 @@ class ClusterStore:
 
     def log_made(self, log: "PartitionLog") -> None:
         """See Storage."""
+        if self.is_loading:
+            return
         partition: Partition = self._partition_of(log)
         stored = self.adopt(log, [self.new_copy(log, node_id) for node_id in self.holders(partition)])
         self._dirty[stored] = None
