@@ -22,6 +22,7 @@ from tools.differential.recording import recording
 from tools.differential.shrinking import shrunk
 from tools.differential.topic import NewTopics, Topic
 
+NOT_SERVED = "not served by both"
 HISTORIES_A_ROUND = 40
 SHRINK_S = 45
 TRIES = 2  # before a difference counts as one that does not come again
@@ -103,7 +104,7 @@ class Worker:
         self._versions = common_versions(part.reference, part.subject)
         missing = [api for api in self._chapter.needs if api not in self._versions]
         if missing:
-            self.result.why_not = f"{', '.join(missing)} not served by both"
+            self.result.why_not = f"{', '.join(missing)} {NOT_SERVED}"
             return self.result
         try:
             for number in range(part.steps):
