@@ -1,5 +1,6 @@
 """Differential play finds what two brokers answer otherwise, shrinks it, and keeps what came of it."""
 
+import socket
 import time
 from collections.abc import Iterator
 from multiprocessing.pool import ThreadPool
@@ -94,6 +95,17 @@ def test_a_chapter_that_a_broker_does_not_serve_is_not_played(tmp_path: Path) ->
         result = played((one, other), "share groups", tmp_path, tag="missing-")
 
     assert result.why_not == "ShareGroupHeartbeat not served by both"
+
+
+def test_a_broker_that_is_gone_ends_a_part(pair: tuple[FakeBroker, FakeBroker], tmp_path: Path) -> None:
+    """The result says that it was not played to its end, and why."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        gone = Address(*unused.getsockname())
+
+    part = Part("log", "gone-", 1, 30, address(pair[0]), gone, "", (), tmp_path)
+
+    assert Worker(part).play().why_not.startswith(f"not to its end: no broker answers at {gone}")
 
 
 def test_parts_share_the_steps(tmp_path: Path) -> None:

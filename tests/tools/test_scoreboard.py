@@ -60,12 +60,13 @@ def test_every_difference_of_ours_needs_a_reason(folder: Path) -> None:
 
 
 def test_plays_of_a_pair_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps are summed by pair and chapter; a difference is mended, left or open; without steps it is "not run"."""
+    """Steps are summed by pair and chapter; a difference is mended, left or open; a chapter without steps says why."""
     plays = tmp_path / "played.json"
     for number, kinds in enumerate([["Fetch: a", "Fetch: b"], ["Fetch: a", "Join: c"]]):
         play = Play("Kafka 4.3.1", ("fakebroker 0.1.0", "fakebroker 0.1.1 1f0c7e2a")[number], seed=number)
         play.add(Result("log", 1_500, 70, [Found(kind, kind, "file") for kind in kinds]))
         play.add(Result("share", why_not="ShareFetch not served by both"))
+        play.add(Result("streams"))
         keep(play, plays)
     monkeypatch.setattr(differential_section, "read", lambda: read(plays))
     known = [Judged("Fetch of a", ["Fetch: a"], "mended (FT-1)"), Judged("c", ["Join: c"], "left")]
@@ -76,7 +77,8 @@ def test_plays_of_a_pair_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     summary = next(line for line in lines if line.startswith("| Kafka 4.3.1 and fakebroker |"))
     assert summary.split(" | ")[2:] == ["3,000", "3", "1 |"]
     assert "| log | 3,000 |" in lines
-    assert "| share | not run |" in lines
+    assert "| share | not served |" in lines
+    assert "| streams | not run |" in lines
     assert lines[-3:] == ["| Fetch of a | mended (FT-1) |", "| c | left |", "| Fetch: b | open |"]
 
 

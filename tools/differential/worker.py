@@ -22,6 +22,7 @@ from tools.differential.recording import recording
 from tools.differential.shrinking import shrunk
 from tools.differential.topic import NewTopics, Topic
 
+NOT_SERVED = "not served by both"
 HISTORIES_A_ROUND = 40
 SHRINK_S = 45
 TRIES = 2  # before a difference counts as one that does not come again
@@ -97,22 +98,25 @@ class Worker:
         self._shared: list[Topic] = []
 
     def play(self) -> Result:
-        """Play about so many steps."""
+        """Play about so many steps; a broker that is gone ends it."""
+        try:
+            self._play()
+        except (OSError, Unavailable) as error:
+            self.result.why_not = f"not to its end: {error}"
+        return self.result
+
+    def _play(self) -> None:
         part = self._part
         self._brokers = {address: common_versions(address) for address in (part.reference, part.subject)}
         self._versions = common_versions(part.reference, part.subject)
         missing = [api for api in self._chapter.needs if api not in self._versions]
         if missing:
-            self.result.why_not = f"{', '.join(missing)} not served by both"
-            return self.result
-        try:
-            for number in range(part.steps):
-                if self.result.steps >= part.steps or len(self.result.differences) >= MOST_DIFFERENCES:
-                    break
-                self._round(part.seed * 1000 + number)
-        except (OSError, Unavailable) as error:
-            self.result.why_not = f"not to its end: {error}"
-        return self.result
+            self.result.why_not = f"{', '.join(missing)} {NOT_SERVED}"
+            return
+        for number in range(part.steps):
+            if self.result.steps >= part.steps or len(self.result.differences) >= MOST_DIFFERENCES:
+                break
+            self._round(part.seed * 1000 + number)
 
     def _round(self, seed: int) -> None:
         """Play until a difference is found, or the histories of a round are done; then shrink what was found."""

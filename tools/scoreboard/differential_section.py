@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tools.differential.played import Play, judged, read
+from tools.differential.worker import NOT_SERVED
 
 TITLE = "## Differential play"
 _VERSION = re.compile(r" \d+\.\d+\.\d+( \w+)?$")  # of fakebroker, with the commit if it is known
@@ -70,9 +71,12 @@ def _chapters(pairs: Sequence[Sequence[Play]]) -> str:
 
 
 def _steps(plays: Sequence[Play], chapter: str) -> str:
-    """The steps of a chapter; "not run" where none was played."""
-    count = sum(play.chapters[chapter].steps for play in plays if chapter in play.chapters)
-    return f"{count:,}" if count else "not run"
+    """The steps of a chapter, or why there are none: a broker does not serve it, or it was not run."""
+    played = [play.chapters[chapter] for play in plays if chapter in play.chapters]
+    count = sum(each.steps for each in played)
+    if count:
+        return f"{count:,}"
+    return "not served" if any(NOT_SERVED in each.why_not for each in played) else "not run"
 
 
 def _differences(pairs: Iterable[Sequence[Play]]) -> str:

@@ -78,9 +78,11 @@ class _Loading:
 
     def load_logs(self, cluster: "Cluster") -> None:
         """Load the logs of all partitions that have folders; folders of no partition are put aside. Raises OSError."""
+        self._store.is_loading = True
         for topic in cluster.topics:
             for partition in topic.partitions:
                 self._load_partition(partition)
+        self._store.is_loading = False
         for node_id, left in self._folders.items():
             for name, path in left.items():
                 if name != METADATA:
@@ -105,7 +107,7 @@ class _Loading:
 
     def _fill(self, partition: Partition, node_id: int, loaded: LoadedSegments, path: Path) -> None:
         name = PartitionFolder(partition.topic.name, partition.index)
-        partition_log = partition.log  # made now, and the store hears of that
+        partition_log = partition.log  # made now
         fill_log(partition_log, loaded, path, self._starts[node_id].get(name), self._now)
         expiration_ms = partition.topic.cluster.settings.get_int("producer.id.expiration.ms")
         partition_log.producers.expire(self._now.wall_ms, expiration_ms)
@@ -119,10 +121,11 @@ class _Loading:
     def _copy(self, partition: Partition, node_id: int, source: int, loaded: LoadedSegments) -> PartitionFiles:
         """The files of one replica: those that were loaded, or equal ones; others are written anew."""
         directory, topic_id = self._data.directories[node_id], partition.topic.id
-        copy = PartitionFiles(directory, partition.log, topic_id)
-        if node_id != source and not _has_segments(copy.folder, loaded):
-            directory.remove_folder(copy.name, "0" * 32)
-            return copy
+        if node_id != source:
+            copy = PartitionFiles(directory, partition.log, topic_id)
+            if not _has_segments(copy.folder, loaded):
+                directory.remove_folder(copy.name, "0" * 32)
+                return copy
         copy = PartitionFiles(directory, partition.log, topic_id, loaded.segments)
         if loaded.checked:
             copy.write_checked(loaded.checked)

@@ -21,7 +21,7 @@ from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.flusher import Flusher
 from fakebroker.serve.storage.metadata_changes import MetadataChanges
 from fakebroker.serve.storage.partition_files import PartitionFiles
-from fakebroker.serve.storage.spare_descriptors import SpareDescriptors, are_used_up
+from fakebroker.serve.storage.spare_descriptors import are_used_up
 from fakebroker.serve.storage.stored_log import StoredLog
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class ClusterStore:
         self._logs: dict[bytes, dict[int, StoredLog]] = {}  # by topic id and partition
         self._dirty: dict[StoredLog, None] = {}
         self._changed: dict[What, None] = {}  # of the metadata
+        self.is_loading = False  # logs that are made are adopted by the start, and are not new
         self._removed_folders = 0
         self._flusher = Flusher()
-        self._spare = SpareDescriptors(self._close_files)
         self._checkpoint_interval_ms = cluster.settings.get_int("log.flush.offset.checkpoint.interval.ms")
         self._checkpoint_timer = Deadline(self._checkpoint_due, owner=self)
         self._is_checkpoint_due = False
@@ -71,14 +71,9 @@ class ClusterStore:
         """Keep the cluster no more."""
         self._cluster.storage = None
         self._flusher.end()
-        self._spare.close()
         self._checkpoint_timer.end()
         for stored in self.stored_logs():
             stored.end()
-
-    def _close_files(self) -> None:
-        for directory in self.data.directories.values():
-            directory.disk.close()
 
     def stored_logs(self) -> list[StoredLog]:
         """The logs that are kept."""
@@ -88,6 +83,8 @@ class ClusterStore:
 
     def log_made(self, log: "PartitionLog") -> None:
         """See Storage."""
+        if self.is_loading:
+            return
         partition: Partition = self._partition_of(log)
         stored = self.adopt(log, [self.new_copy(log, node_id) for node_id in self.holders(partition)])
         self._dirty[stored] = None
@@ -162,7 +159,7 @@ class ClusterStore:
         if node_id in self.failed:
             return
         try:
-            self._spare.run(action, *arguments)
+            self.data.spare.run(action, *arguments)
         except OSError as error:
             self._fail(node_id, error)
 
@@ -269,7 +266,7 @@ class ClusterStore:
             self._left_alone[stored] = None
         elif node_id not in self.failed:
             try:
-                self._spare.run(stored.write, copy, now)
+                self.data.spare.run(stored.write, copy, now)
             except OSError as error:
                 self._copy_failed(stored, copy, error)
 

@@ -13,6 +13,7 @@ from fakebroker.protocol.storage.properties import MetaProperties, decode_uuid, 
 from fakebroker.serve.storage.log_directory import LogDirectory, wrong
 from fakebroker.serve.storage.metadata_image import MetadataImage
 from fakebroker.serve.storage.metadata_log import MetadataLog
+from fakebroker.serve.storage.spare_descriptors import SpareDescriptors
 
 
 class DataDirectory:
@@ -32,6 +33,7 @@ class DataDirectory:
         self.ids: dict[int, bytes] = {}  # of the log directories
         self.metadata: dict[int, MetadataLog] = {}
         self.image = MetadataImage()
+        self.spare = SpareDescriptors(self._close_files)
         self.cluster_id = ""
         self.was_stopped_cleanly = False
 
@@ -53,11 +55,17 @@ class DataDirectory:
 
     def close(self) -> None:
         """Let others use it."""
+        self.spare.close()
         for directory in self.directories.values():
             directory.close()
 
+    def _close_files(self) -> None:
+        for directory in self.directories.values():
+            directory.disk.close()
+
     def forget(self) -> None:
         """In a forked child: the directory stays with the parent."""
+        self.spare.close()
         for directory in self.directories.values():
             directory.forget()
 

@@ -60,6 +60,7 @@ class MetadataLog:
 
     def read(self) -> None:
         """Read all of it; a batch that is not whole is cut off. Raises InvalidArgument."""
+        self._check_has_one_segment()
         try:
             with self.path.open("r+b") as file:
                 size_bytes = self.path.stat().st_size
@@ -77,6 +78,13 @@ class MetadataLog:
         for batch in content.batches:
             self._apply(batch)
         self.end_offset, self.size_bytes = content.end_offset, content.size_bytes
+
+    def _check_has_one_segment(self) -> None:
+        """A Kafka closes a segment after a week, and removes those that are in a snapshot."""
+        later = sorted(path.name for path in self.folder.glob(f"*{names.LOG}") if path.name != self.path.name)
+        if later:
+            text = f"has the segment {later[0]}: only a metadata log of one segment can be continued; use --data-from"
+            raise wrong(self.folder, text)
 
     def _apply(self, batch: bytes) -> None:
         header = parse_header(batch)

@@ -19,12 +19,14 @@ def are_used_up(error: OSError) -> bool:
 
 
 class SpareDescriptors:
-    """Some descriptors of no use but to be closed. `close_files` closes files that can be opened again."""
+    """Some descriptors of no use but to be closed; there are none before the first `run`.
+
+    `close_files` closes files that can be opened again.
+    """
 
     def __init__(self, close_files: Callable[[], None]) -> None:
         self._close_files = close_files
         self._kept: list[int] = []
-        self._fill()
 
     def run(self, action: Callable[..., object], *arguments: object) -> None:
         """Do something with files, once more if there was no descriptor left for it. Raises OSError."""

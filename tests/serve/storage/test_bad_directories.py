@@ -67,6 +67,13 @@ def test_what_is_wrong(data: Path, change: Callable[[Path], object], wrong: str)
     VirtualBroker(data=data, config=SMALL).stop()
 
 
+def test_a_metadata_log_of_several_segments(data: Path) -> None:
+    """A Kafka closes one after a week: to read the first one only would lose topics."""
+    (data / "__cluster_metadata-0" / "00000000000000000100.log").write_bytes(b"")
+    with pytest.raises(InvalidArgument, match=r"has the segment 00000000000000000100.log: .*; use --data-from"):
+        VirtualBroker(data=data, config=SMALL)
+
+
 def test_a_newer_release(data: Path) -> None:
     """A directory of Kafka 4.3 has metadata that 4.0 does not know."""
     with pytest.raises(InvalidArgument, match=r"has metadata.version 30, but Kafka 4.0.* knows levels up to 25"):
