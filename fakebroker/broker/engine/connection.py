@@ -21,6 +21,7 @@ from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import (
     BUFFERED,
+    CLIENT_LEFT,
     CLOSING,
     ENDED,
     GONE,
@@ -158,15 +159,14 @@ class Connection:
         out, self._out, self.out_bytes = self._out, [], 0
         return out
 
-    def closed(self, now: Instant, reason: str = "the client closed the connection") -> None:
+    def closed(self, now: Instant, reason: str = CLIENT_LEFT) -> None:
         """The connection is closed, whoever closed it. Runs what the parked request registered with `Call.on_close`."""
         if self.state is GONE:
             return
         self._move(GONE)
         self.close_reason = self.close_reason or reason
-        self._input.clear()
-        self._out.clear()
-        self._lanes.clear()
+        for kept in (self._input, self._out, self._lanes):
+            kept.clear()
         self.engine.forget(self)
         self.engine.journal.event(Disconnected(self.peer, self.close_reason), now)
         watchers = [*self._watchers, *(self._at_end or {}).values()]

@@ -6,6 +6,7 @@ CLOSING and GONE only.
 """
 
 from enum import Enum
+from typing import Final
 
 
 class ConnectionState(Enum):
@@ -53,3 +54,6 @@ TRANSITIONS: dict[ConnectionState, dict[ConnectionState, str]] = {
     },
     GONE: {},
 }
+
+CLIENT_LEFT: Final = "the client closed the connection"
+"""The usual reason of a connection's end."""

@@ -384,6 +384,13 @@ class Exchange:
         watchers, self._watchers = self._watchers, []
         for callback in watchers:
             self.engine.run(callback, self.engine.now)
+        if watchers and not self.call.is_answered:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """The handler has given the request up, as it does in what it watches the client with: no stage goes on."""
+        self._entered.clear()
+        self.handled()
 
 
 def _made(response: "Message") -> Steps["Message"]:

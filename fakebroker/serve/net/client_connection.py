@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fakebroker.broker.engine.blocked_link import BlockableLink
 from fakebroker.broker.engine.connection import Connection
-from fakebroker.broker.engine.connection_state import READING
+from fakebroker.broker.engine.connection_state import CLIENT_LEFT, READING
 from fakebroker.protocol.listeners import Address, Listener
 from fakebroker.serve.garbage import READ
 from fakebroker.serve.net.loop import end_watch_for_end, watch_for_end
@@ -29,7 +29,6 @@ JOINED_BYTES = 64 * 1024  # more than this is not joined
 PIECES_AT_ONCE = 256  # in a system call; Linux allows 1,024
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
 CLOSE_WITH_RESET = pack("ii", 1, 0)  # linger: on, for no time
-CLIENT_LEFT = "the client closed the connection"
 
 
 class ClientState(Enum):

@@ -3,6 +3,7 @@
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.quotas.client_quotas import CONNECTION_CREATION_RATE
 from fakebroker.broker.engine.connection import Connection
+from fakebroker.broker.engine.connection_state import CLIENT_LEFT
 from fakebroker.protocol.instant import Instant
 
 
@@ -23,7 +24,7 @@ class RefusedConnection(Connection):
         self.engine.tick(now)
         self._has_unread = True
 
-    def closed(self, now: Instant, reason: str = "the client closed the connection") -> None:
+    def closed(self, now: Instant, reason: str = CLIENT_LEFT) -> None:
         """See Connection."""
         if self._end is not None:
             self._end.end()

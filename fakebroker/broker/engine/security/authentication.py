@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.deadlines import Deadline
@@ -73,7 +74,7 @@ class Authentication:
 
     def __init__(self, connection: "SaslConnection") -> None:
         self.state = BEFORE
-        self._connection = connection
+        self._connection_of = ref(connection)  # which holds this: a cycle would keep both until the collector comes by
         self._logins = Logins(connection.engine, connection.listener)
         self._mechanism: Mechanism | None = None
         self._mechanism_name = ""
@@ -81,6 +82,12 @@ class Authentication:
         self._client_id: str | None = None  # of the handshake, for the journal: bare messages have none
         self._began_ms = 0  # the session, by the monotonic reading, as is the next
         self._session_ends_ms: int | None = None  # None: never
+
+    @property
+    def _connection(self) -> "SaslConnection":
+        connection = self._connection_of()
+        assert connection is not None  # every request comes through it
+        return connection
 
     def concerns(self, _route: "Route") -> bool:
         """Every request of the connection goes through the login."""

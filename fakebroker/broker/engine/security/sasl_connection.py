@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.security.principals import ANONYMOUS, Principal
 from fakebroker.broker.engine.connection import Connection
-from fakebroker.broker.engine.connection_state import ENDED, PARKED, SERVING
+from fakebroker.broker.engine.connection_state import CLIENT_LEFT, ENDED, PARKED, SERVING
 from fakebroker.broker.engine.dispatch import Dispatcher, Route
 from fakebroker.broker.engine.journal import Peer
 from fakebroker.broker.engine.security.authentication import DONE, RAW, REFUSED, Authentication
@@ -58,6 +58,14 @@ class SaslConnection(Connection):
         self.principal = principal
         if not has_session:
             self._dispatcher = self._dispatcher_after
+
+    def closed(self, now: Instant, reason: str = CLIENT_LEFT) -> None:
+        """As Connection. The login lets go of the connection: strangers who come and go would fill the memory."""
+        if self.is_gone:
+            return
+        super().closed(now, reason)
+        self.__dict__.pop("_turn", None)
+        self._dispatcher = self._dispatcher_after
 
     def expect_bare_messages(self) -> None:
         """The next messages have no header, and may be empty: then the mechanism refuses them."""
