@@ -1,6 +1,6 @@
 """Groups of the consumer protocol."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from fakebroker.protocol.errors import ErrorCode
@@ -21,7 +21,7 @@ class ConsumerGroups(Chapter):
     one (docs/reference/found.md).
     """
 
-    needs = ("ConsumerGroupHeartbeat",)
+    needs: ClassVar[Sequence[str]] = ("ConsumerGroupHeartbeat",)
     actions: ClassVar[Mapping[str, int]] = {
         "beat": 8, "join": 5, "leave": 2, "subscribe": 1, "commit": 2, "fetch": 1, "fetch_stale": 1, "describe": 2,
         "classic_describe": 1, "delete": 1, "classic_join": 1, "delete_offsets": 1,
@@ -182,6 +182,7 @@ class ConsumerTimers(ConsumerGroups):
     """The same with sessions that end, and members that do not give up partitions in time."""
 
     actions: ClassVar[Mapping[str, int]] = {**ConsumerGroups.actions, "pass_session": 2}
+    needs = ("ConsumerGroupHeartbeat", "IncrementalAlterConfigs")
     longest: ClassVar[int] = 30
 
     def first(self) -> list[Asked]:

@@ -1,6 +1,6 @@
 """Share groups: their members, and their offsets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from fakebroker.protocol.errors import ErrorCode
@@ -17,7 +17,7 @@ class ShareGroups(Chapter):
     ready some time after the first member subscribes, so a witness does that first.
     """
 
-    needs = ("ShareGroupHeartbeat",)
+    needs: ClassVar[Sequence[str]] = ("ShareGroupHeartbeat", "IncrementalAlterConfigs")
     actions: ClassVar[Mapping[str, int]] = {
         "beat": 7, "join": 5, "leave": 2, "subscribe": 1, "describe": 2, "classic_describe": 1, "offsets": 2,
         "alter_offsets": 2, "delete_offsets": 1, "delete": 1, "commit": 1, "witness_leaves": 1, "witness_joins": 1,

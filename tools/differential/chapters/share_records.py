@@ -18,7 +18,7 @@ WAIT_MS = 200
 class ShareRecords(Log):
     """Three members with connections and sessions of their own on one share partition."""
 
-    needs = ("ShareFetch", "ShareAcknowledge")
+    needs = ("ShareFetch", "ShareAcknowledge", "IncrementalAlterConfigs")
     actions: ClassVar[Mapping[str, int]] = {
         "produce_some": 4, "share_fetch": 8, "acknowledge": 6, "claim": 1, "close_session": 1, "lose": 1,
         "delete_records": 1, "share_offsets": 1, "odd_fetch": 1, "forget": 1,

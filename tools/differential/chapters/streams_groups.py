@@ -1,6 +1,6 @@
 """Streams groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from fakebroker.protocol.errors import ErrorCode
@@ -19,7 +19,7 @@ class StreamsGroups(Chapter):
     Topologies that need changelogs are asked for, too: those groups are not ready until their topics are made.
     """
 
-    needs = ("StreamsGroupHeartbeat",)
+    needs: ClassVar[Sequence[str]] = ("StreamsGroupHeartbeat",)
     actions: ClassVar[Mapping[str, int]] = {
         "beat": 8, "join": 6, "leave": 2, "change": 1, "describe": 2, "classic_describe": 1, "commit": 2, "fetch": 1,
         "delete": 1, "shut_down": 1,
@@ -182,6 +182,7 @@ class StreamsTimers(StreamsGroups):
     """The same with sessions that end."""
 
     actions: ClassVar[Mapping[str, int]] = {**StreamsGroups.actions, "pass_session": 2}
+    needs = ("StreamsGroupHeartbeat", "IncrementalAlterConfigs")
     session_ms = "1500"
     longest: ClassVar[int] = 30
 
