@@ -89,6 +89,8 @@ PARTS = (
     Part("testing/tokens/authority.py", "TokenAuthority", "`from fakebroker.oauth import TokenAuthority`"),
     Part("testing/handles/node.py", "NodeHandle", "`broker.node(node_id)`, `broker.nodes`, `broker.add_node(...)`"),
     Part("testing/handles/node.py", "NetworkFault", "`broker.node(node_id).unreachable()` and the like"),
+    Part("testing/handles/disks.py", "DiskFault", "`broker.node(node_id).fill_disk()` and the like"),
+    Part("testing/handles/disks.py", "LogDirectoryView", "`broker.node(node_id).log_directories`"),
     Part("testing/handles/partition.py", "PartitionHandle", "`broker.topic(name).partition(index)`"),
     Part("testing/snapshot/snapshot.py", "Snapshot", "`broker.snapshot()`, `Snapshot.load(path)`"),
     Part("testing/handles/fault.py", "FaultHandle", "`broker.fault(...)`, `broker.faults`"),

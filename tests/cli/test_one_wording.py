@@ -189,7 +189,8 @@ def test_a_misspelt_argument_is_refused_alike(row: Operation) -> None:
     assert (http.argument, "has no such argument; did you mean" in http.sentence) == (name, True)
     assert said in (None, http)
     if step is not None:
-        assert http in in_scenario(*step, {name: 1})
+        hint = http.sentence.removesuffix("?")  # a scenario may know a further name that is near
+        assert any(each.argument == name and each.sentence.startswith(hint) for each in in_scenario(*step, {name: 1}))
 
 
 @pytest.mark.parametrize("row", [row for row in TAKES if Endpoint(row).arguments.required], ids=lambda row: row.power)

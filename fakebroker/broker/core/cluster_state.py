@@ -31,7 +31,6 @@ from fakebroker.broker.core.security.acl_state import AclState
 from fakebroker.broker.core.security.credentials import CredentialsState
 from fakebroker.broker.core.state_fields import read_fields, thawed, write_fields
 from fakebroker.broker.core.topic_config import TopicConfig
-from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
 from fakebroker.broker.release import Release
 from fakebroker.broker.settings import Settings
@@ -442,7 +441,7 @@ def _set_up_node(node: Node, state: NodeValues) -> None:
 
 
 def _add_topic(cluster: Cluster, state: TopicState) -> None:
-    check_name(state.name)  # of a file that somebody made up: the name becomes that of a folder
+    cluster.topics.check_new(state.name)  # of a file that somebody made up: the name becomes that of a folder
     own = {name: text for name, text in state.config.items() if name in cluster.settings.topic_table}
     topic = Topic(cluster, state.name, TopicConfig(cluster.settings, own), [each.replicas for each in state.partitions])
     topic.id = state.id

@@ -77,7 +77,7 @@ ROWS = (
     Setting("log.flush.interval.ms", LONG, None, None, CLUSTER_WIDE,
             "time after which a data directory is flushed to disk; default of flush.ms", has_effect=True),
     Setting("log.flush.offset.checkpoint.interval.ms", INT, 60000, Range(0), READ_ONLY,
-            "how often recovery points are written"),
+            "how often recovery points are written", has_effect=True),
     Setting("log.flush.scheduler.interval.ms", LONG, LONG_MAX, None, READ_ONLY,
             "used for log.flush.interval.ms where that is not set", has_effect=True),
     Setting("log.flush.start.offset.checkpoint.interval.ms", INT, 60000, Range(0), READ_ONLY,

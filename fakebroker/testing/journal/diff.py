@@ -7,6 +7,7 @@ that went well: how often a client asks depends on the machine.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from fakebroker.testing.journal.lines import TIMELESS, outcome, row_text
@@ -15,6 +16,9 @@ from fakebroker.testing.journal.saved import SavedJournal
 POLLS = frozenset({"Heartbeat", "Fetch"})
 CONTEXT_LINES = 2
 MAX_CHARACTERS = 120
+MOST_COMPARED = 250_000  # steps here times steps there, of one timeline; it takes a second
+
+_Part = tuple[str, int, int, int, int]
 
 # Fields of messages that differ between two runs of the same.
 _IGNORED = frozenset(
@@ -95,8 +99,7 @@ def _plain_text(text: str) -> str:
 def _compared(name: str, ours: Sequence[_Step], theirs: Sequence[_Step]) -> list[str]:
     """The lines of one timeline that differ, with some around them; none if there are none."""
     marked: list[tuple[str, str]] = []
-    matcher = SequenceMatcher(None, [step.text for step in ours], [step.text for step in theirs], autojunk=False)
-    for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
+    for tag, begin, end, other_begin, other_end in _parts([step.text for step in ours], [step.text for step in theirs]):
         if tag == "equal":
             for mine, other in zip(ours[begin:end], theirs[other_begin:other_end], strict=True):
                 changes = list(_changes(mine.body, other.body, ""))
@@ -108,6 +111,25 @@ def _compared(name: str, ours: Sequence[_Step], theirs: Sequence[_Step]) -> list
     if all(mark == " " for mark, _ in marked):
         return []
     return [f"{name}: {len(ours)} steps here, {len(theirs)} there", *_with_context(marked)]
+
+
+def _parts(ours: list[str], theirs: list[str]) -> list[_Part]:
+    """What of one is equal to what of the other, as `SequenceMatcher` has it.
+
+    It looks for what is equal with effort that grows with the cube of what differs, so it gets no more than
+    `MOST_COMPARED` pairs; of more, all that is between the first and the last difference counts as replaced.
+    """
+    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False)))
+    ends = zip(reversed(ours[head:]), reversed(theirs[head:]), strict=False)
+    tail = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+    mine, other = ours[head : len(ours) - tail], theirs[head : len(theirs) - tail]
+    parts: list[_Part] = [("equal", 0, head, 0, head)]
+    if len(mine) * len(other) > MOST_COMPARED:
+        parts.append(("replace", head, head + len(mine), head, head + len(other)))
+    else:
+        for tag, begin, end, other_begin, other_end in SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
+            parts.append((tag, head + begin, head + end, head + other_begin, head + other_end))
+    return [*parts, ("equal", len(ours) - tail, len(ours), len(theirs) - tail, len(theirs))]
 
 
 def _with_context(marked: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -63,6 +63,7 @@ class Reader:
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
+        self._left_bytes = len(data)  # no byte belongs to two values: a small file could have very large ones
 
     def decode(self, json: Json, kind: Any, where: str) -> Any:
         """The value of the type `kind`; `where` names it in errors."""
@@ -91,6 +92,9 @@ class Reader:
     def _part(self, position: int, length: int, where: str) -> memoryview:
         if position < 0 or length < 0 or position + length > len(self._data):
             raise WrongValue(f"{where}: bytes {position} to {position + length} of {len(self._data)}")
+        self._left_bytes -= length
+        if self._left_bytes < 0:
+            raise WrongValue(f"{where}: bytes {position} to {position + length} belong to something else, too")
         return self._data[position : position + length]
 
     def _numbers(self, json: Json, count: int, where: str) -> list[int]:

@@ -60,6 +60,7 @@ def json_object(part: str) -> dict[str, Any]:
     """The object in one part of a token. Raises InvalidToken."""
     try:
         value = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        json.dumps(value, ensure_ascii=False).encode()  # JSON can say "\\ud800", which is no text that can be sent on
     except (Base64Error, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
