@@ -13,12 +13,21 @@ from tests.support.control import Client, with_control
 
 
 def bomb(codec: int) -> bytes:
-    """A snapshot with a small batch in a coordinator's topic that unpacks to 20 MB."""
+    """A snapshot with a small batch in a coordinator's topic that unpacks to 20 MB, behind one that is broken."""
     with VirtualBroker() as broker:
         broker.create_topic("__consumer_offsets", 1)
-        batch = build_batch([Record(0, 0, b"", b"\0" * 20_000_000)], codec=codec)
-        partition(broker._engine.cluster, topic="__consumer_offsets").log.append(batch, broker._engine.now)
-        return broker.snapshot().to_bytes()
+        log = partition(broker._engine.cluster, topic="__consumer_offsets").log
+        for size in (100, 20_000_000):
+            log.append(build_batch([Record(0, 0, b"", b"\0" * size)], codec=codec), broker._engine.now)
+        state = broker.snapshot().state
+    (topic,) = state.cluster.topics
+    kept = topic.partitions[0].log
+    assert kept is not None
+    first, *others = kept.segments[0].batches
+    segment = kept.segments[0]._replace(batches=(first[:-6] + b"broken", *others))
+    broken = topic.partitions[0]._replace(log=kept._replace(segments=(segment,)))
+    topics = (topic._replace(partitions=(broken,)),)
+    return Snapshot(state._replace(cluster=state.cluster._replace(topics=topics))).to_bytes()
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
