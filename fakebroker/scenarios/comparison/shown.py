@@ -11,7 +11,8 @@ from fakebroker.scenarios.comparison.topic_scopes import TopicScopes
 Json = Any
 
 NEAR_MS = 400 * 24 * 3600 * 1000  # times of day this far from the story's are shown relative to its beginning
-_GENERATED = re.compile(r"[\w.:/-]*?-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RANDOM_END = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OF_IDS = frozenset("_.:/-")  # what the prefix of an id has beside letters and digits
 _MS_OF = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
 
@@ -45,7 +46,12 @@ class Meaning:
         )
         for key, name in known:
             text = text.replace(key, name)
-        return _GENERATED.sub(lambda match: self.name("member", match[0]), text)
+        pieces, end = [], 0
+        for found in _RANDOM_END.finditer(text):
+            start = _start_of_id(text, end, found.start())
+            pieces += [text[end:start], self.name("member", text[start : found.end()])]
+            end = found.end()
+        return "".join([*pieces, text[end:]])
 
     def name(self, kind: str, value: Json) -> Json:
         """The name of an id of some kind ("member", "topic", "producer", ...), given now if it has none."""
@@ -139,3 +145,14 @@ def _is_telling(kind: str, key: Json) -> bool:
 
 def _longest(known: tuple[str, str]) -> tuple[int, str]:
     return -len(known[0]), known[0]
+
+
+def _start_of_id(text: str, earliest: int, end: int) -> int:
+    """Where the prefix begins that ends at `end`: as far to the left as there is what a prefix may have.
+
+    Not a regular expression: one that begins with a repetition looks to the end of a word from each of its characters.
+    """
+    start = end
+    while start > earliest and (text[start - 1].isalnum() or text[start - 1] in _OF_IDS):
+        start -= 1
+    return start

@@ -10,7 +10,7 @@ from fakebroker.scenarios.language.yaml_file import Items, Node, Scalar, Table, 
 from fakebroker.scenarios.script import Json, SourceLine
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_USE = re.compile(r"\$\{([^}]*)\}")
+_USE = re.compile(r"\$\{((?:(?!\$\{)[^}])*+)\}")  # up to the next "${" at most: else each looks to the end of the text
 MAX_VALUES = 50_000  # that parameters may put into a file
 
 

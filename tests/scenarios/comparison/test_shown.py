@@ -78,3 +78,13 @@ def test_ids_are_found_inside_texts_and_keys() -> None:
     assert meaning.shown({"members": {FIRST: {"member_id": SECOND}}}, START_MS) == {
         "members": {"member-1": {"member_id": "member-2"}}
     }
+
+
+def test_ids_inside_of_a_text_are_named() -> None:
+    """With the prefix that each has, in texts of any length: a long one is looked at once."""
+    meaning, random_part = Meaning(START_MS), "-0a1b2c3d-0000-4000-8000-00000000000"
+    text = f"(consumer.1/a:b{random_part}1) left, x{random_part}2y{random_part}3 stays"
+
+    assert meaning.text(text) == "(member-1) left, member-2member-3 stays"
+    long = "a" * 500_000 + "-"
+    assert meaning.text(long) == long

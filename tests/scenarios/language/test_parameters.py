@@ -40,6 +40,7 @@ def filled(text: str, **values: object) -> tuple[object, list[str]]:
         ('["${l}"]', [[1, 2]]),
         ('"${t}-0": 1', {"t-0": 1}),
         ('a: "$n $ {n} ${"', {"a": "$n $ {n} ${"}),
+        ('a: "${ ${n}"', {"a": "${ 3"}),
     ],
 )
 def test_names_are_replaced_by_values(text: str, data: object) -> None:
@@ -80,3 +81,10 @@ def test_what_no_file_could_have_is_an_error() -> None:
     """An object of Python is no parameter."""
     with pytest.raises(TypeError, match="is nothing that a file could have"):
         node_of(object(), PLACE)
+
+
+def test_a_text_of_many_beginnings_is_read_in_one_pass() -> None:
+    """Each of them is looked at once: a text of this length would take an hour otherwise."""
+    text = "${" * 200_000
+
+    assert filled(f'a: "{text}"', n=3) == ({"a": text}, [])
