@@ -17,6 +17,7 @@ from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.protocol.storage.properties import decode_partition_metadata
 from fakebroker.serve.storage.cluster_store import ClusterStore
 from fakebroker.serve.storage.data_directory import DataDirectory
+from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.loading import LoadedSegments, fill_log, load_segments
 from fakebroker.serve.storage.log_directory import wrong
 from fakebroker.serve.storage.metadata_log import METADATA
@@ -48,7 +49,7 @@ def load_cluster(
     try:
         _Loading(data, store, now).load_logs(cluster)
     except OSError as error:
-        raise wrong(data.path, f"cannot be read: {error}") from None
+        raise wrong(data.path, f"cannot be read: {cause(error)}") from None
     for topic in cluster.topics:
         for partition in topic.partitions:
             if partition.leader < 0 or len(partition.isr) < len(partition.replicas):
@@ -103,7 +104,16 @@ class _Loading:
             loaded = load_segments(path, config, recovery_point)
             if loaded.segments:
                 self._fill(partition, node_id, loaded, path)
+                self._warn_if_shorter(name, loaded.end_offset)
                 return
+        self._warn_if_shorter(name, 0)
+
+    def _warn_if_shorter(self, name: PartitionFolder, end_offset: int) -> None:
+        """Warn if a log ends before its recovery point: after a clean stop that is the end of the log."""
+        stored_until = max(points.get(name, 0) for points in self._points.values())
+        if self._data.was_stopped_cleanly and end_offset < stored_until:
+            text = "%s ends at offset %d, but ended at %d at the clean stop: files in %s are missing or cut off"
+            log.warning(text, names.folder_name(*name), end_offset, stored_until, self._data.path)
 
     def _fill(self, partition: Partition, node_id: int, loaded: LoadedSegments, path: Path) -> None:
         name = PartitionFolder(partition.topic.name, partition.index)
@@ -138,9 +148,15 @@ def _has_segments(folder: Path, loaded: LoadedSegments) -> bool:
 
 
 def _topic_id_in(folder: Path) -> bytes | None:
-    """The topic id that a partition's folder has; None if it has none that can be read."""
+    """The topic id that a partition's folder has; None if it has none, or a damaged one.
+
+    Raises OSError if it cannot be read: its records may be whole.
+    """
     try:
         return decode_partition_metadata((folder / names.PARTITION_METADATA).read_bytes())
-    except (OSError, WireError) as error:
+    except FileNotFoundError:
+        log.warning("%s is missing", folder / names.PARTITION_METADATA)
+        return None
+    except WireError as error:
         log.warning("%s: %s", folder / names.PARTITION_METADATA, error)
         return None

@@ -20,7 +20,7 @@ class DataDirectory:
     """The log directories by node id, from `open` to `close`.
 
     `cluster_id` is that of the cluster that is kept here, "" before there is one. `image` is what the metadata log
-    says. `was_stopped_cleanly`: so its files can be trusted.
+    says. `was_stopped_cleanly` says whether its files can be trusted.
     """
 
     def __init__(self, path: str | os.PathLike[str], node_ids: Sequence[int]) -> None:
@@ -123,9 +123,14 @@ class DataDirectory:
             each.read()
         longest = max(self.metadata.values(), key=lambda each: each.end_offset)
         self.image = longest.image
+        if not self.image.brokers:
+            text = f"names no broker: {longest.problem or 'the first start on the directory was not completed'}"
+            raise wrong(longest.path, text)
         if sorted(self.image.brokers) != sorted(self.directories):
             raise self._of_others(self.image.brokers)
         try:
+            for each in self.metadata.values():
+                each.cut_off_rest()
             for each in self.metadata.values():
                 if each is not longest:
                     longest.copy_to(each)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,8 @@ class MetadataLog:
         self.image = MetadataImage()
         self.end_offset = 0
         self.last_timestamp_ms = -1  # of its newest batch
-        self.size_bytes = 0  # of the file
+        self.size_bytes = 0  # of the file, up to its last whole batch
+        self.problem: str | None = None  # why reading ended before the end of the file
         self._unwritten = b""  # batches that are not in the file yet
 
     @property
@@ -59,25 +61,28 @@ class MetadataLog:
         self.write()
 
     def read(self) -> None:
-        """Read all of it; a batch that is not whole is cut off. Raises InvalidArgument."""
+        """Read all whole batches. Raises InvalidArgument."""
         self._check_has_one_segment()
         try:
-            with self.path.open("r+b") as file:
-                size_bytes = self.path.stat().st_size
-                with mapped(file.fileno(), size_bytes) as data:
-                    content = read_content(data, 0, check_crc=True)
-                if not content.batches:
-                    raise wrong(self.path, f"has no metadata: {content.problem or 'it is empty'}")
-                if content.problem is not None:
-                    log.warning("%s: %s; the last bytes are cut off", self.path, content.problem)
-                    file.truncate(content.size_bytes)
+            with self.path.open("rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
+                content = read_content(data, 0, check_crc=True)
         except FileNotFoundError:
             raise wrong(self.path, "is missing: the topics of the directory are not known without it") from None
         except OSError as error:
             raise wrong(self.path, f"cannot be read: {error.strerror or error}") from None
+        if not content.batches:
+            raise wrong(self.path, f"has no metadata: {content.problem or 'it is empty'}")
         for batch in content.batches:
             self._apply(batch)
-        self.end_offset, self.size_bytes = content.end_offset, content.size_bytes
+        self.end_offset, self.size_bytes, self.problem = content.end_offset, content.size_bytes, content.problem
+
+    def cut_off_rest(self) -> None:
+        """Let the file end after its last whole batch, with a warning if anything follows. Raises OSError."""
+        if self.problem is not None:
+            lost_bytes = self.path.stat().st_size - self.size_bytes
+            log.warning("%s: %s; the last %d bytes are cut off", self.path, self.problem, lost_bytes)
+            os.truncate(self.path, self.size_bytes)
+            self.problem = None
 
     def _check_has_one_segment(self) -> None:
         """A Kafka closes a segment after a week, and removes those that are in a snapshot."""

@@ -51,6 +51,7 @@ METADATA = "__cluster_metadata-0/00000000000000000000.log"
         (remove("meta.properties"), r"is no data directory: it has files, such as .*, but no meta.properties"),
         (write("meta.properties", b""), "meta.properties: it has no version"),
         (remove(METADATA), "00000000000000000000.log: is missing: the topics of the directory are not known"),
+        (lambda path: os.truncate(path / METADATA, 100), "names no broker: 9 bytes at position 91 are too few"),
         (write("recovery-point-offset-checkpoint", b"0\n2\n"), "cut off: it has 0 entries, but names 2"),
         (write("log-start-offset-checkpoint", b"1\n0\n"), "has version '1'; only version 0 is read"),
     ],

@@ -112,6 +112,25 @@ def test_no_metadata(stopped: Path, content: bytes, why: str) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("name", ["orders-0", "orders-0/" + LAST])
+def test_files_that_are_missing_after_a_clean_stop(stopped: Path, caplog: pytest.LogCaptureFixture, name: str) -> None:
+    """A warning says how far the log went before."""
+    (stopped / name).rename(stopped.parent / "moved")
+
+    with caplog.at_level(logging.WARNING), VirtualBroker(data=stopped, config=SMALL) as broker:
+        [end_offset] = broker.topic("orders").end_offsets.values()
+    assert f"orders-0 ends at offset {end_offset}, but ended at 6 at the clean stop" in caplog.text
+
+
+def test_a_topic_id_that_cannot_be_read(stopped: Path) -> None:
+    """The start is refused, and the folder keeps its name: its records may be whole."""
+    make_directory(stopped / "orders-0" / "partition.metadata")
+
+    with pytest.raises(InvalidArgument, match=r"cannot be read: .*partition\.metadata: Is a directory"):
+        VirtualBroker(data=stopped, config=SMALL)
+    assert (stopped / "orders-0").is_dir()
+
+
 def make_directory(path: Path) -> None:
     path.unlink()
     path.mkdir()
