@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from fakebroker.broker.core.cluster_state import ClusterState, PartitionState, TopicState
 from fakebroker.broker.release import METADATA_VERSION, RELEASES, release
+from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.serve.storage.metadata_state import cluster_state_of
 from fakebroker.testing.copied_data.copied_directory import CopiedDirectory, log_directories, wrong
@@ -97,19 +98,20 @@ class CopiedCluster:
         for directory in self._directories:
             for name, path in directory.partitions().items():
                 folders.setdefault(name, []).append((directory, path))
-        missing = 0
+        missing: list[str] = []
         topics = []
         for topic in cluster.topics:
             partitions = []
             for index, partition in enumerate(topic.partitions):
-                copies = folders.pop(PartitionFolder(topic.name, index), [])
-                log = self._log(PartitionFolder(topic.name, index), topic.id, partition, copies)
-                missing += log is None
+                name = PartitionFolder(topic.name, index)
+                log = self._log(name, topic.id, partition, folders.pop(name, []))
+                if log is None:
+                    missing.append(names.folder_name(*name))
                 partitions.append(_led(partition)._replace(log=None if log is None else log.state))
             topics.append(topic._replace(partitions=tuple(partitions)))
         self.problems += [f"{path} is not used: it is of no topic" for copies in folders.values() for _, path in copies]
         if missing:
-            self.problems.append(f"{missing} partitions have no files in these directories: they are empty")
+            self.problems.append(_without_files(missing))
         return tuple(topics)
 
     def _log(
@@ -139,6 +141,12 @@ class CopiedCluster:
 def _highest_version(name: str) -> int:
     """The highest metadata.version that a release supports, 0 for one without KRaft."""
     return release(name).features.get(METADATA_VERSION, (0, _OLDER_VERSIONS.get(name, 0)))[1]
+
+
+def _without_files(partitions: Sequence[str]) -> str:
+    if len(partitions) == 1:
+        return f"{partitions[0]} has no files in these directories: the partition is empty"
+    return f"{len(partitions)} partitions, such as {partitions[0]}, have no files in these directories: they are empty"
 
 
 def _led(partition: PartitionState) -> PartitionState:

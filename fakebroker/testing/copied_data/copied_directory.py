@@ -54,6 +54,8 @@ class CopiedDirectory:
 
     def _properties(self) -> MetaProperties:
         path = self.path / names.META_PROPERTIES
+        if not self.path.exists():
+            raise wrong(self.path, "does not exist")
         try:
             return decode_meta_properties(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
@@ -85,9 +87,11 @@ class CopiedDirectory:
             return decode_offsets(path.read_bytes(), str(path))
         except FileNotFoundError:
             return {}
-        except (OSError, WireError) as error:
+        except OSError as error:
             self.problems.append(f"{path} is not used: {_reason(error)}")
-            return {}
+        except WireError as error:  # names the file
+            self.problems.append(f"{error}; it is not used")
+        return {}
 
 
 def log_directories(path: Path) -> list[Path]:

@@ -29,6 +29,8 @@ def read_log(folder: Path, log_start: int | None, cleaned_until: int, problems: 
     builder, written_ms, last_base = LogBuilder(), 0, 0
     offsets = [(names.offset_of(path.name, names.LOG), path) for path in folder.iterdir()]
     segments = sorted((offset, path) for offset, path in offsets if offset is not None)
+    if not segments:
+        problems.append(f"{folder} has no {names.LOG} file: the partition is empty")
     for number, (base_offset, path) in enumerate(segments):
         builder.begin_segment(base_offset)
         written_ms, last_base = modified_ms(path), base_offset

@@ -85,7 +85,7 @@ def test_the_directories_of_several_brokers(tmp_path: Path) -> None:
     assert [each.value for each in whole.fork().topic("orders").records()] == before
     assert whole == Snapshot.from_data(tmp_path / "data" / "1", tmp_path / "data" / "2")
     assert len(half.fork().topic("orders").records()) == 1
-    assert any("partitions have no files in these directories" in each for each in problems)
+    assert any("no files in these directories: the partition is empty" in each for each in problems)
 
 
 @pytest.mark.parametrize(("isr", "elr"), [([1], []), ([], [1])])
@@ -165,10 +165,10 @@ def test_directories_that_cannot_be_used(name: str, copy: Path) -> None:
 
 
 def test_a_missing_directory_and_a_file(tmp_path: Path) -> None:
-    """Neither is a log directory."""
+    """The error says which of the two is wrong."""
     (tmp_path / "file").write_text("x")
 
-    assert "has no meta.properties" in refused(tmp_path / "missing")
+    assert refused(tmp_path / "missing").endswith("missing does not exist")
     assert "has no meta.properties" in refused(tmp_path / "file")
     assert "has no meta.properties" in refused(tmp_path)
 
@@ -220,7 +220,29 @@ def test_folders_that_are_not_used(copy: Path) -> None:
 
     assert f"{copy / 'gone-0'} is not used: it is of no topic" in problems
     assert f"{copy / 'orders-1'} is not used: it is of a topic that was deleted" in problems
-    assert any("log-start-offset-checkpoint" in each for each in problems)
+    assert (
+        f"{copy / 'log-start-offset-checkpoint'} has version 'nonsense'; only version 0 is read; it is not used"
+        in problems
+    )
+
+
+def test_a_folder_without_segments(copy: Path) -> None:
+    """The partition is empty, and a problem names the folder."""
+    (copy / "orders-0" / FIRST).unlink()
+    problems: list[str] = []
+    broker = Snapshot.from_data(copy, on_problem=problems.append).fork()
+
+    assert broker.topic("orders").end_offsets[0] == 0
+    assert f"{copy / 'orders-0'} has no .log file: the partition is empty" in problems
+
+
+def test_a_partition_without_a_folder(copy: Path) -> None:
+    """A problem names it, or says how many there are."""
+    shutil.rmtree(copy / "orders-0")
+    problems: list[str] = []
+    Snapshot.from_data(copy, on_problem=problems.append)
+
+    assert any("orders-0" in each and "no files in these directories" in each for each in problems)
 
 
 def test_old_message_formats(copy: Path) -> None:
