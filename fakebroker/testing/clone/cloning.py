@@ -58,7 +58,7 @@ def clone(cluster: ClusterClient, options: CloneOptions, out: Path, tell: Tell =
     """Clone a Kafka into the file `out`, and go on where an interrupted clone into it stopped.
 
     `tell` is called with the progress. Raises ClusterError when the Kafka cannot be read any more, InvalidArgument for
-    the folder of another clone, OSError.
+    the folder of another clone, or one that another process clones into, OSError.
     """
     metadata = cluster.ask(metadata_request(()))
     folder = WorkFolder(work_folder_of(out), {"cluster": metadata.cluster_id, "options": _identity(options)})

@@ -6,6 +6,7 @@ data            batches and numbers of logs, as they will stand in the snapshot 
 records         records of internal topics, one after the other (`InternalRecord`)
 """
 
+import fcntl
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,6 +20,11 @@ from fakebroker.protocol.json_text import parse_json
 Json = Any
 _ENTRY: Final = Struct(">BIqii")
 _VERSION: Final = 1
+_OTHER: Final = {
+    "version": "of another fakebroker release",
+    "cluster": "of another cluster",
+    "options": "with other options",
+}
 
 
 class InternalRecord(NamedTuple):
@@ -85,13 +91,14 @@ class WorkFolder:
     def __init__(self, path: Path, identity: dict[str, Json]) -> None:
         """Make the folder, or go on in it if it is there.
 
-        Raises InvalidArgument if it is a clone of something else, or is damaged; OSError.
+        Raises InvalidArgument if it is a clone of something else, is damaged, or used by another process; OSError.
         """
         self.path = path
         self.parts: dict[str, Json] = {}
         self.problems: list[str] = []
         self._pending: list[str] = []
         self._check(identity)
+        self._lock = _locked(path)
         self.data = AppendedFile(path / "data")
         self.records = AppendedFile(path / "records")
         try:
@@ -99,6 +106,7 @@ class WorkFolder:
         except ValueError as error:
             self.data.close()
             self.records.close()
+            self._lock.close()
             raise _other(path, f"is damaged: {error}") from None
         self._lines = (path / "parts.jsonl").open("a", encoding="utf-8")
 
@@ -124,7 +132,7 @@ class WorkFolder:
 
     def close(self) -> None:
         """Close the files; the folder stays."""
-        for file in (self.data, self.records, self._lines):
+        for file in (self.data, self.records, self._lines, self._lock):
             file.close()
 
     def remove(self) -> None:
@@ -158,7 +166,7 @@ class WorkFolder:
                 raise _other(self.path, "is damaged") from None
             for name, value in wanted.items():
                 if not isinstance(found, dict) or found.get(name) != value:
-                    raise _other(self.path, f"is a clone with another {name.replace('_', ' ')}")
+                    raise _other(self.path, f"is a clone {_OTHER[name]}")
         elif any(self.path.iterdir()):
             raise _other(self.path, "is no unfinished clone")
         else:
@@ -180,6 +188,17 @@ class WorkFolder:
                 file.truncate(end)
         self.data.cut(data_bytes)
         self.records.cut(records_bytes)
+
+
+def _locked(path: Path) -> BinaryIO:
+    """The file clone.json, locked until it is closed: two clones would write into each other's files."""
+    file = (path / "clone.json").open("ab")
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # systems differ
+        file.close()
+        raise InvalidArgument("out", str(path), f"{path} is in use by another clone; wait for it to end") from None
+    return file
 
 
 def _other(path: Path, what: str) -> InvalidArgument:

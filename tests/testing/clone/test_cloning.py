@@ -210,7 +210,7 @@ def test_a_folder_of_another_clone_is_refused(source: FakeBroker, tmp_path: Path
     out = tmp_path / "x"
     folder = work_folder_of(out)
     work_folder.WorkFolder(folder, {"cluster": "other", "options": []}).close()
-    with pytest.raises(InvalidArgument, match=r"x\.part is a clone with another cluster; remove it, or use --restart"):
+    with pytest.raises(InvalidArgument, match=r"x\.part is a clone of another cluster; remove it, or use --restart"):
         cloned(source, out)
     (folder / "clone.json").write_text("{")
     with pytest.raises(InvalidArgument, match=r"x\.part is damaged"):

@@ -1,5 +1,7 @@
 """The folder of a clone: what is finished stays, whatever was being written when it stopped."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,32 @@ def test_missing_data_is_damage(path: Path) -> None:
 
     with pytest.raises(InvalidArgument, match=r"x\.part is damaged: .* has 4 bytes, and should have 10"):
         WorkFolder(path, IDENTITY)
+
+
+HOLD = """
+import fcntl, sys
+file = open(sys.argv[1], "ab")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_another_process_clones_into_it(path: Path) -> None:
+    """The second clone is refused, and changes nothing."""
+    before = {each.name: each.read_bytes() for each in path.iterdir()}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path / "clone.json")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"locked\n"
+        with pytest.raises(InvalidArgument, match=r"x\.part is in use by another clone; wait for it to end"):
+            WorkFolder(path, IDENTITY)
+        other.communicate()
+    assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+
+
+def test_other_options(path: Path) -> None:
+    """A clone goes on only with the options that it began with."""
+    with pytest.raises(InvalidArgument, match=r"x\.part is a clone with other options; remove it, or use --restart"):
+        WorkFolder(path, {**IDENTITY, "options": []})
