@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -59,6 +60,8 @@ def clone(out: Path, force: bool, restart: bool, secret_file: Path | None, **opt
     source: ClientConfig = options.pop("from")
     if out.exists() and not force:
         raise CommandError(f"--out: {out} exists; --force overwrites it")
+    if not out.parent.is_dir():
+        raise CommandError(f"--out: the folder {out.parent} does not exist; make it first")
     folder = work_folder_of(out)
     with errors_end_the_command():
         if restart and folder.exists():
@@ -69,6 +72,8 @@ def clone(out: Path, force: bool, restart: bool, secret_file: Path | None, **opt
                 cloned = clone_kafka(cluster, chosen, out, _Shown().tell)
             except Unavailable as error:
                 raise _resumable(error, folder) from None
+    _note_no_match("topic", chosen.topics, cloned.topics)
+    _note_no_match("group", chosen.groups, cloned.groups)
     _summarize(out, cloned)
 
 
@@ -134,6 +139,11 @@ class _Shown:
         if time.monotonic() >= self._due_s:
             click.echo(f"{progress.what}: {progress.done} of {progress.total}", err=True)
             self._due_s = time.monotonic() + _TELL_EACH_S
+
+
+def _note_no_match(noun: str, patterns: Sequence[str], count: int) -> None:
+    if patterns and not count:
+        click.echo(f"note: no {noun} matches {' or '.join(map(repr, patterns))}")
 
 
 def _summarize(out: Path, cloned: "Cloned") -> None:

@@ -110,6 +110,24 @@ def test_an_unfinished_clone_of_something_else(source: FakeBroker, tmp_path: Pat
     assert not folder.exists()
 
 
+def test_patterns_that_match_nothing(source: FakeBroker, tmp_path: Path) -> None:
+    """A note says so: a mistyped name would be an empty clone."""
+    options = ["--topics", "ordesr*", "--topics", "x", "--groups", "biling"]
+    done = run("--from", source.bootstrap, "--out", str(tmp_path / "state.fbs"), *options)
+
+    assert done.exit_code == 0
+    assert "note: no topic matches 'ordesr*' or 'x'\n" in done.output
+    assert "note: no group matches 'biling'\n" in done.output
+
+
+def test_a_folder_that_does_not_exist(source: FakeBroker, tmp_path: Path) -> None:
+    """The error names the folder of --out."""
+    refused = run("--from", source.bootstrap, "--out", str(tmp_path / "missing" / "state.fbs"))
+
+    assert refused.exit_code == 2
+    assert f"--out: the folder {tmp_path / 'missing'} does not exist; make it first" in refused.output
+
+
 def test_secured_listeners(tmp_path: Path) -> None:
     """Over TLS and with a login; without them a sentence says what is missing."""
     with secured_broker() as broker:
