@@ -1,4 +1,4 @@
-"""What a test lets go wrong with the disks of brokers: full, unusable or slow ones. There is none until a test asks.
+"""Faults of disks that a test begins: full, unusable or slow ones. A cluster has none by default.
 
 A disk that cannot take a write takes its log directory offline, which Kafka calls a log directory failure (LR-4). The
 write itself is refused at once; the directory goes when the request is answered, as Kafka's own thread for it does.
@@ -23,7 +23,7 @@ _CHECKPOINT_INTERVAL = "replica.high.watermark.checkpoint.interval.ms"
 
 
 class LogGuard:
-    """Stands before the writes to one log (`logs.host.DiskGuard`)."""
+    """Checks whether disks can take the writes to one log (`logs.host.DiskGuard`)."""
 
     __slots__ = ("_faults", "_partition")
 

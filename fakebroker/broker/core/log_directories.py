@@ -22,7 +22,7 @@ class LogDirectory:
     def __init__(self, path: str) -> None:
         self.path = path
         self.is_online = True
-        self.free_bytes: int | None = None  # None: as many as are wanted
+        self.free_bytes: int | None = None  # None: no limit
         self.is_unusable = False  # every read and write fails
         self.flush_ms = 0  # how long it takes to flush a file
 
@@ -40,7 +40,7 @@ class LogDirectory:
         return is_taken
 
     def heal(self) -> None:
-        """Its disk is as new. It stays offline if it is."""
+        """End all faults of its disk. A directory that is offline stays so."""
         self.free_bytes, self.is_unusable, self.flush_ms = None, False, 0
 
 

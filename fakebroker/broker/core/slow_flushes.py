@@ -47,7 +47,7 @@ class SlowFlushes:
         self.ends_ms: dict[int, int] = {}
 
     def watch(self, partition: "Partition") -> None:
-        """Hear of the appends to the log of a partition, if the disk of one of its replicas is slow."""
+        """Follow the appends to the log of a partition while the disk of one of its replicas is slow."""
         log, nodes = partition.used_log, self._cluster.nodes
         is_slow = any(nodes[each].directory_of(partition).flush_ms for each in partition.replicas if each in nodes)
         if log is None or is_slow == (partition in self._logs):

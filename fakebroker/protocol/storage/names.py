@@ -60,8 +60,8 @@ def offset_of(name: str, suffix: str) -> int | None:
 def folder_name(topic: str, partition: int) -> str:
     """The name of a partition's folder: orders-0.
 
-    Raises InvalidArgument for a topic whose folder would be elsewhere. No cluster has one: this is the last wall before
-    a folder is written or removed.
+    Raises InvalidArgument for a topic whose folder would be elsewhere. No cluster has one: this is the last check
+    before a folder is written or removed.
     """
     _check(topic)
     return f"{topic}-{partition}"

@@ -33,7 +33,7 @@ What = Topic | Partition | MetadataPart
 
 
 class LostReplica(NamedTuple):
-    """A replica that could not be written to, up to where it is in its files, and why it goes no further."""
+    """A replica that could not be written to: the offset at which its files end, and the reason."""
 
     node_id: int
     partition: Partition
@@ -79,7 +79,7 @@ class ClusterStore:
         """The logs that are kept."""
         return [stored for partitions in self._logs.values() for stored in partitions.values()]
 
-    # What core tells
+    # Called by the core
 
     def log_made(self, log: "PartitionLog") -> None:
         """See Storage."""
@@ -155,7 +155,7 @@ class ClusterStore:
         return [node_id for node_id in self.failed if node_id not in before]
 
     def _do(self, node_id: int, action: Callable[..., object], *arguments: object) -> None:
-        """Do something in a broker's directory, unless that has failed."""
+        """Do something in a broker's directory, unless the directory has failed."""
         if node_id in self.failed:
             return
         try:

@@ -54,7 +54,7 @@ class DataDirectory:
             raise
 
     def close(self) -> None:
-        """Let others use it."""
+        """Close all files, and unlock it."""
         self.spare.close()
         for directory in self.directories.values():
             directory.close()

@@ -35,12 +35,15 @@ class Disk:
         _do(path, os.ftruncate, self._fd(path), size_bytes)
 
     def flush(self, path: Path) -> None:
-        """Have the disk itself store what was written to a file. Raises OSError."""
+        """Call fsync for a file: the disk stores what was written to it. Raises OSError."""
         _do(path, os.fsync, self._fd(path))
 
     @staticmethod
     def flush_closed(path: Path) -> None:
-        """The same for a file that is not written to any more, in any thread; one that was removed is left out."""
+        """Call fsync for a file that is not written to any more, from any thread; a file that was removed is skipped.
+
+        Raises OSError.
+        """
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -96,6 +99,6 @@ def _named(error: OSError, path: Path) -> OSError:
 
 
 def cause(error: OSError) -> str:
-    """What is wrong, and with which file."""
+    """The text of an error, with the name of the file if it has one."""
     text = error.strerror or str(error)
     return text if error.filename is None else f"{error.filename}: {text}"

@@ -1,4 +1,4 @@
-"""Has the disk itself store files while the broker goes on: fsync may take long. Kafka: the scheduler's `flush-log`."""
+"""Calls fsync for closed segments in a thread, since it may take long. Kafka: the scheduler's `flush-log`."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ class FlushJob(NamedTuple):
 
 
 class Flushed(NamedTuple):
-    """A job that is done; `errors` has the brokers whose disks have failed at that."""
+    """A job that is done; `errors` has the errors of the brokers whose disks failed, by node id."""
 
     job: FlushJob
     errors: Mapping[int, OSError]

@@ -85,7 +85,7 @@ class MetadataLog:
             self.problem = None
 
     def _check_has_one_segment(self) -> None:
-        """A Kafka closes a segment after a week, and removes those that are in a snapshot."""
+        """Raises InvalidArgument for several segments: Kafka closes one after a week, and later removes it."""
         later = sorted(path.name for path in self.folder.glob(f"*{names.LOG}") if path.name != self.path.name)
         if later:
             text = f"has the segment {later[0]}: only a metadata log of one segment can be continued; use --data-from"

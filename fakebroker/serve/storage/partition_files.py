@@ -226,7 +226,7 @@ class PartitionFiles:
         self.directory.disk.replace(self.folder / names.LEADER_EPOCHS, encode_leader_epochs(self._epochs))
 
     def settle(self, recovery_point: int) -> None:
-        """Write what a start can do without, but not fast: indexes of the active segment, producers."""
+        """Write what makes the next start fast: indexes of the active segment, producers; and flush the segments."""
         if self._is_changed and self.is_whole:
             self._write_indexes(self._log.active_segment)
             self._write_producers()

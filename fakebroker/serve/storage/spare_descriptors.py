@@ -1,6 +1,6 @@
 """File descriptors that are kept back for the files of a data directory.
 
-Connections use up what there is: a thousand idle clients take all that a process may have by default. A write that
+Connections may use all descriptors: a thousand idle clients take as many as a process may have by default. A write that
 finds none left would take the log directory offline, as in Kafka; here it gets these.
 """
 
@@ -19,7 +19,7 @@ def are_used_up(error: OSError) -> bool:
 
 
 class SpareDescriptors:
-    """Some descriptors of no use but to be closed; there are none before the first `run`.
+    """Descriptors that are closed when a file needs them; the first `run` opens them.
 
     `close_files` closes files that can be opened again.
     """
@@ -42,7 +42,7 @@ class SpareDescriptors:
             action(*arguments)
 
     def close(self) -> None:
-        """Give them up."""
+        """Close them."""
         while self._kept:
             os.close(self._kept.pop())
 

@@ -1,6 +1,6 @@
 """Servers whose engine keeps its state in a data directory: what a turn has changed is written before its answers.
 
-They are classes of their own, so that a broker without a data directory asks nothing of one.
+They are classes of their own, so that a broker without a data directory has no cost of one.
 """
 
 import logging

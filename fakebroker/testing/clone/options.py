@@ -1,4 +1,4 @@
-"""What of a Kafka is cloned, and how much of it may be recognised."""
+"""What is cloned of a Kafka, and which names and payloads are hidden."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase

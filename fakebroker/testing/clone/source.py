@@ -1,4 +1,4 @@
-"""What a running Kafka says of itself: cluster, settings, topics with their offsets, groups. It is only read."""
+"""What a clone asks a running Kafka for: cluster, settings, topics with their offsets, groups. It is only read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""One log directory of a Kafka: what it is of, and what its checkpoints say. It is only read."""
+"""One log directory of a Kafka: its cluster, broker, folders and checkpoints. It is only read."""
 
 import fcntl
 import os

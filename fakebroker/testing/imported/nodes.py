@@ -7,7 +7,10 @@ _BLOCK: Final = 1000  # producer ids that a broker takes at once
 
 
 def beginning_nodes(node_ids: Sequence[int]) -> tuple[int, ...]:
-    """The nodes that the broker of a snapshot begins with, which must be in a row; others count as added."""
+    """The nodes that the broker of a snapshot begins with: all if their ids are consecutive, else the first only.
+
+    The others count as added later.
+    """
     is_row = list(node_ids) == list(range(node_ids[0], node_ids[0] + len(node_ids)))
     return tuple(node_ids if is_row else node_ids[:1])
 

@@ -39,7 +39,7 @@ _OF_ITS_PLACE: Final = (
 
 
 def usable_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings that there are here, that differ from Kafka's defaults, and that are about no machine or network."""
+    """The settings that fakebroker knows, that differ from Kafka's defaults, and are about no machine or network."""
     usual = Settings(profile="kafka")
     found = {}
     for name, value in settings.items():
