@@ -24,6 +24,7 @@ from fakebroker.protocol.wire.messages.describe_share_group_offsets import (
 Described = Mapping[SharePartition, tuple[ErrorCode, ShareState]]
 _NO_TOPIC_ID = bytes(16)
 _NO_LAG = -1
+_HALF_OF_LONGS = 1 << 63
 
 
 def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse | None:
@@ -124,4 +125,9 @@ def _lag(topic: Topic, index: int, state: ShareState) -> int:
     if partition is None or state.start_offset == NO_OFFSET or state.delivery_complete_count == NO_COUNT:
         return _NO_LAG
     end_offset = partition.log.high_watermark if partition.has_log else 0
-    return end_offset - state.start_offset - state.delivery_complete_count
+    return _as_long(end_offset - state.start_offset - state.delivery_complete_count)
+
+
+def _as_long(number: int) -> int:
+    """What Java's arithmetic makes of it: a start offset may be any number that somebody has set."""
+    return (number + _HALF_OF_LONGS) % (2 * _HALF_OF_LONGS) - _HALF_OF_LONGS

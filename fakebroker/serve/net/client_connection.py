@@ -23,6 +23,7 @@ from fakebroker.serve.net.loop import end_watch_for_end, watch_for_end
 if TYPE_CHECKING:
     from fakebroker.serve.net.server import Server
 
+COUNTED_BYTES = 1024  # of one read, for the collector: small requests make garbage that counts by itself
 READ_BYTES = 256 * 1024  # at once; the others are read before more is
 MAX_WAITING_BYTES = 256 * 1024  # after a parked request or a long turn, before we stop reading
 JOINED_BYTES = 64 * 1024  # more than this is not joined
@@ -139,9 +140,8 @@ class ClientConnection(BlockableLink):
         except OSError as error:
             self._end(f"connection lost: {error}")
             return
-        READ.left_bytes -= len(data)  # `READ.add`, which would cost a call for each request
-        if READ.left_bytes < 0:
-            READ.collect()
+        if len(data) >= COUNTED_BYTES:
+            READ.add(len(data))
         if not data:
             self._read_end()
         elif self._blocked is not None:

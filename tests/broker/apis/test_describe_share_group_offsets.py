@@ -67,6 +67,16 @@ def test_describing_by_name(lab: ShareGroupApis) -> None:
     assert (unknown.topic_id, rows(unknown)) == (NO_ID, [(0, -1, -1)])
 
 
+@pytest.mark.rules("SGO-2")
+def test_a_lag_that_is_too_large_overflows(lab: ShareGroupApis) -> None:
+    """As a long of Java: a start offset far below zero makes an answer, and no internal error."""
+    lab.alter({"t": {0: -(2**63) + 5}})
+
+    (topic,) = lab.describe({"t": [0]}).topics
+
+    assert rows(topic) == [(0, -(2**63) + 5, -(2**63) + 5)]
+
+
 @pytest.mark.rules("SGO-1")
 def test_describing_what_is_no_share_group(lab: ShareGroupApis) -> None:
     """No error and no topics, also for an empty group id."""
