@@ -241,7 +241,7 @@ class ClusterStore:
 
     def _take_flushed(self) -> None:
         """Move the recovery points of logs whose closed segments the disk has stored; the checkpoint comes later."""
-        for job, errors in self._flusher.take_done():
+        for job, errors in list(self._flusher.take_done()):  # one that is added again may be done at once
             if any(map(are_used_up, errors.values())):
                 self._flusher.add(job)  # there will be descriptors again
                 continue

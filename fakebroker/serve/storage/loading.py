@@ -68,13 +68,11 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
         return LoadedSegments([], 0, {}, files)
     checked = {}
     end_offset, is_whole = _end_of(segments[-1])
-    if recovery_point is not None and not (is_whole and recovery_point == end_offset):
-        first = max(bisect_right(offsets, recovery_point) - 1, 0)
+    if not (is_whole and recovery_point in (None, end_offset)):  # torn after a clean stop, by somebody else, or killed
+        first = len(segments) if recovery_point is None else bisect_right(offsets, recovery_point)
+        first = max(first - 1, 0)
         checked = _check(segments[first:], config.index_interval_bytes)
         del segments[first + len(checked) :]
-        end_offset = checked[segments[-1].base_offset].end_offset
-    elif not is_whole:  # torn after a clean stop, by somebody else
-        checked = _check(segments[-1:], config.index_interval_bytes)
         end_offset = checked[segments[-1].base_offset].end_offset
     return LoadedSegments(segments, end_offset, checked, files)
 

@@ -1,6 +1,5 @@
 """A log directory: the folder in which one broker keeps its partitions. Kafka: an entry of `log.dirs`."""
 
-import fcntl
 import os
 import shutil
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from fakebroker.protocol.storage.properties import (
     encode_meta_properties,
 )
 from fakebroker.serve.storage.disk import Disk
+from fakebroker.serve.storage.file_lock import locked
 
 _IN_USE: "Final[WeakValueDictionary[Path, LogDirectory]]" = WeakValueDictionary()
 """The directories that this process has locked: locks of files are between processes only."""
@@ -59,13 +59,9 @@ class LogDirectory:
         real = self.path.resolve()
         if real in _IN_USE:
             raise Unavailable(f"{self.path} is in use by another broker of this process; stop that one first")
-        lock = (self.path / names.LOCK).open("ab")
-        try:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):  # systems differ
-            lock.close()
-            text = f"{self.path} is in use by another process; stop that broker, or use another directory"
-            raise Unavailable(text) from None
+        lock = locked(self.path / names.LOCK)
+        if lock is None:
+            raise Unavailable(f"{self.path} is in use by another process; stop that broker, or use another directory")
         _IN_USE[real] = self
         self._lock = lock
 

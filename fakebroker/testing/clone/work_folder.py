@@ -6,7 +6,6 @@ data            batches and numbers of logs, as they will stand in the snapshot 
 records         records of internal topics, one after the other (`InternalRecord`)
 """
 
-import fcntl
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, Self
 
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.json_text import parse_json
+from fakebroker.serve.storage.file_lock import locked
 
 Json = Any
 _ENTRY: Final = Struct(">BIqii")
@@ -192,12 +192,9 @@ class WorkFolder:
 
 def _locked(path: Path) -> BinaryIO:
     """The file clone.json, locked until it is closed: two clones would write into each other's files."""
-    file = (path / "clone.json").open("ab")
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # systems differ
-        file.close()
-        raise InvalidArgument("out", str(path), f"{path} is in use by another clone; wait for it to end") from None
+    file = locked(path / "clone.json")
+    if file is None:
+        raise InvalidArgument("out", str(path), f"{path} is in use by another clone; wait for it to end")
     return file
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,14 +17,6 @@ DATA = "orders-0/00000000000000000000.log"
 def files_of(path: Path) -> dict[str, int]:
     """The size of every file."""
     return {str(each.relative_to(path)): each.stat().st_size for each in path.rglob("*") if each.is_file()}
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Iterator[Life]:
-    life = Life(tmp_path / "data")
-    life.broker.create_topic("orders", config=SETTINGS)
-    yield life
-    life.broker.stop()
 
 
 def produce(life: Life) -> None:

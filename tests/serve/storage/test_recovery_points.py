@@ -1,7 +1,6 @@
 """What a start after a kill need not check: segments that the disk has stored before the recovery point."""
 
 import errno
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,9 @@ from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets
 from fakebroker.serve.storage.disk import Disk
 from fakebroker.serve.storage.stored_segment import StoredSegment
-from tests.support.data_directories import SETTINGS, Life, kept
+from tests.support.data_directories import Life, kept
 
 MINUTE_S = 60
-
-
-@pytest.fixture
-def life(tmp_path: Path) -> Iterator[Life]:
-    life = Life(tmp_path / "data")
-    life.broker.create_topic("orders", config=SETTINGS)
-    yield life
-    life.broker.stop()
 
 
 def fill(life: Life, records: int) -> None:
