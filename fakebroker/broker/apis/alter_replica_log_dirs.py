@@ -4,7 +4,7 @@ v1 no change; v2 flexible. Kafka 4 serves v1 on.
 """
 
 from fakebroker.broker.apis.call import Call
-from fakebroker.broker.core.log_directories import LogDirectory
+from fakebroker.broker.core.log_directories import LogDirectories, LogDirectory
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -24,7 +24,7 @@ def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDi
             for index in topic.partitions:
                 code = ErrorCode.LOG_DIR_NOT_FOUND
                 if directory is not None:
-                    code = _move(call, topic.name, index, directory)
+                    code = _move(call, topic.name, index, directories, directory)
                 codes.setdefault(topic.name, {})[index] = code
     return AlterReplicaLogDirsResponse(results=[_result(name, by_index) for name, by_index in codes.items()])
 
@@ -38,7 +38,7 @@ def _result(name: str, codes: dict[int, ErrorCode]) -> AlterReplicaLogDirTopicRe
     )
 
 
-def _move(call: Call, name: str, index: int, directory: LogDirectory) -> ErrorCode:
+def _move(call: Call, name: str, index: int, directories: LogDirectories, directory: LogDirectory) -> ErrorCode:
     """Move the broker's replica of a partition; neither its directory nor the other may be offline."""
     if not directory.is_online:
         return ErrorCode.KAFKA_STORAGE_ERROR
@@ -48,5 +48,5 @@ def _move(call: Call, name: str, index: int, directory: LogDirectory) -> ErrorCo
     if call.node.id in partition.offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
     if call.node.id in partition.replicas:
-        call.node.log_directories.move(partition, directory)
+        directories.move(partition, directory)
     return ErrorCode.NONE

@@ -69,10 +69,19 @@ class DiskFaults:
 
     def watch(self, partition: "Partition") -> None:
         """Let the log of a partition ask before it is written to, if a disk of one of its replicas may refuse."""
+        self._place_replicas()
+        self._watch(partition)
+
+    def _place_replicas(self) -> None:
+        """Every replica is in a directory: a look at the directories of a broker sees to that (`Node`)."""
+        for node in self._cluster.nodes.values():
+            _ = node.log_directories
+
+    def _watch(self, partition: "Partition") -> None:
         log = partition.used_log
         if log is not None:
             nodes = [self._cluster.nodes[each] for each in partition.replicas if each in self._cluster.nodes]
-            may_refuse = any(node.log_directories.of(partition).free_bytes is not None for node in nodes)
+            may_refuse = any(node.directory_of(partition).free_bytes is not None for node in nodes)
             log.disk_guard = LogGuard(self, partition) if may_refuse else None
             self.flushes.watch(partition)
 
@@ -83,8 +92,9 @@ class DiskFaults:
 
     def changed(self, node: "Node", now: Instant) -> None:
         """The disks of a broker have other faults than before."""
+        self._place_replicas()
         for partition in self._cluster.replicas_on(node.id):
-            self.watch(partition)
+            self._watch(partition)
         self._schedule_checkpoint(node, now)
 
     def _schedule_checkpoint(self, node: "Node", now: Instant) -> None:

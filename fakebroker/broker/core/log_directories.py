@@ -81,12 +81,11 @@ class LogDirectories:
 
         It is called before anything asks or changes where they are, so that their order is that of their creation.
         """
-        if len(self.all) > 1:
-            there = dict.fromkeys(partitions)
-            for gone in [each for each in self._places if each not in there]:
-                self._counts[self._places.pop(gone)] -= 1
-            for each in there:
-                self.of(each)
+        there = dict.fromkeys(partitions)
+        for gone in [each for each in self._places if each not in there]:
+            self._counts[self._places.pop(gone)] -= 1
+        for each in there:
+            self.of(each)
 
     @property
     def online(self) -> list[LogDirectory]:

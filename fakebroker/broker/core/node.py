@@ -138,7 +138,8 @@ class Node:
         """Its log directories, with every replica that it has in one of them."""
         if self._log_directories is None:
             self._log_directories = LogDirectories(self.settings.get_list("log.dirs"))
-        self._log_directories.place(self.cluster.replicas_on(self.id))
+        if len(self._log_directories.all) > 1:  # looks at every partition
+            self._log_directories.place(self.cluster.replicas_on(self.id))
         return self._log_directories
 
     def directory_of(self, partition: "Partition") -> LogDirectory:

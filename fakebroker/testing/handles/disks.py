@@ -65,8 +65,8 @@ def views_of(cluster: "Cluster", node: "Node") -> list[LogDirectoryView]:
 def change_disk(access: "EngineAccess", node: "Node", path: str | None, how: Callable[[LogDirectory], None]) -> None:
     """Change the disk of a log directory, or of all. Raises UnknownThing for one that the node does not have."""
     directories = node.log_directories
-    chosen = directories.all if path is None else [each for each in directories.all if each.path == path]
-    if not chosen:
+    chosen = None if path is None else directories.named(path)
+    if path is not None and chosen is None:
         known = ", ".join(each.path for each in directories.all)
         raise UnknownThing("directory", path, f"node {node.id} has no log directory {path!r}, only {known}")
-    node_disks.change(access._engine, access._server, node, chosen, how)
+    node_disks.change(access._engine, access._server, node, directories.all if chosen is None else [chosen], how)
