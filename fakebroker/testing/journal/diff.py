@@ -5,7 +5,7 @@ that went well: how often a client asks depends on the machine.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -119,9 +119,8 @@ def _parts(ours: list[str], theirs: list[str]) -> list[_Part]:
     It looks for what is equal with effort that grows with the cube of what differs, so it gets no more than
     `MOST_COMPARED` pairs; of more, all that is between the first and the last difference counts as replaced.
     """
-    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False)))
-    ends = zip(reversed(ours[head:]), reversed(theirs[head:]), strict=False)
-    tail = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+    head = _equal_at_the_beginning(ours, theirs)
+    tail = _equal_at_the_beginning(reversed(ours[head:]), reversed(theirs[head:]))
     mine, other = ours[head : len(ours) - tail], theirs[head : len(theirs) - tail]
     parts: list[_Part] = [("equal", 0, head, 0, head)]
     if len(mine) * len(other) > MOST_COMPARED:
@@ -130,6 +129,10 @@ def _parts(ours: list[str], theirs: list[str]) -> list[_Part]:
         for tag, begin, end, other_begin, other_end in SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
             parts.append((tag, head + begin, head + end, head + other_begin, head + other_end))
     return [*parts, ("equal", len(ours) - tail, len(ours), len(theirs) - tail, len(theirs))]
+
+
+def _equal_at_the_beginning(ours: Iterable[str], theirs: Iterable[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False)))
 
 
 def _with_context(marked: Sequence[tuple[str, str]]) -> Iterator[str]:

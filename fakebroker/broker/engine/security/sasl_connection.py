@@ -60,12 +60,9 @@ class SaslConnection(Connection):
             self._dispatcher = self._dispatcher_after
 
     def closed(self, now: Instant, reason: str = CLIENT_LEFT) -> None:
-        """As Connection. The login lets go of the connection: strangers who come and go would fill the memory."""
-        if self.is_gone:
-            return
+        """As Connection, which is in no cycle afterwards: strangers who come and go would fill the memory."""
         super().closed(now, reason)
         self.__dict__.pop("_turn", None)
-        self._dispatcher = self._dispatcher_after
 
     def expect_bare_messages(self) -> None:
         """The next messages have no header, and may be empty: then the mechanism refuses them."""
