@@ -20,6 +20,8 @@ PHRASES = re.compile(
     r"|login|record|offsets|partitions)\b",
     re.IGNORECASE,
 )
+# A slip of search and replace: "the batch has the batch has two records". "is applied is applied" may be meant.
+TWICE = re.compile(r"\b([^\W\d]\w+(?: \w+){0,5}) \1\b(?! is\b)")
 # Folders of which everything that a class or function says of itself is public.
 PUBLIC = ("testing", "client", "oauth.py", "tls.py", "types.py", "__init__.py", "protocol/errors.py", "cli")
 
@@ -66,6 +68,13 @@ def test_texts_in_code_follow_the_style_page() -> None:
 
     assert len(texts) > 800
     assert found_in(texts) == set()
+
+
+def test_texts_in_code_say_nothing_twice() -> None:
+    """No text of the package has the same words twice in a row."""
+    texts = [(named(path), text) for path in sources(".") for text in texts_in_code(ast.parse(path.read_text()))]
+
+    assert [(place, found[0]) for place, text in texts if (found := TWICE.search(text))] == []
 
 
 def test_public_docstrings_follow_the_style_page() -> None:

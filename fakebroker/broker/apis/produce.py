@@ -100,7 +100,7 @@ def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     if transaction.has_several_producers:
         failure = AppendErrorContent(
             ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-            "the request has the request has batches of several producers",
+            "the request has batches of several producers",
             show_message=True,
         )
         plan = plan.failed(failure)

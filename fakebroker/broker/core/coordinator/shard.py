@@ -350,7 +350,7 @@ class Shard(CoordinatorShard):
                 group.offsets.replay_tombstones(deleted)
                 self._tell_deleted(group, deleted, reason)
                 if is_removed:
-                    self.forget(group, now, "it was it was Empty, and its last offset was deleted")
+                    self.forget(group, now, "it was Empty, and its last offset was deleted")
                 elif deleted:
                     self.look_at(group, now)
 

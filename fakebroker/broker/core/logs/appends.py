@@ -121,7 +121,7 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
         if codec > ZSTD:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown compression type {codec}")
         if codec == ZSTD:
-            raise AppendError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7 or later or later")
+            raise AppendError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7 or later")
     if size_bytes == len(data):
         return data
     try:
@@ -129,7 +129,7 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
     except AppendError as error:
         raise AppendError(error.code, error.message) from None
     if second is not None:
-        raise AppendError(ErrorCode.INVALID_RECORD, "the partition has the partition has more than one record batch")
+        raise AppendError(ErrorCode.INVALID_RECORD, "the partition has more than one record batch")
     return data[:size_bytes]
 
 
