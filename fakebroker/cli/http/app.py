@@ -97,7 +97,10 @@ class _Path:
                     await self._served.plays.end_on(broker)  # it would go on in the next test
                 if takes.operation.power == "add_node":
                     self._served.brokers.check_room(1)
-                return await takes.answer(broker, request)
+                response = await takes.answer(broker, request)
+                if takes.operation.power == "reset":
+                    self._served.brokers.leftovers.add()
+                return response
             only_query(request, takes.query)
             return await takes.function(self._served, request)
         except CloseConnection:

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from inspect import Parameter
 from time import monotonic
 from typing import Any
 
+from fakebroker.cli.http.leftovers import Leftovers
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.protocol.arguments.types import TimeoutS
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
@@ -73,6 +73,7 @@ class Brokers:
     def __init__(self, served: AsyncFakeBroker | None = None) -> None:
         """`served` is the broker beside them, whose nodes count too."""
         self._served = served
+        self.leftovers = Leftovers()
         self._starting: set[AsyncFakeBroker] = set()
         self._brokers: dict[str, Isolated] = {}
         self._count = 0
@@ -105,11 +106,13 @@ class Brokers:
             raise taken from error
         finally:
             self._starting.discard(broker)
+            if not broker.is_running:
+                self.leftovers.add()
         self._count += 1
         isolated = Isolated(f"b{self._count}", broker, idle_ttl_s)
         self._brokers[isolated.broker_id] = isolated
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(self._remove_forgotten())
+            self._watch = asyncio.get_running_loop().create_task(self._watch_idle())
         return isolated
 
     def check_room(self, nodes: int) -> None:
@@ -131,16 +134,30 @@ class Brokers:
         isolated.touch()
         return isolated
 
-    def in_use(self, broker_id: str | None) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def in_use(self, broker_id: str | None) -> Iterator[None]:
         """A request for the broker of that id, if there is one, is under way."""
         isolated = None if broker_id is None else self._brokers.get(broker_id)
-        return contextlib.nullcontext() if isolated is None else isolated.in_use()
+        if isolated is None:
+            yield
+            return
+        try:
+            with isolated.in_use():
+                yield
+        finally:
+            if (
+                isolated.broker_id not in self._brokers
+            ):  # removed meanwhile, and this was perhaps the last to refer to it
+                self.leftovers.add()
 
     async def remove(self, broker_id: str) -> None:
         """Stop it and forget it. Raises UnknownThing, and what the broker's own code raised: a bug of ours."""
         isolated = self.find(broker_id)
         del self._brokers[broker_id]
-        await isolated.broker.stop()
+        try:
+            await isolated.broker.stop()
+        finally:
+            self.leftovers.add()
 
     async def close(self) -> None:
         """Stop all of them."""
@@ -151,14 +168,18 @@ class Brokers:
             self._watch = None
         for isolated in self:
             await self._stop(isolated)
+        self.leftovers.close()
 
-    async def _remove_forgotten(self) -> None:
+    async def _watch_idle(self) -> None:
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
-            for isolated in self:
-                if isolated.is_forgotten:
-                    log.info("broker %s was idle for %g s and was removed", isolated.broker_id, isolated.idle_ttl_s)
-                    await self._stop(isolated)
+            await self._remove_forgotten()
+
+    async def _remove_forgotten(self) -> None:
+        for isolated in self:
+            if isolated.is_forgotten:
+                log.info("broker %s was idle for %g s and was removed", isolated.broker_id, isolated.idle_ttl_s)
+                await self._stop(isolated)
 
     async def _stop(self, isolated: Isolated) -> None:
         self._brokers.pop(isolated.broker_id, None)
@@ -166,6 +187,7 @@ class Brokers:
             await isolated.broker.stop()
         except Exception as error:
             log.error("broker %s had an internal error: %r", isolated.broker_id, error)
+        self.leftovers.add()
 
 
 def idle_ttl() -> Parameter:

@@ -27,7 +27,7 @@ class Served:
         self.brokers = brokers
         self.snapshots: dict[str, Snapshot] = {}
         self.snapshot_count = 0
-        self.plays = Plays()
+        self.plays = Plays(brokers.leftovers)
         self.is_closing = False
         self.run = new_run()  # whose journal has the numbers
 

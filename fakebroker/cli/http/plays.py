@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.cli.http.leftovers import Leftovers
 from fakebroker.cli.http.problems import Problem, shown_value
 from fakebroker.protocol.errors import UnknownThing, nearest
 
@@ -16,29 +17,45 @@ if TYPE_CHECKING:
 
 MAX_PLAYS = 64  # that are over and can still be asked for
 MAX_AT_ONCE = 16
+MAX_TRANSCRIPTS_CHARS = 1 << 26  # of those that are over, together
 
 Json = Any
 
 
 class Play:
-    """One scenario that was sent, or that is played on the served broker from its beginning."""
+    """One scenario that was sent, or that is played on the served broker from its beginning.
+
+    When it is over, only what is shown of it is kept: the play itself holds the messages, and a broker of its own.
+    """
 
     def __init__(
-        self, scenario_id: str, play: "BackgroundPlay", broker: "FromThread | None", broker_id: str | None = None
+        self,
+        scenario_id: str,
+        play: "BackgroundPlay",
+        broker: "FromThread | None",
+        broker_id: str | None,
+        when_settled: Callable[[], None],
     ) -> None:
-        """`broker` is what it is played on, None for one of its own; `broker_id` the isolated broker of its path."""
+        """`broker` is what it is played on, None for one of its own; `broker_id` the isolated broker of its path.
+
+        `when_settled` is called in the running loop when it is over, and its play is no longer referred to.
+        """
         self.scenario_id = scenario_id
         self.broker = broker
         self.broker_id = broker_id
-        self._play = play
+        self._play: BackgroundPlay | None = play
+        self._settled: dict[str, Json] = {}
+        self._when_settled = when_settled
         self._over = asyncio.Event()
         loop = asyncio.get_running_loop()
 
-        def tell() -> None:
+        def settle() -> None:
+            """In the thread that plays: the transcript of a long play takes its time."""
+            settled = _shown(self.scenario_id, self.broker_id, play)
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                loop.call_soon_threadsafe(self._over.set)
+                loop.call_soon_threadsafe(self._settle, settled)
 
-        play.when_over(tell)
+        play.when_over(settle)
 
     @property
     def path(self) -> str:
@@ -48,12 +65,18 @@ class Play:
 
     async def prepare(self) -> None:
         """Wait a moment until the timeline first waits for something."""
-        await asyncio.to_thread(self._play.prepare)
+        if self._play is not None:
+            await asyncio.to_thread(self._play.prepare)
 
     @property
     def is_done(self) -> bool:
         """Whether it is over."""
-        return self._play.is_done
+        return self._play is None or self._play.is_done
+
+    @property
+    def kept_chars(self) -> int:
+        """The length of the transcript that is kept of one that is over."""
+        return len(self._settled.get("transcript", ""))
 
     async def wait(self, timeout_s: float) -> None:
         """Wait until it is over. Raises WaitTimeout that says where it is."""
@@ -61,53 +84,70 @@ class Play:
             async with asyncio.timeout(timeout_s):
                 await self._over.wait()
         except TimeoutError:
-            raise self._play.not_over(self.scenario_id, timeout_s) from None
+            if self._play is not None:
+                raise self._play.not_over(self.scenario_id, timeout_s) from None
 
     async def cancel(self) -> None:
         """End it where it is."""
-        await self._play.cancel_on(self.broker)
+        if self._play is not None:
+            await self._play.cancel_on(self.broker)
 
-    def shown(self, with_transcript: bool = True) -> dict[str, Json]:
+    async def shown(self) -> dict[str, Json]:
         """Its state as the HTTP API reports it."""
-        from fakebroker.scenarios.happenings import Skipped, StepBegan
-
         play = self._play
-        happenings = play.happenings
-        skipped = [each for each in happenings if isinstance(each, Skipped)]
-        step = play.step
-        state = {
-            "scenario_id": self.scenario_id,
-            "broker_id": self.broker_id,
-            "name": play.scenario.name,
-            "about": play.scenario.about,
-            "state": self._state(),
-            "steps": sum(isinstance(each, StepBegan) for each in happenings),
-            "step": None if step is None else str(step),
-            "problems": play.problems if play.error is None else [*play.problems, f"internal error: {play.error!r}"],
-            "skipped": [str(each) for each in skipped],
-        }
-        return {**state, "transcript": play.transcript} if with_transcript else state
+        if play is None:
+            return self._settled
+        return await asyncio.to_thread(_shown, self.scenario_id, self.broker_id, play)
 
-    @property
-    def text(self) -> str:
-        """The same for people: the transcript, then how it stands."""
-        from fakebroker.scenarios.running.play_text import text_of
+    def brief(self) -> dict[str, Json]:
+        """The same without its transcript."""
+        if self._play is not None:
+            return _brief(self.scenario_id, self.broker_id, self._play)
+        return {name: value for name, value in self._settled.items() if name != "transcript"}
 
-        return text_of(self.shown())
+    def _settle(self, settled: dict[str, Json]) -> None:
+        self._settled = settled
+        self._play = self.broker = None
+        self._over.set()
+        self._when_settled()
 
-    def _state(self) -> str:
-        play = self._play
-        if not play.is_done:
-            return "playing"
-        if play.is_cancelled:
-            return "cancelled"
-        return "failed" if play.problems or play.error is not None else "passed"
+
+def _shown(scenario_id: str, broker_id: str | None, play: "BackgroundPlay") -> dict[str, Json]:
+    return {**_brief(scenario_id, broker_id, play), "transcript": play.transcript}
+
+
+def _brief(scenario_id: str, broker_id: str | None, play: "BackgroundPlay") -> dict[str, Json]:
+    from fakebroker.scenarios.happenings import Skipped, StepBegan
+
+    happenings = play.happenings
+    step = play.step
+    return {
+        "scenario_id": scenario_id,
+        "broker_id": broker_id,
+        "name": play.scenario.name,
+        "about": play.scenario.about,
+        "state": _state(play),
+        "steps": sum(isinstance(each, StepBegan) for each in happenings),
+        "step": None if step is None else str(step),
+        "problems": play.problems if play.error is None else [*play.problems, f"internal error: {play.error!r}"],
+        "skipped": [str(each) for each in happenings if isinstance(each, Skipped)],
+    }
+
+
+def _state(play: "BackgroundPlay") -> str:
+    if not play.is_done:
+        return "playing"
+    if play.is_cancelled:
+        return "cancelled"
+    return "failed" if play.problems or play.error is not None else "passed"
 
 
 class Plays:
     """Those that are under way, and the latest of those that are over, by id."""
 
-    def __init__(self) -> None:
+    def __init__(self, leftovers: Leftovers) -> None:
+        """`leftovers` hears of each that is over."""
+        self._leftovers = leftovers
         self._plays: dict[str, Play] = {}
         self._count = 0
 
@@ -145,9 +185,8 @@ class Plays:
     def add(self, play: "BackgroundPlay", broker: "FromThread | None", broker_id: str | None = None) -> Play:
         """Know a play that has begun."""
         self._count += 1
-        added = Play(f"p{self._count}", play, broker, broker_id)
+        added = Play(f"p{self._count}", play, broker, broker_id, self._settled)
         self._plays[added.scenario_id] = added
-        self._forget_oldest()
         return added
 
     def of(self, broker_id: str | None) -> list[Play]:
@@ -180,10 +219,15 @@ class Plays:
             await play.cancel()
         self._plays.clear()
 
-    def _forget_oldest(self) -> None:
-        over = [each.scenario_id for each in self.of(None) if each.is_done]
-        for scenario_id in over[: max(0, len(over) - MAX_PLAYS)]:
-            del self._plays[scenario_id]
+    def _settled(self) -> None:
+        """One is over: forget the oldest of those that are, if they are too many, or too long together."""
+        self._leftovers.add()
+        over = [each for each in self.of(None) if each.is_done]
+        chars = sum(each.kept_chars for each in over)
+        while len(over) > MAX_PLAYS or (len(over) > 1 and chars > MAX_TRANSCRIPTS_CHARS):
+            oldest = over.pop(0)
+            chars -= oldest.kept_chars
+            del self._plays[oldest.scenario_id]
 
 
 def _begun(

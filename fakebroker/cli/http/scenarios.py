@@ -75,13 +75,13 @@ async def _play(served: Served, request: Request) -> Response:
     )
     if not is_virtual:
         await play.prepare()
-        return _answer(play, request, 202, {"Location": play.path})
+        return await _answer(play, request, 202, {"Location": play.path})
     try:
         await while_connected(play.wait(float("inf")), request)
     finally:
         if not play.is_done:
             await play.cancel()
-    return _answer(play, request)
+    return await _answer(play, request)
 
 
 async def _sent(request: Request) -> dict[str, Any]:
@@ -94,10 +94,15 @@ async def _sent(request: Request) -> dict[str, Any]:
     return {**given, "scenario": await read_body(request)}
 
 
-def _answer(play: Play, request: Request, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+async def _answer(
+    play: Play, request: Request, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    shown = await play.shown()
     if wants_text(request):
-        return PlainTextResponse(play.text, status, headers)
-    return JSONResponse(play.shown(), status, headers)
+        from fakebroker.scenarios.running.play_text import text_of
+
+        return PlainTextResponse(text_of(shown), status, headers)
+    return JSONResponse(shown, status, headers)
 
 
 async def _list(served: Served, request: Request) -> Response:
@@ -106,7 +111,7 @@ async def _list(served: Served, request: Request) -> Response:
     The first is that of `fakebroker serve --scenario`, if there is one. For an isolated broker: those sent to it.
     """
     plays = served.plays.of(_broker_id(served, request))
-    return JSONResponse([each.shown(with_transcript=False) for each in plays])
+    return JSONResponse([each.brief() for each in plays])
 
 
 def _broker_id(served: Served, request: Request) -> str | None:
@@ -122,7 +127,7 @@ def _found(served: Served, request: Request) -> Play:
 
 async def _show(served: Served, request: Request) -> Response:
     """One scenario: whether it is over, the step that it is at, what did not come out as it says, the transcript."""
-    return _answer(_found(served, request), request)
+    return await _answer(_found(served, request), request)
 
 
 async def _wait(served: Served, request: Request) -> Response:
@@ -133,7 +138,7 @@ async def _wait(served: Served, request: Request) -> Response:
     play = _found(served, request)
     _, given = wait_arguments().from_body(await body_of(request))
     await while_connected(play.wait(given.get("timeout_s", WAIT_S)), request)
-    return _answer(play, request)
+    return await _answer(play, request)
 
 
 async def _remove(served: Served, request: Request) -> Response:

@@ -93,6 +93,7 @@ async def _restore(served: Served, request: Request) -> Response:
     broker, snapshot = served.broker_of(request), _find(served, request)
     served.brokers.check_room(len(snapshot.state.cluster.nodes) - len(broker._engine.cluster.nodes))
     broker.restore(snapshot)
+    served.brokers.leftovers.add()
     return Response(status_code=204)
 
 
