@@ -97,13 +97,18 @@ def _bytes(value: bytes) -> Json:
 
 
 def _table(table: Mapping[Any, Any], separate: frozenset[str]) -> Json:
-    result: dict[str, Json] = {}
+    return raw_table({key: to_json(value, separate) for key, value in table.items()})
+
+
+def raw_table(table: Mapping[Any, Any]) -> dict[str, Any]:
+    """A table whose keys are tuples as a table of tables, with the values as they are."""
+    result: dict[str, Any] = {}
     for key, value in table.items():
         *outer, last = key if isinstance(key, tuple) else (key,)
         inner = result
         for part in outer:
             inner = inner.setdefault(str(part), {})
-        inner[str(last)] = to_json(value, separate)
+        inner[str(last)] = value
     return result
 
 

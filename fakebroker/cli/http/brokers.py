@@ -145,9 +145,7 @@ class Brokers:
             with isolated.in_use():
                 yield
         finally:
-            if (
-                isolated.broker_id not in self._brokers
-            ):  # removed meanwhile, and this was perhaps the last to refer to it
+            if isolated.broker_id not in self._brokers:  # removed meanwhile; perhaps only this referred to it
                 self.leftovers.add()
 
     async def remove(self, broker_id: str) -> None:

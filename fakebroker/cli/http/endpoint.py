@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from fakebroker.cli.http.answers import identity, to_json
 from fakebroker.cli.http.arguments import Arguments, read
 from fakebroker.cli.http.event_stream import disconnected
+from fakebroker.cli.http.json_stream import JsonStream, is_long
 from fakebroker.cli.http.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.cli.http.problems import Problem, kafka_problem, shown_value
 from fakebroker.cli.http.request_body import body_of
@@ -66,12 +67,16 @@ class Endpoint:
         try:
             if self.operation.reads_entries:
                 return await asyncio.to_thread(self._entries_found, StillJournal(broker.journal), given)
-            result = self._call(broker, in_path, many, given)
+            if self.operation.in_steps is not None:
+                every = {**dict.fromkeys(self.arguments.many, many), **given}
+                result = self.operation.in_steps(self._target(broker, in_path), every)
+            else:
+                result = self._call(broker, in_path, many, given)
             if inspect.isawaitable(result):
                 result = await while_connected(result, request)
         except KafkaError as error:
             raise kafka_problem(error, {**in_path, **dict.fromkeys(self.arguments.many, many), **given}) from error
-        return self._response(broker, result, request)
+        return await self._response(broker, result, request)
 
     def _entries_found(self, journal: StillJournal, given: dict[str, Any]) -> Response:
         """What a query of the journal finds. Each entry is written by itself: a thread holds up the others while it
@@ -81,15 +86,19 @@ class Endpoint:
         lines = [JSONResponse(to_json(entry, frozenset())).body for entry in found]
         return Response(b"[" + b",".join(lines) + b"]", media_type=JSONResponse.media_type)
 
-    def _call(self, broker: Any, in_path: dict[str, Any], many: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    def _target(self, broker: Any, in_path: dict[str, Any]) -> Any:
+        """What has the power: a handle, or the broker."""
         target = broker
-        *way, last = self.operation.members
-        for member in way:
+        for member in self.operation.members[:-1]:
             target = getattr(target, member.name)
             if not member.is_property:
                 target = target(**{p.name: in_path[p.name] for p in member.parameters if p.name in in_path})
             elif isinstance(target, list):
                 target = _picked(member, target, in_path)
+        return target
+
+    def _call(self, broker: Any, in_path: dict[str, Any], many: tuple[Any, ...], given: dict[str, Any]) -> Any:
+        target, last = self._target(broker, in_path), self.operation.members[-1]
         if self.operation.is_setting:
             setattr(target, last.name, given[last.name])
             return None
@@ -101,7 +110,7 @@ class Endpoint:
             result = result(*many, **given)
         return result if self.operation.form is None else self.operation.form(target, result, many, given)
 
-    def _response(self, broker: "AsyncFakeBroker", result: Any, request: Request) -> Response:
+    async def _response(self, broker: "AsyncFakeBroker", result: Any, request: Request) -> Response:
         if self.operation.verb == "GET" and is_handle(type(result)) and getattr(result, "exists", True) is False:
             raise _not_there(self.operation, broker, result)
         if result is None and self.operation.returns in (None, type(None)):
@@ -109,9 +118,11 @@ class Endpoint:
         if isinstance(result, str) and not self.operation.members[-1].is_property:
             return PlainTextResponse(result + "\n")
         if wants_text(request) and has_text(self.operation):
-            return PlainTextResponse(f"{result}\n")
-        content = to_json(result, separate_properties())
-        return JSONResponse(content, 201 if creates(self.operation) else 200)
+            return PlainTextResponse(await asyncio.to_thread(lambda: f"{result}\n"))
+        status = 201 if creates(self.operation) else 200
+        if is_long(result):
+            return JsonStream(result, separate_properties(), status)
+        return JSONResponse(to_json(result, separate_properties()), status)
 
 
 async def while_connected(waiting: Awaitable[Any], request: Request) -> Any:

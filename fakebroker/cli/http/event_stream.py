@@ -1,29 +1,29 @@
-"""Answers that are streams of server-sent events, and end when their reader has gone."""
+"""Answers that are sent piece by piece, such as server-sent events, and end when their reader has gone."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 
-class EventStream(Response):
-    """Events until there are no more, or until the reader has gone.
+class Stream(Response):
+    """Pieces until there are no more, or until the reader has gone.
 
     Starlette's own StreamingResponse cancels what it streams only while that waits for something. Under load the next
-    event is always there already, and it goes on for ever. Here the end of the connection is looked at before each
-    event, too.
+    piece is always there already, and it goes on for ever. Here the end of the connection is looked at before each
+    piece, too.
     """
 
-    media_type = "text/event-stream"
-
-    def __init__(self, events: AsyncIterator[bytes]) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+    def __init__(
+        self, pieces: AsyncIterator[bytes], status_code: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status_code=status_code, headers=headers)
         del self.headers["content-length"]
-        self._events = events
+        self._pieces = pieces
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events; `receive` says when the reader has gone."""
+        """Send the pieces; `receive` says when the reader has gone."""
         leaving = asyncio.ensure_future(disconnected(receive))
         writing = asyncio.ensure_future(self._write(send, leaving))
         try:
@@ -38,13 +38,22 @@ class EventStream(Response):
     async def _write(self, send: Send, leaving: "asyncio.Future[None]") -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         try:
-            async for event in self._events:
-                await send({"type": "http.response.body", "body": event, "more_body": True})
+            async for piece in self._pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
                 if leaving.done():
                     return
         finally:
-            await self._events.aclose()  # type: ignore[attr-defined]
+            await self._pieces.aclose()  # type: ignore[attr-defined]
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class EventStream(Stream):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncIterator[bytes]) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
 
 async def disconnected(receive: Receive) -> None:

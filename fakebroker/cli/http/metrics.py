@@ -59,7 +59,7 @@ class _BrokerCollector(Collector):
         yield _gauge("clock_offset_seconds", "Offset of the broker's time of day from the machine's.", offset_s)
         yield _gauge("internal_errors", "Internal errors (bugs) of the broker.", len(self._broker.errors))
         groups = GaugeMetricFamily("fakebroker_groups", "Groups by state.", labels=["state"])
-        for state, count in sorted(Counter(group.state for group in self._broker.groups).items()):
+        for state, count in sorted(Counter(str(group.state) for group in cluster.groups(engine.now)).items()):
             groups.add_metric([state], count)
         yield groups
 

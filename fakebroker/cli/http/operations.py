@@ -7,9 +7,10 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 `PYTHON_ONLY` lists what has no row, and why; tests/cli/http/test_operations.py fails for a power that is in neither.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fakebroker.cli.http import broker_steps, group_steps, topic_steps
 from fakebroker.protocol.annotations import type_hints
 from fakebroker.serve.listener_options import bootstrap
 from fakebroker.testing.reflection.members import Member, find, handles_in
@@ -53,6 +54,7 @@ class Operation(NamedTuple):
     word: str = ""  # of `fakebroker ctl`, where the path does not end in one
     form: Callable[..., Any] | None = None  # makes the answer of the handle, the result and the arguments
     reads_entries: bool = False  # all that the journal keeps, perhaps: another thread does it
+    in_steps: Callable[[Any, Mapping[str, Any]], Awaitable[Any]] | None = None  # the same with a handle and arguments
 
     @property
     def members(self) -> list[Member]:
@@ -109,10 +111,22 @@ OPERATIONS = (
     Operation("PUT", "/topics/{name}", "create_topic", {"partitions": 3, "config": {"cleanup.policy": "compact"}}),
     Operation("GET", "/topics/{name}", "topic"),
     Operation("DELETE", "/topics/{name}", "topic.delete"),
-    Operation("GET", "/topics/{name}/view", "topic.view"),
-    Operation("GET", "/topics/{name}/browse", "topic.browse", {"partition": 0, "offset": -20}),
-    Operation("GET", "/topics/{name}/find_time", "topic.find_time", {"when": "2036-03-01T09:00:00Z"}),
-    Operation("GET", "/topics/{name}/records", "topic.records", {"partition": 0}),
+    Operation("GET", "/topics/{name}/view", "topic.view", in_steps=topic_steps.view),
+    Operation(
+        "GET",
+        "/topics/{name}/browse",
+        "topic.browse",
+        {"partition": 0, "offset": -20},
+        in_steps=topic_steps.browse,
+    ),
+    Operation(
+        "GET",
+        "/topics/{name}/find_time",
+        "topic.find_time",
+        {"when": "2036-03-01T09:00:00Z"},
+        in_steps=topic_steps.find_time,
+    ),
+    Operation("GET", "/topics/{name}/records", "topic.records", {"partition": 0}, in_steps=topic_steps.records),
     Operation(
         "POST",
         "/topics/{name}/records",
@@ -128,7 +142,14 @@ OPERATIONS = (
     Operation("POST", f"{_PARTITION}/move_leader", "topic.partition.move_leader", {"to": 2}),
     Operation("POST", f"{_PARTITION}/reassign", "topic.partition.reassign", {"replicas": [2, 3]}),
     Operation("POST", f"{_PARTITION}/set_in_sync", "topic.partition.set_in_sync", {"nodes": [1]}),
-    Operation("POST", "/topics/{name}/wait", "topic.wait", {"records": 1, "timeout_s": 5.0}, gives="topic.records"),
+    Operation(
+        "POST",
+        "/topics/{name}/wait",
+        "topic.wait",
+        {"records": 1, "timeout_s": 5.0},
+        gives="topic.records",
+        in_steps=topic_steps.awaited,
+    ),
     # Users
     Operation("GET", "/users", "users"),
     Operation("PUT", "/users/{name}", "users.add", {"password": "secret"}),
@@ -166,7 +187,12 @@ OPERATIONS = (
     Operation("GET", "/groups/{group_id}/transitions", "group.transitions"),
     Operation("GET", "/groups/{group_id}/member_transitions", "group.member_transitions"),
     Operation("GET", "/groups/{group_id}/explain", "group.explain", {"policy": "4.3"}),
-    Operation("GET", "/groups/{group_id}/explain_policies", "group.explain_policies"),
+    Operation(
+        "GET",
+        "/groups/{group_id}/explain_policies",
+        "group.explain_policies",
+        in_steps=group_steps.explain_policies,
+    ),
     Operation("POST", "/groups/{group_id}/wait", "group.wait", {"state": "Stable", "members": 2}, gives="group"),
     Operation("POST", "/groups/{group_id}/commit", "group.commit", {"offsets": {"orders": {"0": 42}}}),
     Operation("DELETE", "/groups/{group_id}", "group.delete"),
@@ -248,7 +274,7 @@ OPERATIONS = (
     Operation("POST", "/journal/wait", "journal.wait", _REQUESTS, gives="journal.requests"),
     # The whole broker
     Operation("POST", "/reset", "reset"),
-    Operation("GET", "/story", "story"),
+    Operation("GET", "/story", "story", in_steps=broker_steps.story),
     Operation("GET", "/bootstrap", "bootstrap", form=advertised),
     Operation("GET", "/bootstrap/{listener}", "bootstrap_of", form=advertised),
     Operation("GET", "/is_running", "is_running"),

@@ -1,5 +1,6 @@
 """Snapshots by HTTP: they are kept under an id, restored, forked into isolated brokers, sent and taken as files."""
 
+import asyncio
 from typing import Any
 
 from starlette.requests import Request
@@ -113,7 +114,7 @@ async def _fork(served: Served, request: Request) -> Response:
 
 async def _file(served: Served, request: Request) -> Response:
     """A snapshot as a file, as `Snapshot.save` writes it: for `fakebroker serve --from`, or to be sent to another."""
-    return Response(_find(served, request).to_bytes(), media_type=FILE)
+    return Response(await asyncio.to_thread(_find(served, request).to_bytes), media_type=FILE)
 
 
 async def _from_file(served: Served, request: Request) -> Response:

@@ -1,6 +1,8 @@
 """What the page shows of a topic: its newest records of all partitions, and the groups that read it."""
 
+from collections.abc import Generator
 from heapq import nlargest
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request
@@ -8,8 +10,10 @@ from starlette.responses import JSONResponse, Response
 
 from fakebroker.cli.http.answers import to_json
 from fakebroker.cli.http.extra import Extra, Served
+from fakebroker.cli.http.json_stream import in_turns
 from fakebroker.cli.http.overview import group_lag
 from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.protocol.pace import Pace
 from fakebroker.testing.handles.topic_view import BrowsedRecord, browse
 
 if TYPE_CHECKING:
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Topic
 
 NEWEST: Final = 100
+PARTITIONS_PER_STEP: Final = 2000  # looked up in the offsets of groups
 MAX_LOOKED_AT: Final = 5000  # records of a topic in one request, in equal shares of its partitions
 
 
@@ -27,15 +32,20 @@ async def _newest(served: Served, request: Request) -> Response:
     """
     topic = _topic(served, request)
     words = request.query_params.get("search", "").lower().encode()
-    share = max(1, (MAX_LOOKED_AT if words else NEWEST * len(topic.partitions)) // len(topic.partitions))
-    found = (
-        record
-        for partition in topic.partitions
-        for record in browse(partition, -share, share).records
-        if _has(record, words)
-    )
-    newest = nlargest(NEWEST, found, key=lambda record: (record.timestamp_ms, record.offset))
+    newest = await in_turns(_newest_records(topic, words))
     return JSONResponse(to_json(newest, frozenset()))
+
+
+def _newest_records(topic: "Topic", words: bytes) -> Generator[None, None, list[BrowsedRecord]]:
+    partitions = list(topic.partitions)
+    share = max(1, (MAX_LOOKED_AT if words else NEWEST * len(partitions)) // len(partitions))
+    newest: list[BrowsedRecord] = []
+    for partition in partitions:
+        browsed = yield from browse(partition, -share, share)
+        found = (record for record in browsed.records if _has(record, words))
+        newest = nlargest(NEWEST, chain(newest, found), key=lambda record: (record.timestamp_ms, record.offset))
+        yield
+    return newest
 
 
 def _has(record: BrowsedRecord, words: bytes) -> bool:
@@ -45,8 +55,19 @@ def _has(record: BrowsedRecord, words: bytes) -> bool:
 async def _groups(served: Served, request: Request) -> Response:
     """The groups that have committed offsets of a topic, with their state, members and lag in it."""
     engine, topic = served.broker_of(request)._engine, _topic(served, request)
-    readers = [group for group in engine.cluster.groups(engine.now) if topic.name in group.offsets.topics]
-    return JSONResponse([_reader(group, topic) for group in readers])
+    return JSONResponse(await in_turns(_readers(list(engine.cluster.groups(engine.now)), topic)))
+
+
+def _readers(groups: "list[Group]", topic: "Topic") -> Generator[None, None, list[dict[str, Any]]]:
+    pace = Pace(PARTITIONS_PER_STEP)
+    readers = []
+    for group in groups:
+        is_reader = topic.name in group.offsets.topics
+        if is_reader:
+            readers.append(_reader(group, topic))
+        if pace.is_over(len(topic.partitions) if is_reader else 1):
+            yield
+    return readers
 
 
 def _reader(group: "Group", topic: "Topic") -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The text of `FakeBroker.story()`, which the pytest plugin adds to the report of a failed test."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.dates import date_text
@@ -14,6 +14,7 @@ from fakebroker.broker.core.topics import TRANSACTION_STATE
 from fakebroker.broker.core.transactions.states import ENDING, TransactionState
 from fakebroker.broker.engine.journal import NOT_IN_STORY, Event, Exchange, Recorded
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.explanations.event_wording import event_text
 from fakebroker.testing.explanations.reset_hint import hints
@@ -35,22 +36,31 @@ def story(engine: "Engine") -> str:
 
     Call it on the thread that owns the engine.
     """
+    return finished(story_in_steps(engine))
+
+
+def story_in_steps(engine: "Engine") -> Generator[None, None, str]:
+    """The same with a pause after each part."""
     start_ms = _start_ms(engine)
-    parts = [
-        _unserved(engine),
-        _logins(engine, start_ms),
-        _requests(engine, start_ms),
-        _events(engine, start_ms),
-        _reconciling(engine),
-        _in_delivery(engine),
-        _transactions(engine, start_ms),
-        _open_transactions(engine),
-        _held(engine),
-        _unanswered(engine),
-        _faults(engine),
-        *hints(engine),
+    parts: list[Callable[[], str]] = [
+        lambda: _unserved(engine),
+        lambda: _logins(engine, start_ms),
+        lambda: _requests(engine, start_ms),
+        lambda: _events(engine, start_ms),
+        lambda: _reconciling(engine),
+        lambda: _in_delivery(engine),
+        lambda: _transactions(engine, start_ms),
+        lambda: _open_transactions(engine),
+        lambda: _held(engine),
+        lambda: _unanswered(engine),
+        lambda: _faults(engine),
     ]
-    return "\n".join(part for part in parts if part) or "nothing happened"
+    found = []
+    for part in parts:
+        found.append(part())
+        yield
+    found += hints(engine)
+    return "\n".join(part for part in found if part) or "nothing happened"
 
 
 def _unserved(engine: "Engine") -> str:

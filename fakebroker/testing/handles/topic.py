@@ -1,13 +1,14 @@
 """A topic as a test sees it: its records without a client, and what can be done to its log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 from fakebroker.protocol.arguments.kinds import Whole
 from fakebroker.protocol.arguments.types import Count, Offset, TimeoutS
 from fakebroker.protocol.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.records.batch import build_batch, check_crc, parse_header, read_records
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.testing.handles.handle import WAIT_S, Handle
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from fakebroker.testing.handles.partition import PartitionHandle
     from fakebroker.testing.handles.topic_view import BrowsedRecords, FoundByTime, TopicView
 
+T = TypeVar("T")
 Text = bytes | str | None
 MAX_RECORDS: Final = 500  # of a browse
+CHECKED_PER_STEP_BYTES: Final = 4 << 20
 Headers = Sequence[tuple[str, Text]] | Mapping[str, Text]
 
 
@@ -75,9 +78,7 @@ class TopicHandle(Handle):
 
     def view(self) -> "TopicView":
         """The topic with its settings and partitions: leader, replicas, offsets, size, open transactions."""
-        from fakebroker.testing.handles.topic_view import topic_view
-
-        return self._with_cluster(lambda cluster, _: topic_view(self._topic(cluster)))
+        return self._with_cluster(lambda cluster, _: finished(self._view(cluster)))
 
     def browse(
         self, partition: int = 0, offset: int = 0, limit: Annotated[int, Whole(1, MAX_RECORDS)] = 100
@@ -87,9 +88,7 @@ class TopicHandle(Handle):
         A negative `offset` counts from the end: -20 begins with the last 20. Raises InvalidArgument for a `limit`
         outside of 1 to 500.
         """
-        from fakebroker.testing.handles.topic_view import browse
-
-        return self._with_cluster(lambda cluster, _: browse(self._partition(cluster, partition), offset, limit))
+        return self._with_cluster(lambda cluster, _: finished(self._browse(cluster, partition, offset, limit)))
 
     def find_time(self, when: int | str | datetime, partition: int | None = None) -> "list[FoundByTime]":
         """The first record at or after a time, of one partition or of each, as ListOffsets finds it.
@@ -97,22 +96,14 @@ class TopicHandle(Handle):
         `when` is milliseconds since the epoch, a datetime with a time zone or its text, "earliest", "latest", or "max"
         for the record with the largest timestamp. Raises InvalidArgument for anything else.
         """
-        from fakebroker.testing.handles.topic_view import find_by_time, target_of
-
-        target = target_of(when)
-
-        def find(cluster: "Cluster", _now: Instant) -> "list[FoundByTime]":
-            asked = self._topic(cluster).partitions if partition is None else [self._partition(cluster, partition)]
-            return [find_by_time(each, target) for each in asked]
-
-        return self._with_cluster(find)
+        return self._with_cluster(lambda cluster, _: finished(self._find_time(cluster, when, partition)))
 
     def records(self, partition: int | None = None) -> list[StoredRecord]:
         """The records in the log of one partition or of all, in order of partition and offset, without control batches.
 
         Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted.
         """
-        return self._with_cluster(lambda cluster, _: self._records(cluster, partition))
+        return self._with_cluster(lambda cluster, _: self._all_records(cluster, partition))
 
     def produce(
         self,
@@ -163,12 +154,17 @@ class TopicHandle(Handle):
         Raises WaitTimeout.
         """
 
-        def probe() -> list[StoredRecord] | None:
+        return self._wait_for(records, timeout_s, lambda cluster: self._all_records(cluster, None))
+
+    def _wait_for(self, records: int, timeout_s: float, result: Callable[["Cluster"], T]) -> Any:
+        """Wait as `wait` does, for what `result` gives then."""
+
+        def probe() -> T | None:
             cluster = self._access._engine.cluster
             topic = cluster.topics.get(self.name)
             if topic is None or sum(p.log.log_end_offset for p in topic.partitions) < records:
                 return None
-            return self._records(cluster, None)
+            return result(cluster)
 
         def failure() -> str:
             topic = self._access._engine.cluster.topics.get(self.name)
@@ -179,10 +175,51 @@ class TopicHandle(Handle):
 
         return self._access.wait(probe, timeout_s, failure)
 
-    def _records(self, cluster: "Cluster", partition: int | None) -> list[StoredRecord]:
-        if partition is not None:
-            return _records_of(self._partition(cluster, partition))
-        return [record for one in self._topic(cluster).partitions for record in _records_of(one)]
+    # In steps, for the thread that owns the engine
+
+    def _view(self, cluster: "Cluster") -> "Generator[None, None, TopicView]":
+        from fakebroker.testing.handles.topic_view import topic_view
+
+        return topic_view(self._topic(cluster))
+
+    def _browse(
+        self, cluster: "Cluster", partition: int = 0, offset: int = 0, limit: int = 100
+    ) -> "Generator[None, None, BrowsedRecords]":
+        from fakebroker.testing.handles.topic_view import browse
+
+        return browse(self._partition(cluster, partition), offset, limit)
+
+    def _find_time(
+        self, cluster: "Cluster", when: int | str | datetime, partition: int | None = None
+    ) -> "Generator[None, None, list[FoundByTime]]":
+        from fakebroker.testing.handles.topic_view import find_by_time, target_of
+
+        target = target_of(when)
+        found = []
+        for each in self._partitions(cluster, partition):
+            found.append((yield from find_by_time(each, target)))
+            yield
+        return found
+
+    def _check_records(self, cluster: "Cluster", partition: int | None) -> Generator[None, None, None]:
+        """Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted."""
+        pace = Pace(CHECKED_PER_STEP_BYTES)
+        for each in self._partitions(cluster, partition):
+            for batch in _batches_of(each):
+                check_crc(batch, parse_header(batch))
+                if pace.is_over(len(batch)):
+                    yield
+
+    def _records(self, cluster: "Cluster", partition: int | None) -> Iterator[StoredRecord]:
+        """The records, read one by one: the logs may change meanwhile."""
+        return (record for each in self._partitions(cluster, partition) for record in _records_of(each))
+
+    def _all_records(self, cluster: "Cluster", partition: int | None) -> list[StoredRecord]:
+        return list(self._records(cluster, partition))
+
+    def _partitions(self, cluster: "Cluster", index: int | None) -> "list[Partition]":
+        """One partition, or all. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+        return list(self._topic(cluster).partitions) if index is None else [self._partition(cluster, index)]
 
     def _topic(self, cluster: "Cluster") -> "Topic":
         topic = cluster.topics.get(self.name)
@@ -202,15 +239,30 @@ class TopicHandle(Handle):
         return partition
 
 
-def _records_of(partition: "Partition") -> list[StoredRecord]:
-    log = partition.log
-    found = []
-    for batch in log.batches():
+def _batches_of(partition: "Partition") -> Iterator[bytes]:
+    """The batches that are there now, as long as the topic exists."""
+    from fakebroker.testing.handles.topic_view import batches_from
+
+    if partition.has_log:
+        log = partition.log
+        for batch in batches_from(log, log.log_start_offset, log.log_end_offset):
+            yield batch
+            if partition.used_log is not log:
+                return
+
+
+def _records_of(partition: "Partition") -> Iterator[StoredRecord]:
+    for batch in _batches_of(partition):
         header = parse_header(batch)
         check_crc(batch, header)
         if not header.is_control:
-            found += [r for r in read_records(batch) if r.offset >= log.log_start_offset]
-    return [StoredRecord(partition.index, r.offset, r.timestamp_ms, r.key, r.value, _texts(r)) for r in found]
+            for record in read_records(batch):
+                if record.offset >= partition.log.log_start_offset:
+                    yield _stored(partition.index, record)
+
+
+def _stored(partition: int, record: Record) -> StoredRecord:
+    return StoredRecord(partition, record.offset, record.timestamp_ms, record.key, record.value, _texts(record))
 
 
 def _texts(record: Record) -> tuple[tuple[str, bytes | None], ...]:

@@ -4,7 +4,7 @@ To look changes nothing: no log is made, and commits that wait to become batches
 records of `__consumer_offsets` itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fakebroker.broker.core.logs import list_offsets
 from fakebroker.broker.core.logs.fetching import CONSUMER_REPLICA_ID
 from fakebroker.protocol.errors import InvalidArgument, KafkaError
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import BatchHeader, check_crc, parse_header, read_records
 from fakebroker.protocol.records.compression import CODEC_NAMES
 from fakebroker.protocol.records.faults import InvalidRecord
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition, Topic, Topics
 
 MAX_BYTES: Final = 4096  # of a key, a value and the value of a header
-READ_BYTES: Final = 1024 * 1024  # at a time
+RECORDS_PER_STEP: Final = 200
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UTF8_TAIL: Final = 3  # bytes that a cut may leave of a character
@@ -142,15 +142,19 @@ def _row(topic: "Topic") -> TopicRow:
     )
 
 
-def topic_view(topic: "Topic") -> TopicView:
-    """A topic with its partitions."""
-    partitions = [_partition_row(topic, partition) for partition in topic.partitions]
+def topic_view(topic: "Topic") -> Generator[None, None, TopicView]:
+    """A topic with its partitions, in steps."""
+    partitions = []
+    for partition in list(topic.partitions):
+        partitions.append((yield from _partition_row(topic, partition)))
+        yield
     return TopicView(topic.name, uuid_to_text(topic.id), topic.is_internal, dict(topic.config.own), partitions)
 
 
-def _partition_row(topic: "Topic", partition: "Partition") -> PartitionRow:
+def _partition_row(topic: "Topic", partition: "Partition") -> Generator[None, None, PartitionRow]:
     log = partition.log if partition.has_log else None
     is_read = log is not None and not topic.is_internal
+    max_timestamp_ms = (yield from _max_timestamp_ms(log)) if log is not None and is_read else None
     return PartitionRow(
         partition.index,
         partition.leader,
@@ -163,13 +167,13 @@ def _partition_row(topic: "Topic", partition: "Partition") -> PartitionRow:
         0 if log is None else log.log_end_offset,
         (log.size_bytes if log is not None else 0) if is_read or not topic.is_internal else None,
         0 if log is None else sum(each.current_transaction_offset is not None for each in log.producers),
-        _max_timestamp_ms(log) if log is not None and is_read else None,
+        max_timestamp_ms,
     )
 
 
-def _max_timestamp_ms(log: "PartitionLog") -> int | None:
+def _max_timestamp_ms(log: "PartitionLog") -> Generator[None, None, int | None]:
     try:
-        found = finished(log.find_max_timestamp(log.log_end_offset))
+        found = yield from log.find_max_timestamp(log.log_end_offset)
     except KafkaError:  # a batch that was corrupted
         return None
     return None if found is None else found.timestamp_ms
@@ -178,8 +182,8 @@ def _max_timestamp_ms(log: "PartitionLog") -> int | None:
 # -- records -----------------------------------------------------------------------------------------------------------
 
 
-def browse(partition: "Partition", offset: int, limit: int) -> BrowsedRecords:
-    """At most `limit` records from `offset` on, with markers; a negative offset counts from the end."""
+def browse(partition: "Partition", offset: int, limit: int) -> Generator[None, None, BrowsedRecords]:
+    """At most `limit` records from `offset` on, with markers, in steps; a negative offset counts from the end."""
     if not partition.has_log:
         return BrowsedRecords(partition.index, 0, 0, 0, None, [])
     log = partition.log
@@ -187,26 +191,35 @@ def browse(partition: "Partition", offset: int, limit: int) -> BrowsedRecords:
     first = min(max(first, log.log_start_offset), log.log_end_offset)
     records: list[BrowsedRecord] = []
     following: int | None = None
+    pace = Pace(RECORDS_PER_STEP)
     for record in _records_from(log, partition.index, first):
-        if len(records) == limit:
+        if record is not None and len(records) == limit:
             following = record.offset
             break
-        records.append(record)
+        if record is not None:
+            records.append(record)
+        if pace.is_over():
+            yield
     return BrowsedRecords(
         partition.index, log.log_start_offset, log.high_watermark, log.log_end_offset, following, records
     )
 
 
-def _records_from(log: "PartitionLog", partition: int, offset: int) -> Iterator[BrowsedRecord]:
-    """The records from an offset on, read batch by batch."""
-    while offset < log.log_end_offset:
-        batches = log.read(offset, READ_BYTES, log.log_end_offset)
+def _records_from(log: "PartitionLog", partition: int, offset: int) -> Iterator[BrowsedRecord | None]:
+    """The records from an offset on, read batch by batch; None for each of a batch that is before it."""
+    for batch in batches_from(log, offset, log.log_end_offset):
+        for each in _of_batch(log, partition, batch, parse_header(batch)):
+            yield each if each.offset >= offset else None
+
+
+def batches_from(log: "PartitionLog", offset: int, end: int) -> Iterator[bytes]:
+    """The whole batches from an offset to an end, read one by one: the log may change meanwhile."""
+    while (offset := max(offset, log.log_start_offset)) < min(end, log.log_end_offset):
+        batches = log.read(offset, 0, end)
         if not batches:
             return
-        for batch in batches:
-            header = parse_header(batch)
-            yield from (each for each in _of_batch(log, partition, batch, header) if each.offset >= offset)
-            offset = header.last_offset + 1
+        yield batches[0]
+        offset = parse_header(batches[0]).last_offset + 1
 
 
 def _of_batch(log: "PartitionLog", partition: int, batch: bytes, header: BatchHeader) -> Iterator[BrowsedRecord]:
@@ -292,13 +305,16 @@ def _cut(data: bytes | None) -> bytes | None:
 # -- search by time ----------------------------------------------------------------------------------------------------
 
 
-def find_by_time(partition: "Partition", target: int) -> FoundByTime:
-    """The first record at or after a time, or what a special value of ListOffsets finds, with the record there."""
+def find_by_time(partition: "Partition", target: int) -> Generator[None, None, FoundByTime]:
+    """The first record at or after a time, or what a special value of ListOffsets finds, with the record there; in
+    steps.
+    """
     if not partition.has_log:
         return FoundByTime(partition.index, -1 if list_offsets.is_search(target) else 0, -1, -1, None)
     log = partition.log
-    found = finished(list_offsets.find_offset(log, target, CONSUMER_REPLICA_ID, read_committed=False))
-    record = None if found.offset < 0 else next(_records_from(log, partition.index, found.offset), None)
+    found = yield from list_offsets.find_offset(log, target, CONSUMER_REPLICA_ID, read_committed=False)
+    there = (yield from browse(partition, found.offset, 1)).records if found.offset >= 0 else []
+    record = next(iter(there), None)
     return FoundByTime(partition.index, found.offset, found.timestamp_ms, found.leader_epoch, record)
 
 

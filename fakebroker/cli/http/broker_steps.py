@@ -1,0 +1,13 @@
+"""What takes long with the whole broker, in steps between which it serves its clients."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fakebroker.cli.http.json_stream import in_turns
+from fakebroker.testing.broker import AsyncFakeBroker
+from fakebroker.testing.explanations.failure_story import story_in_steps
+
+
+async def story(broker: AsyncFakeBroker, _given: Mapping[str, Any]) -> str:
+    """`story`."""
+    return await in_turns(story_in_steps(broker._engine))
