@@ -1,7 +1,7 @@
 """The state of all brokers together: settings, nodes, topics, timers, and the one source of randomness."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,9 @@ class Cluster:
         self._highest_node_id = max(node_ids)
         # The settings that follow from where a broker listens, by its id; the engine's.
         self.listener_settings: Callable[[int], Mapping[str, str]] = lambda _node_id: {}
+        # Raises SettingError if a broker's listeners could not work with settings of which these are altered; the
+        # server's.
+        self.check_listeners: Callable[[int, Settings, Collection[str]], None] = lambda _node_id, _new, _altered: None
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:
             own = settings if node_id == node_ids[0] else settings.for_broker()

@@ -192,6 +192,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "pending_batch_memory": "pending batches are stored",
             "log_jobs": "`jobs`",
             "listener_settings": "of the server that the brokers listen with",
+            "check_listeners": "a callback of the server",
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
             "_highest_node_id": "`highest_node_id`",

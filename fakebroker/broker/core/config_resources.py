@@ -11,7 +11,7 @@ from fakebroker.broker.core.topic_config import check_config
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.settings import Source, Synonym, find_group
 from fakebroker.broker.settings.declare import PASSWORD, READ_ONLY, Setting, parse, render
-from fakebroker.broker.settings.settings import lookup
+from fakebroker.broker.settings.settings import LISTENER, lookup
 from fakebroker.broker.settings.table import BROKER, CLIENT_METRICS, GROUP
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
 
@@ -123,13 +123,16 @@ class BrokerResource(ConfigResource):
 
     def check(self, values: Mapping[str, str]) -> None:
         """Names that Kafka does not know are kept, like those of plug-ins."""
-        for name, text in values.items():
-            if text == self.own.get(name):
-                continue
-            try:
-                self._node.settings.check_dynamic(name, text, self._is_default)
-            except SettingError as error:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
+        altered = [name for name in {**self.own, **values} if values.get(name) != self.own.get(name)]
+        try:
+            for name in altered:
+                if name in values:
+                    self._node.settings.check_dynamic(name, values[name], self._is_default)
+            if any(name.startswith(LISTENER) for name in altered):
+                settings = self._node.settings.with_dynamic(values)
+                self._node.cluster.check_listeners(self._node.id, settings, altered)
+        except SettingError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
         if self._node.cluster.behaviours.min_isr_is_cluster_default:
             if self._is_default and MIN_ISR not in values:
                 raise KafkaError(ErrorCode.INVALID_CONFIG, f"the cluster's default of {MIN_ISR} cannot be removed")

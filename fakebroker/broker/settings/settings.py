@@ -138,6 +138,14 @@ class Settings(Reader):
         other._compute()
         return other
 
+    def with_dynamic(self, values: Mapping[str, str]) -> "Settings":
+        """What would be in force if these were all values set at run time for this broker."""
+        other = Settings()
+        other._defaults, other._static, other._own = self._defaults, self._static, self._own
+        other._shared, other._dynamic, other.topic_table = self._shared, dict(values), self.topic_table
+        other._compute()
+        return other
+
     def use_release(self, defaults: Mapping[str, str], line: tuple[int, int]) -> None:
         """Take the defaults of a release where they differ from the newest, and its topic settings.
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.broker.engine.clock import BrokerClock
 from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.node_links import NodeLinks
+from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.listeners import Listener
 from fakebroker.serve.net.client_connection import ClientConnection
@@ -85,6 +86,7 @@ class Server:
     def prepare(self, engine: Engine) -> None:
         """Know the engine that will be served; the clock can be moved before that."""
         self.engine = self.clock.engine = engine
+        engine.cluster.check_listeners = self._check_listeners
 
     def use(self, engine: Engine) -> None:
         """Go on with another engine on the same ports; whoever is connected is disconnected."""
@@ -318,6 +320,12 @@ class Server:
         from fakebroker.serve.net.tls.contexts import TlsContexts
 
         return TlsContexts(lambda node_id: self.engine.cluster.nodes[node_id].settings)
+
+    def _check_listeners(self, node_id: int, settings: Settings, altered: Collection[str]) -> None:
+        """Raises SettingError if a listener could not speak TLS with these settings, as far as they are altered."""
+        for listener in self.engine.listeners:
+            if listener.has_tls and listener.node_id == node_id:
+                self.tls.check(listener, settings, altered)
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""

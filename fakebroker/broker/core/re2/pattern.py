@@ -90,7 +90,7 @@ class Pattern:
             if state in program.characters:
                 continue
             assertion = program.assertions.get(state)
-            if assertion is not None and not _holds(assertion, point.before, after):
+            if assertion is not None and not holds(assertion, point.before, after):
                 continue
             for each in program.following[state]:
                 if each not in reached:
@@ -109,7 +109,8 @@ def _kind(character: str) -> str:
     return "\n" if character == "\n" else "a" if character in _WORD else "-"
 
 
-def _holds(assertion: Assertion, before: str, after: str) -> bool:
+def holds(assertion: Assertion, before: str, after: str) -> bool:
+    """Whether an assertion is true between two characters, "" for the beginning or the end of the text."""
     if assertion is Assertion.TEXT_START:
         return not before
     if assertion is Assertion.TEXT_END:

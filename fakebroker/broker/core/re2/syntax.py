@@ -29,6 +29,7 @@ _NAME: Final = re.compile(r"\(\?P?<([A-Za-z0-9_]+)>")
 _POSIX: Final = re.compile(r"\[:(\^?)([a-z]+):\]")
 _CATEGORY: Final = re.compile(r"\\([pP])(?:\{(\^?)([A-Za-z_]+)\}|([A-Z]))")
 _NUMBER: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|x\{0*([0-9A-Fa-f]{1,6})\}|(0[0-7]{0,2}|[1-7][0-7]{1,2}))")
+_SIGNS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -83,14 +84,23 @@ class Choice(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """A part several times: at least `least`, at most `most`, None for no bound."""
+    """A part several times: at least `least`, at most `most`, None for no bound; with `is_lazy` as few as possible."""
 
     part: "Node"
     least: int
     most: int | None
+    is_lazy: bool
 
 
-Node = Characters | Assertion | Sequence | Choice | Repeat
+class Group(NamedTuple):
+    """A part whose place in a match is of interest. Groups are numbered by their opening parentheses, from 1 on."""
+
+    part: "Node"
+    number: int
+    name: str | None
+
+
+Node = Characters | Assertion | Sequence | Choice | Repeat | Group
 
 _PLACES: Final = {
     "A": Assertion.TEXT_START,
@@ -115,6 +125,8 @@ def _repetitions(node: Node) -> int:
     """How often the part that is repeated most, by repetitions in repetitions, must or may come by a number."""
     if isinstance(node, Sequence | Choice):
         return max([_repetitions(each) for each in node.parts], default=1)
+    if isinstance(node, Group):
+        return _repetitions(node.part)
     if isinstance(node, Repeat):
         return max(node.least, node.most or 0, 1) * _repetitions(node.part)
     return 1
@@ -126,6 +138,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._names: set[str] = set()
+        self._groups = 0
         self.at = 0
 
     def choice(self, flags: frozenset[str], depth: int) -> Node:
@@ -168,12 +181,11 @@ class _Reader:
             self.at = found.end()
         return found
 
-    def _bounds(self) -> tuple[int, int | None] | None:
-        """How often what is before is to come, if that is said next. A question mark for "few" changes no match."""
-        for sign, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+    def _bounds(self) -> tuple[int, int | None, bool] | None:
+        """How often what is before is to come, if that is said next, and whether as few times as possible."""
+        for sign, (least, most) in _SIGNS.items():
             if self._takes(sign):
-                self._takes("?")
-                return bounds
+                return least, most, self._takes("?")
         found = self._matches(_REPEAT)
         if found is None:
             return None
@@ -183,8 +195,7 @@ class _Reader:
         most = least if found[2] is None else None if found[3] is None else int(found[3])
         if max(least, most or 0) > MAX_REPETITIONS or (most is not None and most < least):
             raise InvalidPattern(Fault.REPEAT_COUNT)
-        self._takes("?")
-        return least, most
+        return least, most, self._takes("?")
 
     def _flags(self, flags: frozenset[str]) -> frozenset[str] | None:
         """The flags from here on, if `(?i)` or alike comes next."""
@@ -216,22 +227,30 @@ class _Reader:
     def _group(self, flags: frozenset[str], depth: int) -> Node:
         """A group, after its opening parenthesis."""
         self.at -= 1
+        number, name = 0, None
         if found := self._matches(_FLAGS):
             flags = _changed(flags, found)
         elif found := self._matches(_NAME):
             if found[1] in self._names:
                 raise InvalidPattern(Fault.DUPLICATE_NAME)
-            self._names.add(found[1])
+            name = found[1]
+            self._names.add(name)
+            number = self._next_group()
         elif self._text.startswith(("(?P<", "(?<"), self.at):
             raise InvalidPattern(Fault.NAMED_CAPTURE)
         elif self._text.startswith("(?", self.at):
             raise InvalidPattern(Fault.PERL_SYNTAX)
         else:
             self.at += 1
+            number = self._next_group()
         node = self.choice(flags, depth + 1)
         if not self._takes(")"):
             raise InvalidPattern(Fault.MISSING_PARENTHESIS)
-        return node
+        return Group(node, number, name) if number else node
+
+    def _next_group(self) -> int:
+        self._groups += 1
+        return self._groups
 
     def _quoted(self, flags: frozenset[str]) -> list[Node]:
         r"""The characters up to `\E` or the end."""

@@ -5,7 +5,7 @@ connection: a test that revokes or renews a certificate need not alter a setting
 """
 
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from fakebroker.broker.core.security.principals import ANONYMOUS, Principal
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import FakebrokerError, SettingError
 from fakebroker.protocol.listeners import Listener
-from fakebroker.serve.net.tls.tls_settings import PEM, Stamp, Store, TlsSettings, read_settings
+from fakebroker.serve.net.tls.key_costs import KeyRefused, check_pem
+from fakebroker.serve.net.tls.tls_settings import PEM, STORE_SETTINGS, Stamp, Store, TlsSettings, read_settings
 from fakebroker.serve.net.tls.words import OWN_NOT_ACCEPTED
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -75,16 +76,38 @@ class TlsContexts:
     def __init__(self, settings_of: Callable[[int], Settings]) -> None:
         """`settings_of` gives the settings in force of a node."""
         self._settings_of = settings_of
-        self._made: dict[Listener, tuple[TlsSettings, list[Stamp | None], ListenerTls]] = {}
+        self._made: dict[Listener, tuple[TlsSettings, list[Stamp | None], ListenerTls | str]] = {}
 
     def of(self, listener: Listener) -> ListenerTls:
-        """The TLS of a listener, for the next connection. Raises SettingError if it cannot be had."""
+        """The TLS of a listener, for the next connection. Raises SettingError if it cannot be had.
+
+        That is remembered, too: decrypting a key with the wrong password again would cost each connection as much.
+        """
         settings = read_settings(self._settings_of(listener.node_id), listener)
         stamps = [settings.keystore.stamp(), settings.truststore.stamp()]
         made = self._made.get(listener)
         if made is None or made[:2] != (settings, stamps):
-            made = self._made[listener] = settings, stamps, ListenerTls(settings)
+            made = self._made[listener] = settings, stamps, _tls_or_problem(settings)
+        if isinstance(made[2], str):
+            raise SettingError(made[2])
         return made[2]
+
+    def check(self, listener: Listener, settings: Settings, altered: Collection[str]) -> None:
+        """Raises SettingError if the listener's keys or certificates could not be used with these settings.
+
+        It does not look unless one of its stores is among what is `altered` (IA-12).
+        """
+        own = {f"listener.name.{listener.name.lower()}.{name}" for name in STORE_SETTINGS}
+        if not own.isdisjoint(altered):
+            ListenerTls(read_settings(settings, listener))
+
+
+def _tls_or_problem(settings: TlsSettings) -> ListenerTls | str:
+    """The TLS of these settings, or why it cannot be had."""
+    try:
+        return ListenerTls(settings)
+    except SettingError as error:
+        return str(error)
 
 
 def _context(settings: TlsSettings) -> ssl.SSLContext:
@@ -126,10 +149,12 @@ def _load_keystore(context: ssl.SSLContext, store: Store) -> None:
 
             pem, password = key_and_certificates(store, content), ""
     try:
-        with _file_of(pem) as path:
+        with _file_of(check_pem(pem)) as path:
             context.load_cert_chain(path, password=lambda: password)
     except ssl.SSLError as error:
         raise store.wrong(f"its key and certificates cannot be used: {error.reason or error}") from None
+    except KeyRefused as error:
+        raise store.wrong(str(error)) from None
 
 
 def _load_truststore(context: ssl.SSLContext, store: Store) -> None:
@@ -157,5 +182,5 @@ def _file_of(pem: str) -> Iterator[str]:
     """A file that only we can read, for OpenSSL, which takes nothing else; it is gone afterwards."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "store.pem"
-        path.write_text(pem, "latin-1")
+        path.write_text(pem, "latin-1", errors="replace")
         yield str(path)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.extras import install_command
+from fakebroker.serve.net.tls.key_costs import KeyRefused, check_pkcs12
 from fakebroker.serve.net.tls.tls_settings import Store
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def _read(store: Store, content: bytes) -> "PKCS12KeyAndCertificates":
         needed = f"PKCS12 needs the extra `tls`: {install_command('tls')}; PEM needs nothing"
         raise SettingError(f"{store.name}.location: {needed}") from None
     try:
+        check_pkcs12(content)
         return load_pkcs12(content, store.password.encode())
     except ValueError:
         raise store.wrong(f"{store.location} is not a PKCS12 file, or {store.name}.password is wrong") from None
+    except KeyRefused as error:
+        raise store.wrong(f"{store.location}: {error}") from None

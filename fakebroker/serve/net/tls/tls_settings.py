@@ -12,6 +12,19 @@ from fakebroker.protocol.listeners import Listener
 
 PEM, PKCS12, JKS = "PEM", "PKCS12", "JKS"
 _PEM_BEGIN, _JKS_BEGIN = b"-----BEGIN", b"\xfe\xed\xfe\xed"
+STORE_SETTINGS = (
+    "ssl.keystore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.key",
+    "ssl.keystore.certificate.chain",
+    "ssl.key.password",
+    "ssl.truststore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.certificates",
+)
+"""What says which keys and certificates a listener has."""
 MAX_BYTES = 16 * 1024 * 1024  # of a keystore or truststore
 # What tells one content of a file from another, without reading it; of a file that is not there, nothing.
 Stamp = tuple[int, int, int]

@@ -81,6 +81,8 @@ NO_PATTERNS = [
     "RULE:CN=(.*)/$/",
     "RULE:CN=(.*)/$a/",
     "RULE:CN=(.*)/$1x$/L",
+    "RULE:(CN)=\\1/x/",
+    "RULE:CN=(?=a)(.*)/$1/",
 ]
 
 
@@ -111,6 +113,26 @@ def test_what_would_fail_for_every_client_is_refused_at_once(rules: str) -> None
     """A pattern that is none, and a replacement that names a group which there is not."""
     with pytest.raises(SettingError, match="Invalid rule: `RULE:"):
         PrincipalMapping(rules)
+
+
+@pytest.mark.parametrize("pattern", ["^CN=(([a-z]+)+)$", "^CN=(.*)(.*)(.*)(.*)(.*)$", "CN=(a|a)*", "(a{1,300})*"])
+def test_a_costly_pattern_takes_no_longer_than_another(pattern: str) -> None:
+    """Java and Python would never end."""
+    with pytest.raises(NoRuleApplies):
+        PrincipalMapping(f"RULE:{pattern}/$1/L").name_of(f"CN={'a' * 900}\n!")
+
+
+def test_names_and_rules_are_bounded() -> None:
+    """Their product is the time that they take. DEFAULT takes no time."""
+    long = f"CN={'a' * 1000}"
+    with pytest.raises(NoRuleApplies, match=r"at most 1,000 characters, and that of the certificate has 1,003: CN=aaa"):
+        PrincipalMapping("RULE:(.*)/x/,DEFAULT").name_of(long)
+    assert PrincipalMapping("DEFAULT").name_of(long) == long
+    with pytest.raises(SettingError, match="its patterns have more than 1,000 states together"):
+        PrincipalMapping(",".join(["RULE:CN=(.{100})/$1/"] * 10))
+    with pytest.raises(SettingError, match="it has 10,001 characters; at most 10,000 are served"):
+        PrincipalMapping("," * 10_001)
+    assert PrincipalMapping(f"RULE:(a)/${'9' * 9_900}/").name_of("a") == "$" + "9" * 9_900
 
 
 @given(st.text(alphabet="RULE:DEFAULT,/$1\\()x ", max_size=40), st.text(max_size=10))

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.protocol.errors import SettingError
+from fakebroker.protocol.errors import ErrorCode, SettingError
+from fakebroker.serve.net.tls import contexts
+from fakebroker.serve.net.tls.key_costs import check_pem
 from fakebroker.testing.virtual_broker import VirtualBroker
+from tests.support.der import encrypted_key, pbkdf2, pem
 from tests.support.tls import address_of, asked, authority, client_context, principals, speaking, stranger
 
 LISTEN = "SSL://127.0.0.1:0"
@@ -92,18 +95,79 @@ def test_settings_may_be_altered_while_the_broker_runs() -> None:
         assert asked(address_of(broker), client_context(), "new.example")
 
 
+COSTLY = pem(encrypted_key(pbkdf2(2**31 - 1)))
+BAD_STORES = [
+    ({"keystore.location": "/no/such"}, "cannot read /no/such: No such file"),
+    ({"keystore.location": "/etc/passwd"}, "is not a PKCS12 file"),
+    ({"truststore.location": "/no/such"}, "cannot read /no/such: No such file"),
+    ({"truststore.certificates": "nonsense", "truststore.location": ""}, "its certificates cannot be used"),
+    ({"keystore.location": "", "keystore.key": "\u20ac", "keystore.certificate.chain": "\u20ac"}, "cannot be used"),
+    (
+        {"keystore.location": "", "keystore.key": COSTLY, "keystore.certificate.chain": "x"},
+        "its encryption takes 2,147,483,647 iterations",
+    ),
+]
+
+
+@pytest.mark.rules("IA-12")
+@pytest.mark.parametrize(("altered", "problem"), BAD_STORES)
+def test_a_store_that_cannot_be_used_is_not_set(altered: dict[str, str], problem: str) -> None:
+    """The client is told why, and the listener goes on with the store that it has."""
+    changes = {f"listener.name.ssl.ssl.{name}": value for name, value in altered.items()}
+    with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=authority().broker_config()) as broker:
+        [answer] = broker.client().alter_configs("1", changes, kind="broker").responses
+        assert answer.error_code == ErrorCode.INVALID_REQUEST
+        assert problem in answer.error_message
+        assert asked(address_of(broker, "SSL"), client_context())
+
+
+@pytest.mark.rules("IA-12")
+def test_a_store_is_looked_at_only_where_it_is_used() -> None:
+    """As in Kafka: not for a listener that there is not, and not when something else is altered."""
+    config = authority().broker_config()
+    with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=config) as broker:
+        client = broker.client()
+        client.alter_configs("1", {"listener.name.other.ssl.keystore.location": "/no/such"}, kind="broker")
+        client.alter_configs("1", {"listener.name.plaintext.ssl.keystore.location": "/no/such"}, kind="broker")
+        client.alter_configs("1", {"listener.name.ssl.ssl.client.auth": "requested"}, kind="broker")
+        assert asked(address_of(broker, "SSL"), client_context())
+
+
+def test_a_wrong_password_is_tried_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Not by each connection: a key may take a second to decrypt. When the file changes it is tried again."""
+    keystore = tmp_path / "keystore.pem"
+    shutil.copy(authority().issue().keystore_file, keystore)
+    read: list[str] = []
+
+    def noted(text: str) -> str:
+        read.append(text)
+        return check_pem(text)
+
+    config = authority().broker_config() | {"ssl.keystore.location": str(keystore)}
+    with FakeBroker(listen=LISTEN, config=config) as broker:
+        monkeypatch.setattr(contexts, "check_pem", noted)
+        keystore.write_text("-----BEGIN NOTHING-----")
+        for _ in range(3):
+            with pytest.raises(OSError), speaking(address_of(broker), client_context()):
+                pass
+        assert len(read) == 1
+        shutil.copy(authority().issue("third.example").keystore_file, keystore)
+        assert asked(address_of(broker), client_context(), "third.example")
+
+
 @pytest.mark.parametrize("store", ["keystore", "truststore"])
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
 def test_a_client_cannot_name_a_file_whose_reading_never_ends(kind: str, store: str, tmp_path: Path) -> None:
-    """The TLS listener refuses connections then; the others go on."""
+    """It is told so, and all listeners go on."""
     location = Path(kind) if kind.startswith("/") else tmp_path / kind
     if kind == "pipe":
         os.mkfifo(location)
     config = authority().broker_config()
     with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=config) as broker:
-        broker.client().alter_configs("1", {f"listener.name.ssl.ssl.{store}.location": str(location)}, kind="broker")
-        with pytest.raises(OSError), speaking(address_of(broker), client_context()):
-            pass
+        name = f"listener.name.ssl.ssl.{store}.location"
+        [answer] = broker.client().alter_configs("1", {name: str(location)}, kind="broker").responses
+        assert "it is not a regular file" in answer.error_message
+        assert asked(address_of(broker, "SSL"), client_context())
         assert asked(address_of(broker, "PLAINTEXT"), None)
 
 

@@ -1,0 +1,124 @@
+"""What a key costs before it can be used, read from the key itself.
+
+An encrypted key names how often its password is hashed: 400 bytes can ask for 2,147,483,647 times, eight minutes in
+which the broker serves no client. A key or a keystore comes from settings, and so perhaps from a client that may alter
+them. It is looked at here before OpenSSL decrypts it.
+
+MOCK: Kafka has no such bounds.
+"""
+
+from base64 import encodebytes
+from binascii import a2b_base64
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+from fakebroker.serve.net.tls.der import INTEGER, OCTET_STRING, SEQUENCE, Element, TooComplex, read_elements
+
+MAX_ITERATIONS = 1_000_000  # of all keys in a store together: half a second. OpenSSL takes 2,048, Java 10,000
+MAX_KEY_BYTES = 6 * 1024  # in DER; RSA with 8,192 bits takes 4.7 KB, and a handshake with it 50 ms
+
+_BEGIN, _END, _DASHES = "-----BEGIN ", "-----END ", "-----"
+_KEY = "PRIVATE KEY"
+_LARGEST_BYTES = 16  # of a number: more are too many anyway
+
+
+class KeyRefused(Exception):
+    """A key is not used, for what it would cost; the text says why."""
+
+
+class _Block(NamedTuple):
+    """One block of PEM: what stands between BEGIN and END."""
+
+    label: str
+    body: str
+
+
+def check_pem(text: str) -> str:
+    """The blocks of a PEM text, if its keys can be used at a reasonable cost.
+
+    The keys in it are encoded anew: OpenSSL is to be given what this returns, and reads no other key than was read
+    here. Raises KeyRefused.
+    """
+    iterations, checked = 0, []
+    for label, body in _blocks(text):
+        if _KEY in label:
+            key = _key(body)
+            iterations += _iterations(key)
+            body = encodebytes(key).decode()
+        checked.append(f"{_BEGIN}{label}{_DASHES}\n{body.strip()}\n{_END}{label}{_DASHES}\n")
+    _check(iterations)
+    return "".join(checked)
+
+
+def check_pkcs12(content: bytes) -> None:
+    """Raises KeyRefused if the keys and certificates of a PKCS12 file cannot be decrypted at a reasonable cost."""
+    _check(_iterations(content))
+
+
+def _check(iterations: int) -> None:
+    if iterations > MAX_ITERATIONS:
+        raise KeyRefused(
+            f"its encryption takes {iterations:,} iterations, and at most {MAX_ITERATIONS:,} are served: "
+            f"encrypt it with fewer, as `openssl pkcs8 -topk8 -iter 10000` does"
+        )
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """The blocks one after the other; what stands around them is left out."""
+    end = text.find(_END)
+    last = 0
+    while end >= 0:
+        begin = text.rfind(_BEGIN, last, end)
+        label, dashes, body = text[begin + len(_BEGIN) : end].partition(_DASHES)
+        if begin >= 0 and dashes and label.isprintable():
+            yield _Block(label, body)
+        last = end + len(_END)
+        end = text.find(_END, last)
+
+
+def _key(body: str) -> bytes:
+    """A private key in DER."""
+    if ":" in body:
+        raise KeyRefused(
+            "its key has headers of PEM, as in the old encryption of OpenSSL, which Kafka does not read: "
+            "convert it with `openssl pkcs8 -topk8 -in FILE`"
+        )
+    try:
+        key = a2b_base64(body)
+    except ValueError as error:
+        raise KeyRefused(f"its key cannot be read: {error}") from None
+    if len(key) > MAX_KEY_BYTES:
+        raise KeyRefused(f"its key has {len(key):,} bytes, and at most {MAX_KEY_BYTES:,} are served: use a smaller key")
+    return key
+
+
+def _iterations(data: bytes) -> int:
+    """How many iterations the data names for its keys, all together."""
+    try:
+        return sum(_named(element) for outer in read_elements(data) for element in outer.all())
+    except TooComplex:
+        raise KeyRefused("it is nested too deeply, or has too many elements") from None
+
+
+def _named(element: Element) -> int:
+    """The iterations that the element names: parameters of PBKDF2, PBES1, PKCS12's own encryption, scrypt, or a MAC.
+
+    The form tells, not the name of the algorithm: a salt, then the iterations. scrypt has three numbers there, and
+    takes time by their product.
+    """
+    if element.tag != SEQUENCE:
+        return 0
+    parts = element.children
+    if [part.tag for part in parts[:3]] == [SEQUENCE, OCTET_STRING, INTEGER]:
+        parts = parts[1:]
+    if not parts or parts[0].tag != OCTET_STRING:
+        return 0
+    numbers: list[int] = []
+    for part in parts[1:4]:
+        if part.tag != INTEGER:
+            break
+        numbers.append(abs(int.from_bytes(part.content[:_LARGEST_BYTES], "big", signed=True)))
+    if not numbers:
+        return 0
+    return prod(numbers) if len(numbers) == 3 else numbers[0]

@@ -1,0 +1,132 @@
+"""What keys cost: the iterations are found wherever they stand, before OpenSSL sees them."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from fakebroker.serve.net.tls.key_costs import MAX_ITERATIONS, KeyRefused, check_pem, check_pkcs12
+from tests.support.der import SALT, der, encrypted_key, number, pbkdf2, pem, scrypt, sequence
+from tests.support.tls import authority
+
+TOO_MANY = 2**31 - 1
+COSTLY = encrypted_key(pbkdf2(TOO_MANY))
+
+
+def test_usual_keys_are_served(tmp_path: Path) -> None:
+    """Encrypted or not, with certificates and other text around them; OpenSSL reads what comes out."""
+    good = authority().issue()
+    key = load_pem_private_key(good.key_file.read_bytes(), None)
+    encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"pa"))
+    for text in (encrypted.decode(), good.key_file.read_text()):
+        store = tmp_path / "store.pem"
+        store.write_text(check_pem(f"Bag Attributes: none\n{text}\nsubject=CN=x\n{good.file.read_text()}"))
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(store, password="pa")
+    check_pkcs12(good.pkcs12_file.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        COSTLY,
+        encrypted_key(pbkdf2(MAX_ITERATIONS + 1)),
+        encrypted_key(pbkdf2(2**5000)),
+        encrypted_key(scrypt(2**14, 8, 1000)),
+        sequence(sequence(der(6, bytes.fromhex("2a864886f70d010c0103")), sequence(SALT, number(TOO_MANY))), SALT),
+    ],
+    ids=["pbkdf2", "just over", "no number of a machine", "scrypt", "pkcs12's own"],
+)
+@pytest.mark.parametrize("label", ["ENCRYPTED PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY"])
+def test_a_key_that_would_cost_minutes_is_refused(key: bytes, label: str) -> None:
+    """Whatever derives its password, and whatever the block is called; the error says how many are served."""
+    with pytest.raises(KeyRefused, match=r"its encryption takes .* iterations, and at most 1,000,000 are served"):
+        check_pem(pem(key, label))
+
+
+def test_keys_count_together() -> None:
+    """OpenSSL may try one after the other."""
+    one = pem(encrypted_key(pbkdf2(MAX_ITERATIONS // 2)))
+    check_pem(one * 2)
+    with pytest.raises(KeyRefused, match=r"takes 1,500,000 iterations"):
+        check_pem(one * 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pem(COSTLY).replace("\n", "\r\n"),
+        pem(COSTLY).replace("-----\n", "-----  \n"),
+        "-----BEGIN CERTIFICATE-----\n" + pem(COSTLY),
+        pem(b"x", "CERTIFICATE").replace("-----END CERTIFICATE-----\n", "") + pem(COSTLY),
+        "-----END X----------BEGIN \n" + pem(COSTLY),
+    ],
+)
+def test_a_key_cannot_hide_in_pem(text: str) -> None:
+    """Behind what is no block, or with other ends of lines."""
+    with pytest.raises(KeyRefused, match="iterations"):
+        check_pem(text)
+
+
+@pytest.mark.parametrize("header", ["Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n", "Comment: x\n\n"])
+def test_a_key_cannot_hide_in_the_old_encryption(header: str) -> None:
+    """Only its password would show what is in it; Kafka reads no such key."""
+    with pytest.raises(KeyRefused, match=r"openssl pkcs8 -topk8"):
+        check_pem(pem(COSTLY, "RSA PRIVATE KEY").replace("-----\n", f"-----\n{header}", 1))
+
+
+def test_a_key_of_any_size_would_cost_each_handshake_much() -> None:
+    """RSA with 100,000 bits takes a minute to sign."""
+    with pytest.raises(KeyRefused, match=r"its key has 12,50\d bytes, and at most 6,144 are served"):
+        check_pem(pem(sequence(number(2**100_000)), "RSA PRIVATE KEY"))
+
+
+def in_pkcs12(*safes: bytes, mac: bytes = b"") -> bytes:
+    """A PKCS12 file with these octet strings as its content."""
+    data = der(6, bytes.fromhex("2a864886f70d010701"))
+    contents = [sequence(data, der(0xA0, safe)) for safe in safes]
+    return sequence(number(3), sequence(data, der(0xA0, der(4, sequence(*contents)))), mac)
+
+
+IN_PARTS = b"\x24\x80" + der(4, COSTLY[:20]) + der(4, COSTLY[20:]) + b"\0\0"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        in_pkcs12(der(4, COSTLY)),
+        in_pkcs12(IN_PARTS),
+        in_pkcs12(der(4, COSTLY + b"more")),
+        in_pkcs12(b"\x1f\x84\x00", der(4, COSTLY)),
+        in_pkcs12(mac=sequence(sequence(sequence(), der(4, bytes(20))), SALT, number(TOO_MANY))),
+        in_pkcs12(der(4, encrypted_key(pbkdf2(1))), der(4, COSTLY)),
+        b"\x30\x80" + in_pkcs12(der(4, COSTLY))[2:] + b"\0\0",
+    ],
+    ids=["bag", "in parts", "with a rest", "long tag", "mac", "second", "open end"],
+)
+def test_iterations_in_pkcs12_are_found(content: bytes) -> None:
+    """Of bags and of the MAC, in DER and in BER."""
+    with pytest.raises(KeyRefused, match="iterations"):
+        check_pkcs12(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\x05\x00" * 200_001, b"\x30\x80" * 70, der(4, b"\x24\x80" * 70), b"\x30\x80" * 8_000_000],
+    ids=["many", "deep", "deep in a string", "deeper"],
+)
+def test_the_look_at_a_file_is_bounded(content: bytes) -> None:
+    """In elements and in depth."""
+    with pytest.raises(KeyRefused, match="nested too deeply, or has too many elements"):
+        check_pkcs12(content)
+
+
+@pytest.mark.parametrize("content", ["", "30", "3085", "1f", "1fff", "3084ffffffff", "0280"])
+def test_what_is_no_der_is_left_to_openssl(content: str) -> None:
+    """It reports that itself."""
+    check_pkcs12(bytes.fromhex(content))
