@@ -8,9 +8,9 @@ from typing import Final
 from fakebroker.protocol.errors import Unavailable
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.conformance.broker_command import BrokerCommand
-from tools.scoreboard.targets import TARGETS, TARGETS_3_9, Target
+from tools.scoreboard.targets import TARGETS, TARGETS_2_1, TARGETS_3_9, Target
 
-NAMED: Final[Mapping[str, Target]] = {target.name: target for target in (*TARGETS, *TARGETS_3_9)}
+NAMED: Final[Mapping[str, Target]] = {target.name: target for target in (*TARGETS, *TARGETS_3_9, *TARGETS_2_1)}
 START_LIMIT_S = 90
 
 # Sessions end only where a chapter lets them; nothing is put off, so that a history takes milliseconds.
@@ -82,4 +82,4 @@ def settings_of(target: Target) -> dict[str, str]:
     """The settings of the play that it knows."""
     if target.name == "kfake":
         return {name: _SETTINGS[name] for name in _OF_KFAKE}
-    return _SETTINGS | ({} if "3.9" in target.name else _OF_NEW_GROUPS)
+    return _SETTINGS | (_OF_NEW_GROUPS if target.release == "4.3" and "3.9" not in target.name else {})

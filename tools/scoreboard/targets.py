@@ -150,3 +150,22 @@ TARGETS_3_9 = (
     ),
     _kafka_target("kafka-3.9.1-by-3.9", "3.9.1", "3.9"),
 )
+# For differential play alone (tools/differential): no recordings are of this release.
+TARGETS_2_1 = (
+    Target(
+        "fakebroker-as-2.1",
+        "fakebroker --as 2.1",
+        _fakebroker(" --as 2.1"),
+        _version_of_fakebroker,
+        lambda: None,
+        "2.1",
+    ),
+    Target(
+        "kafka-2.1.1",
+        "Kafka 2.1.1",
+        f"{_PYTHON} -m tools.scoreboard.start_old_kafka 2.1.1 {{port}} {{settings_file}} {{folder}}",
+        lambda: "2.1.1",
+        lambda: start_kafka.why_not("2.1.1"),
+        "2.1",
+    ),
+)
