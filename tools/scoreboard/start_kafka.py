@@ -1,6 +1,8 @@
 """Start a real Kafka: of one broker in this process, of several in processes of their own (kafka_cluster.py).
 
-    python -m tools.scoreboard.start_kafka 4.3.1 PORT SETTINGS_FILE FOLDER NODES
+    python -m tools.scoreboard.start_kafka 4.3.1 PORT SETTINGS_FILE FOLDER NODES [controlled]
+
+With "controlled" a single broker has a process of its own as well, so that it can be stopped and started.
 
 Its jars are those of `make setup-java`. Ends with status 3 when they, or Java, are missing.
 """
@@ -31,11 +33,11 @@ _JVM = (
 _CONTROLLER = re.compile(r"CONTROLLER://[^:,]*:(\d+)")
 
 
-def main(release: str, port: str, settings_file: str, folder: str, nodes: str = "1") -> None:
+def main(release: str, port: str, settings_file: str, folder: str, nodes: str = "1", controlled: str = "") -> None:
     """Write the properties, format the folder, become the broker, or start several."""
     why_not_or_exit(release)
     settings = read_settings(Path(settings_file))
-    if int(nodes) == 1:
+    if int(nodes) == 1 and not controlled:
         _become_broker(release, int(port), settings, Path(folder))
     else:
         _run_cluster(release, int(port), int(nodes), settings, Path(folder))
