@@ -49,6 +49,7 @@ class Behaviours:
     groups_expire_in_one_batch: bool = True  # CR-14: 3.9.1 writes the tombstones of each group by themselves
     deletes_emptied_group_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
     commit_v9_reports_unknown_group: bool = True  # OC-6: GROUP_ID_NOT_FOUND in v9+; 3.9.1 ILLEGAL_GENERATION
+    offsets_leave_simple_groups: bool = True  # LD-3: 3.9.1 loads no group whose offsets are deleted
     large_commit_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 differs
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
@@ -128,6 +129,7 @@ _BEHAVIOURS_3_9 = replace(
     groups_expire_in_one_batch=False,
     deletes_emptied_group_at_once=True,
     commit_v9_reports_unknown_group=False,
+    offsets_leave_simple_groups=False,
     large_commit_error=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     commits_answer_duplicates=False,
     v1_fetch_errors_per_partition=False,

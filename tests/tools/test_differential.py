@@ -1,5 +1,6 @@
 """Differential play finds what two brokers answer otherwise, shrinks it, and keeps what came of it."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -20,13 +21,15 @@ from tools.differential.__main__ import parts, until
 from tools.differential.chapters import CHAPTERS
 from tools.differential.fitting import fitting
 from tools.differential.mutation import mutated
-from tools.differential.pair import Asked
+from tools.differential.pair import Asked, History, Restart
 from tools.differential.played import Play, keep, read
+from tools.differential.recording import recording
 from tools.differential.worker import Found, Part, Result, Worker
 
 SETTINGS = brokers.settings_of(brokers.NAMED["fakebroker"])
 # Their timers take seconds of real time.
 TAKE_TIME = ("timers", "locks")
+OURS = ("fakebroker", "fakebroker")  # started by a part that restarts its brokers
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +55,7 @@ def played(
 ) -> Result:
     """What comes of a part."""
     reference, subject = map(address, pair)
-    return Worker(Part(chapter, tag, seed, steps, reference, subject, "Kafka 4.3.1", (), out)).play()
+    return Worker(Part(chapter, tag, seed, steps, reference, subject, OURS, "Kafka 4.3.1", (), out)).play()
 
 
 @pytest.mark.parametrize("chapter", [name for name in CHAPTERS if not name.endswith(TAKE_TIME)])
@@ -79,6 +82,22 @@ def test_a_difference_is_shrunk_and_written(pair: tuple[FakeBroker, FakeBroker],
     assert play_in_sim(dialogue).problems == []
 
 
+def test_a_restart_is_written_as_a_dialogue(tmp_path: Path) -> None:
+    """The dialogue kills the broker and starts it again; it is one that can be controlled."""
+    restart = History([("restart", Restart("kill"))])
+    path = tmp_path / "restart.jsonl"
+    path.write_bytes(recording({"name": "n", "about": "a"}, "r-", (), {}, restart))
+
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+
+    assert lines[0]["nodes"] == 1
+    assert [each for each in lines if each["kind"] == "control_node"] == [
+        {"kind": "control_node", "action": "kill", "on": "a"},
+        {"kind": "control_node", "action": "restart", "on": "a"},
+    ]
+    assert play_in_sim(read_dialogue(path)).problems == []
+
+
 def test_the_same_difference_is_found_once(pair: tuple[FakeBroker, FakeBroker], tmp_path: Path) -> None:
     """Histories that end with a kind of difference that is known are counted, and the play goes on."""
     with pair[1].fault(api="DeleteGroups", error="GROUP_AUTHORIZATION_FAILED"):
@@ -103,7 +122,7 @@ def test_a_broker_that_is_gone_ends_a_part(pair: tuple[FakeBroker, FakeBroker], 
         unused.bind(("127.0.0.1", 0))
         gone = Address(*unused.getsockname())
 
-    part = Part("log", "gone-", 1, 30, address(pair[0]), gone, "", (), tmp_path)
+    part = Part("log", "gone-", 1, 30, address(pair[0]), gone, OURS, "", (), tmp_path)
 
     assert Worker(part).play().why_not.startswith(f"not to its end: no broker answers at {gone}")
 
@@ -112,7 +131,7 @@ def test_parts_share_the_steps(tmp_path: Path) -> None:
     """Each chapter gets its share, in parts with seeds of their own, which are played in turn."""
     one = brokers.Running(Address("h", 1), "Kafka 4.3.1", "4.3.1", {"a": "b"})
 
-    made = list(parts(["log", "admin"], 5_000, 7, (one, one), tmp_path))
+    made = list(parts(["log", "admin"], 5_000, 7, (one, one), OURS, tmp_path))
 
     assert [(part.chapter, part.seed) for part in made[:3]] == [("log", 7000), ("admin", 7000), ("log", 7001)]
     assert sum(part.steps for part in made if part.chapter == "log") in range(2_500, 2_510)

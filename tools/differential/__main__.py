@@ -34,7 +34,9 @@ def _end_with_sigterm() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, Running], out: Path) -> Iterator[Part]:
+def parts(
+    chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, Running], asked_for: tuple[str, str], out: Path
+) -> Iterator[Part]:
     """What is played: each chapter in parts with seeds of their own."""
     reference, subject = pair
     settings = tuple((reference.settings or {}).items())
@@ -45,7 +47,7 @@ def parts(chapters: Iterable[str], steps: int, seed: int, pair: tuple[Running, R
     for number in range(count):
         for name in names:
             yield Part(
-                name, tag, seed * 1000 + number, -(-each // count), reference.address, subject.address,
+                name, tag, seed * 1000 + number, -(-each // count), reference.address, subject.address, asked_for,
                 str(reference) if reference.version else "",
                 settings, out,
             )  # fmt: skip
@@ -71,7 +73,8 @@ def main() -> int:
             warm(broker.address, common_versions(broker.address))
         pool = stack.enter_context(Pool(arguments.jobs, _end_with_sigterm))  # ended with the block
         chapters = arguments.chapter or list(CHAPTERS)
-        every = parts(chapters, arguments.steps, arguments.seed, pair, out)
+        asked_for = (arguments.reference, arguments.subject)
+        every = parts(chapters, arguments.steps, arguments.seed, pair, asked_for, out)
         found = Play(str(pair[0]), str(pair[1]), arguments.seed)
         for result in until(began_s + arguments.minutes * 60, pool.imap_unordered(play, every)):
             found.add(result)

@@ -1,6 +1,6 @@
 """The brokers of a pair: one that runs at HOST:PORT, or one of the scoreboard's, started for the play."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -8,9 +8,9 @@ from typing import Final
 from fakebroker.protocol.errors import Unavailable
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.conformance.broker_command import BrokerCommand
-from tools.scoreboard.targets import TARGETS, TARGETS_3_9, Target
+from tools.scoreboard.targets import TARGETS, TARGETS_2_1, TARGETS_3_9, Target
 
-NAMED: Final[Mapping[str, Target]] = {target.name: target for target in (*TARGETS, *TARGETS_3_9)}
+NAMED: Final[Mapping[str, Target]] = {target.name: target for target in (*TARGETS, *TARGETS_3_9, *TARGETS_2_1)}
 START_LIMIT_S = 90
 
 # Sessions end only where a chapter lets them; nothing is put off, so that a history takes milliseconds.
@@ -53,18 +53,21 @@ class Running:
     title: str
     version: str = ""
     settings: Mapping[str, str] | None = None
+    control: Callable[[str, int], None] | None = None  # stops, kills or restarts a node
 
     def __str__(self) -> str:
         return self.title if self.version in self.title else f"{self.title} {self.version}"
 
 
 @contextmanager
-def running(name: str) -> Iterator[Running]:
-    """The broker at HOST:PORT, or one that is started and ended with the block.
+def running(name: str, *, is_restarted: bool = False) -> Iterator[Running]:
+    """The broker at HOST:PORT, or one that is started and ended with the block. `is_restarted` asks for `control`.
 
     Raises Unavailable, saying why it cannot be started, and ValueError for a name that no broker has.
     """
     host, _, port = name.rpartition(":")
+    if port.isdigit() and is_restarted:
+        raise Unavailable(f"{name}: only brokers that are started for the play are restarted")
     if port.isdigit():
         yield Running(Address(host, int(port)), name)
         return
@@ -73,13 +76,20 @@ def running(name: str) -> Iterator[Running]:
     target = NAMED[name]
     if why := target.why_not():
         raise Unavailable(f"{target.title}: {why}")
+    if is_restarted and not target.restartable:
+        raise Unavailable(f"{target.title} cannot be restarted here")
     settings = settings_of(target)
-    with BrokerCommand(target.command, START_LIMIT_S).running(settings) as started:
-        yield Running(started.access.address, target.title, target.version(), settings)
+    command = BrokerCommand(
+        target.restartable if is_restarted else target.command,
+        START_LIMIT_S,
+        target.control_command if is_restarted else "",
+    )
+    with command.running(settings) as started:
+        yield Running(started.access.address, target.title, target.version(), settings, started.control)
 
 
 def settings_of(target: Target) -> dict[str, str]:
     """The settings of the play that it knows."""
     if target.name == "kfake":
         return {name: _SETTINGS[name] for name in _OF_KFAKE}
-    return _SETTINGS | ({} if "3.9" in target.name else _OF_NEW_GROUPS)
+    return _SETTINGS | (_OF_NEW_GROUPS if target.release == "4.3" and "3.9" not in target.name else {})

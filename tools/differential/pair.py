@@ -1,7 +1,7 @@
 """Two brokers that are asked the same, and what they answered otherwise."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +82,13 @@ class Asked:
         return self.frame is None and not self.is_of_session and self.api in READS
 
 
+@dataclass(frozen=True)
+class Restart:
+    """The brokers are stopped, or killed, and started again; all connections are closed before."""
+
+    action: str  # "stop" or "kill"
+
+
 @dataclass
 class Exchange:
     """A request of a history with what the reference answered: None if nothing came, or the connection closed."""
@@ -94,7 +101,10 @@ class Exchange:
 
 @dataclass
 class History:
-    """What happened, in order: ("request" or "answer", Exchange), ("wait", milliseconds), ("close", connection)."""
+    """What happened, in order.
+
+    ("request" or "answer", Exchange), ("wait", milliseconds), ("close", connection), ("restart", Restart).
+    """
 
     events: list[tuple[str, Any]] = field(default_factory=list)
     steps: int = 0
@@ -145,6 +155,11 @@ class _Side:
         if client is not None:
             self._driver.close(client)
 
+    @property
+    def connections(self) -> list[str]:
+        """The names of those that are or were open."""
+        return list(self._clients)
+
 
 @dataclass
 class _Parked:
@@ -161,9 +176,13 @@ class _Parked:
 
 
 class Pair:
-    """A reference and a subject, asked by one thread. `history` is what happened so far."""
+    """A reference and a subject, asked by one thread. `history` is what happened so far.
 
-    def __init__(self, reference: Address, subject: Address) -> None:
+    `restart` restarts both, and returns when they answer again.
+    """
+
+    def __init__(self, reference: Address, subject: Address, restart: Callable[[Restart], None] | None = None) -> None:
+        self._restart = restart
         self._driver = TcpDriver(*reference)
         self._reference, self._subject = _Side(self._driver, reference), _Side(self._driver, subject)
         self._matching = Matching()
@@ -206,6 +225,14 @@ class Pair:
         self._reference.close(connection)
         self._subject.close(connection)
         self._driver.pass_time(CLOSING_MS)
+
+    def restart(self, how: Restart) -> None:
+        """Close every connection, and restart both brokers."""
+        assert self._restart is not None
+        for connection in {*self._reference.connections, *self._subject.connections}:
+            self.close(connection)
+        self.history.add("restart", how)
+        self._restart(how)
 
     def close_all(self) -> None:
         """Close everything."""

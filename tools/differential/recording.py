@@ -40,6 +40,9 @@ class Recording:
                     yield {"kind": "wait", "for_ms": what}
                 case "close":
                     yield {"kind": "close", "connection": what}
+                case "restart":
+                    for action in (what.action, "restart"):
+                        yield {"kind": "control_node", "action": action, "on": "a"}
 
     def tagged(self, value: Json) -> Json:
         """A value with "~" where a text has the prefix."""
@@ -102,7 +105,11 @@ def recording(
         "group": prefix,
     }
     written = Recording(prefix, topics)
-    lines = [{"kind": "dialogue", "schema_version": SCHEMA_VERSION, **head}, ready, *written.lines(history)]
+    first = {"kind": "dialogue", "schema_version": SCHEMA_VERSION, **head}
+    beginning: list[Json] = [first, ready]
+    if any(kind == "restart" for kind, _ in history.events):
+        beginning = [{**first, "nodes": 1}, ready, {"kind": "name_nodes", "group": prefix}]
+    lines = [*beginning, *written.lines(history)]
     return b"".join(line_of(written.tagged(line)) for line in lines)
 
 

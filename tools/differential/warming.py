@@ -28,8 +28,9 @@ def warm(address: Address, versions: dict[str, range]) -> None:
         client = clients.client(_NAME)
         if "OffsetFetch" in versions:
             _await(lambda: _finds(client, 0) and _code(client, "OffsetFetch", 2, group_id=_NAME, topics=None) == 0)
-        if "DescribeTransactions" in versions:
-            _await(lambda: _finds(client, 1) and _describes_transactions(client))
+        if "InitProducerId" in versions:
+            is_there = _describes_transactions if "DescribeTransactions" in versions else _begins_to_produce
+            _await(lambda: _finds(client, 1) and is_there(client))
         if "ShareGroupHeartbeat" in versions:
             NewTopics([_NAME], 1, {}).make(address, versions)
             _await(lambda: _has_share(client))
@@ -60,6 +61,11 @@ def _finds(client: ScriptedClient, key_type: int) -> bool:
 def _describes_transactions(client: ScriptedClient) -> bool:
     (state,) = client.request("DescribeTransactions", 0, transactional_ids=[_NAME]).transaction_states
     return state.error_code not in _NOT_YET
+
+
+def _begins_to_produce(client: ScriptedClient) -> bool:
+    code = _code(client, "InitProducerId", 0, transactional_id=_NAME, transaction_timeout_ms=60_000)
+    return code not in _NOT_YET
 
 
 def _has_share(client: ScriptedClient) -> bool:

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,20 @@ from fakebroker.protocol.errors import Unavailable, WireError
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.wire.registry import APIS
 from tools.differential.agreed import is_agreed
+from tools.differential.brokers import Running, running
 from tools.differential.chapters import CHAPTERS, Action, Chapter
 from tools.differential.chapters.chapter import BITS
-from tools.differential.pair import Asked, Differs, Exchange, History, Pair
+from tools.differential.pair import Asked, Differs, Exchange, History, Pair, Restart
 from tools.differential.recording import recording
 from tools.differential.shrinking import shrunk
 from tools.differential.topic import NewTopics, Topic
+from tools.differential.warming import warm
 
 NOT_SERVED = "not served by both"
 HISTORIES_A_ROUND = 40
 SHRINK_S = 45
+SHRINK_RESTARTS_S = 240
+NODE = 1  # which is restarted
 TRIES = 2  # before a difference counts as one that does not come again
 MOST_DIFFERENCES = 8  # of a part
 _NUMBER = st.integers(0, (1 << BITS) - 1)
@@ -40,6 +45,7 @@ class Part:
     steps: int
     reference: Address
     subject: Address
+    names: tuple[str, str]  # of both, as they were asked for
     broker: str  # the name of the reference, with its release; "" if that is not known
     config: tuple[tuple[str, str], ...]  # its settings
     out: Path
@@ -96,14 +102,36 @@ class Worker:
         self._versions: Mapping[str, range] = {}
         self._brokers: dict[Address, dict[str, range]] = {}  # what each serves
         self._shared: list[Topic] = []
+        self._own: list[Running] = []  # brokers of a part that restarts them
 
     def play(self) -> Result:
         """Play about so many steps; a broker that is gone ends it."""
         try:
-            self._play()
+            with ExitStack() as stack:
+                if self._chapter.restarts:
+                    self._use_own_brokers(stack)
+                self._play()
         except (OSError, Unavailable) as error:
             self.result.why_not = f"not to its end: {error}"
         return self.result
+
+    def _use_own_brokers(self, stack: ExitStack) -> None:
+        """Start a pair for this part: the others would lose their connections."""
+        reference, subject = (stack.enter_context(running(name, is_restarted=True)) for name in self._part.names)
+        self._part = replace(self._part, reference=reference.address, subject=subject.address)
+        self._own = [reference, subject]
+        self._warm()
+
+    def _warm(self) -> None:
+        for broker in self._own:
+            warm(broker.address, common_versions(broker.address))
+
+    def _restart(self, how: Restart) -> None:
+        for broker in self._own:
+            assert broker.control is not None
+            broker.control(how.action, NODE)
+            broker.control("restart", NODE)
+        self._warm()
 
     def _play(self) -> None:
         part = self._part
@@ -157,7 +185,7 @@ class Worker:
         """Find a short history with the same difference, and write it; of one that does not come again, the first."""
         assert first.difference is not None
         kind, last = first.difference.kind, first
-        end_s = time.monotonic() + SHRINK_S
+        end_s = time.monotonic() + (SHRINK_RESTARTS_S if self._chapter.restarts else SHRINK_S)
 
         def shows(actions: list[Action]) -> bool:
             nonlocal last
@@ -204,6 +232,8 @@ class Worker:
                 self._note(chapter, pair.wait(step))
             case str():
                 pair.close(step)
+            case Restart():
+                pair.restart(step)
 
     @staticmethod
     def _note(chapter: Chapter, ended: Sequence[Exchange]) -> None:
@@ -211,7 +241,7 @@ class Worker:
             chapter.note(exchange)
 
     def _pair(self, topics: Sequence[Topic]) -> Pair:
-        pair = Pair(self._part.reference, self._part.subject)
+        pair = Pair(self._part.reference, self._part.subject, self._restart)
         for topic in topics:
             if topic.topic_id:
                 pair.know_topic(topic.topic_id, topic.subject_id)

@@ -1,6 +1,8 @@
 """Start a real Kafka: of one broker in this process, of several in processes of their own (kafka_cluster.py).
 
-    python -m tools.scoreboard.start_kafka 4.3.1 PORT SETTINGS_FILE FOLDER NODES
+    python -m tools.scoreboard.start_kafka 4.3.1 PORT SETTINGS_FILE FOLDER NODES [controlled]
+
+With "controlled" a single broker has a process of its own as well, so that it can be stopped and started.
 
 Its jars are those of `make setup-java`. Ends with status 3 when they, or Java, are missing.
 """
@@ -11,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.scoreboard.kafka_cluster import Cluster, write_properties
@@ -30,13 +33,11 @@ _JVM = (
 _CONTROLLER = re.compile(r"CONTROLLER://[^:,]*:(\d+)")
 
 
-def main(release: str, port: str, settings_file: str, folder: str, nodes: str = "1") -> None:
+def main(release: str, port: str, settings_file: str, folder: str, nodes: str = "1", controlled: str = "") -> None:
     """Write the properties, format the folder, become the broker, or start several."""
-    if why := why_not(release):
-        print(f"start_kafka: {why}", file=sys.stderr)
-        raise SystemExit(MISSING)
-    settings = _read(Path(settings_file))
-    if int(nodes) == 1:
+    why_not_or_exit(release)
+    settings = read_settings(Path(settings_file))
+    if int(nodes) == 1 and not controlled:
         _become_broker(release, int(port), settings, Path(folder))
     else:
         _run_cluster(release, int(port), int(nodes), settings, Path(folder))
@@ -47,8 +48,8 @@ def _run_cluster(release: str, port: int, nodes: int, settings: dict[str, str], 
     lines = {**_base(port, release, {}), "log.dirs": str(folder / "formatted")}
     write_properties(properties, lines)
     formatted = _formatted(release, properties, folder / "formatted")
-    ports = [port, *(_free_port() for _ in range(nodes))]
-    Cluster(_java(release), release, ports, settings, formatted, folder).run()
+    ports = [port, *(free_port() for _ in range(nodes))]
+    Cluster(java(release), release, ports, settings, formatted, folder).run()
 
 
 def _become_broker(release: str, port: int, settings: dict[str, str], folder: Path) -> None:
@@ -57,7 +58,7 @@ def _become_broker(release: str, port: int, settings: dict[str, str], folder: Pa
     lines = {**_base(port, release, settings), "log.dirs": str(data), **settings}
     write_properties(properties, lines)
     shutil.copytree(_formatted(release, properties, data), data)
-    command = [*_java(release), "kafka.Kafka", str(properties)]
+    command = [*java(release), "kafka.Kafka", str(properties)]
     os.execvp(command[0], command)
 
 
@@ -70,15 +71,24 @@ def why_not(release: str) -> str | None:
     return None
 
 
-def _java(release: str) -> list[str]:
-    return ["java", *_JVM, "-cp", f"{_jars(release)}/*"]
+def why_not_or_exit(release: str) -> None:
+    """Say why no Kafka of this release can be started here, and exit with status 3; return if one can."""
+    if why := why_not(release):
+        print(f"start_kafka: {why}", file=sys.stderr)
+        raise SystemExit(MISSING)
+
+
+def java(release: str, options: Sequence[str] = ()) -> list[str]:
+    """The beginning of a command line that runs a class of this release."""
+    return ["java", *_JVM, *options, "-cp", f"{_jars(release)}/*"]
 
 
 def _jars(release: str) -> Path:
     return ROOT / ".java" / ("lib" if release == NEWEST else f"lib-{release}")
 
 
-def _read(path: Path) -> dict[str, str]:
+def read_settings(path: Path) -> dict[str, str]:
+    """The lines key=value of a file."""
     pairs = [line.partition("=") for line in path.read_text(encoding="utf-8").splitlines() if line]
     return {name: value for name, _, value in pairs}
 
@@ -86,7 +96,7 @@ def _read(path: Path) -> dict[str, str]:
 def _base(port: int, release: str, settings: dict[str, str]) -> dict[str, str]:
     """What one broker needs; few partitions of internal topics that no recording shows, as a new log costs time."""
     controller = _CONTROLLER.search(settings.get("listeners", ""))
-    controller_port = int(controller[1]) if controller else _free_port()
+    controller_port = int(controller[1]) if controller else free_port()
     base = {
         "process.roles": "broker,controller",
         "node.id": "1",
@@ -113,7 +123,7 @@ def _formatted(release: str, properties: Path, data: Path) -> Path:
     made = ROOT / ".java" / f"scoreboard-{release}"
     if not made.exists():
         command = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(properties)]
-        subprocess.run([*_java(release), *command], check=True, capture_output=True, timeout=60)
+        subprocess.run([*java(release), *command], check=True, capture_output=True, timeout=60)
         copy = made.with_name(f"{made.name}-{os.getpid()}")
         data.rename(copy)
         try:
@@ -123,7 +133,8 @@ def _formatted(release: str, properties: Path, data: Path) -> Path:
     return made
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback address that is free now."""
     with socket.socket() as found:
         found.bind((HOST, 0))
         return int(found.getsockname()[1])

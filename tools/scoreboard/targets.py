@@ -28,6 +28,7 @@ class Target:
         name: The name of its files.
         title: The heading of its column.
         command: What `--command` gets, as it is written on the page, from the root of a checkout.
+        restartable: The command that starts a single broker which the control command can stop; "" if there is none.
         control_command: What `--control-command` gets; "" for one whose brokers cannot be stopped.
         version: Its version, asked when it has been judged.
         why_not: Why it cannot be started here; None if it can.
@@ -43,6 +44,7 @@ class Target:
     release: str = "4.3"
     side_by_side: int = 16
     control_command: str = ""
+    restartable: str = ""
 
     @property
     def is_ours(self) -> bool:
@@ -113,6 +115,7 @@ def _kafka_target(name: str, version: str, release: str) -> Target:
         release,
         side_by_side=8,
         control_command=_CONTROL_KAFKA,
+        restartable=f"{_kafka(version)} controlled",
     )
 
 
@@ -124,6 +127,7 @@ TARGETS = (
         _version_of_fakebroker,
         lambda: None,
         control_command=_CONTROL_FAKEBROKER,
+        restartable=_fakebroker(),
     ),
     _kafka_target("kafka-4.3.1", "4.3.1", "4.3"),
     _kafka_target("kafka-3.9.1", "3.9.1", "4.3"),
@@ -147,6 +151,27 @@ TARGETS_3_9 = (
         _version_of_fakebroker,
         lambda: None,
         "3.9",
+        control_command=_CONTROL_FAKEBROKER,
+        restartable=_fakebroker(" --as 3.9"),
     ),
     _kafka_target("kafka-3.9.1-by-3.9", "3.9.1", "3.9"),
+)
+# For differential play alone (tools/differential): no recordings are of this release.
+TARGETS_2_1 = (
+    Target(
+        "fakebroker-as-2.1",
+        "fakebroker --as 2.1",
+        _fakebroker(" --as 2.1"),
+        _version_of_fakebroker,
+        lambda: None,
+        "2.1",
+    ),
+    Target(
+        "kafka-2.1.1",
+        "Kafka 2.1.1",
+        f"{_PYTHON} -m tools.scoreboard.start_old_kafka 2.1.1 {{port}} {{settings_file}} {{folder}}",
+        lambda: "2.1.1",
+        lambda: start_kafka.why_not("2.1.1"),
+        "2.1",
+    ),
 )

@@ -6,6 +6,7 @@ from tools.differential.chapters.classic_groups import ClassicGroups, ClassicTim
 from tools.differential.chapters.consumer_groups import ConsumerGroups, ConsumerTimers
 from tools.differential.chapters.log import Log
 from tools.differential.chapters.offsets import Offsets
+from tools.differential.chapters.restarts import Restarts
 from tools.differential.chapters.share_groups import ShareGroups, ShareTimers
 from tools.differential.chapters.share_records import ShareLocks, ShareRecords
 from tools.differential.chapters.streams_groups import StreamsGroups, StreamsTimers
@@ -31,4 +32,5 @@ CHAPTERS: dict[str, type[Chapter]] = {
     "streams groups": StreamsGroups,
     "streams timers": StreamsTimers,
     "admin": Admin,
+    "restarts": Restarts,
 }

@@ -10,12 +10,13 @@ from typing import Any, ClassVar, TypeVar
 from fakebroker.protocol.wire.registry import api as declared
 from tools.differential.fitting import fitting
 from tools.differential.mutation import mutated
-from tools.differential.pair import Asked, Exchange
+from tools.differential.pair import Asked, Exchange, Restart
 from tools.differential.topic import Topic
 
 Json = Any
 T = TypeVar("T")
 Action = tuple[str, int, int]
+Step = Asked | int | str | Restart | None
 
 BITS = 24  # of a number: hypothesis chooses among longer ones the small ones more often
 ODD_ONE_IN = 10  # requests of which a field has an odd value
@@ -32,6 +33,7 @@ class Chapter:
         topic_configs: Of its topics.
         needs: APIs without which the chapter is not played.
         longest: The most actions of a history.
+        restarts: Whether its histories restart the brokers.
         name: Makes its groups and ids its own.
         topics: On both brokers.
         versions: Those that both brokers serve, by API.
@@ -44,6 +46,7 @@ class Chapter:
     topic_configs: ClassVar[Mapping[str, str]] = {}
     needs: ClassVar[Sequence[str]] = ()
     longest: ClassVar[int] = 40
+    restarts: ClassVar[bool] = False
 
     def __init__(self, name: str, topics: Sequence[Topic], versions: Mapping[str, range]) -> None:
         self.name = name
@@ -52,11 +55,11 @@ class Chapter:
         self._numbers: list[int] = []
         self._span = 0
 
-    def read(self, action: Action) -> Asked | int | str | None:
-        """What an action is: a request, milliseconds to wait, a connection to close, or nothing now."""
+    def read(self, action: Action) -> Step:
+        """What an action is: a request, milliseconds to wait, a connection to close, a restart, or nothing now."""
         name, *self._numbers = action
         self._span = 1 << BITS
-        make: Callable[[], Asked | int | str | None] = getattr(self, name)
+        make: Callable[[], Step] = getattr(self, name)
         return make()
 
     def first(self) -> list[Asked]:

@@ -37,7 +37,7 @@ class _Replay:
     def __init__(self, shard: "Shard", now: Instant) -> None:
         self.shard = shard
         self.now = now
-        self.groups: dict[str, GroupValue | ModernGroup] = {}
+        self.groups: dict[str, GroupValue | ModernGroup | None] = {}  # None: a simple one, made by its offsets
         self.offsets: dict[str, GroupOffsets] = {}
 
     def apply_batch(self, batch: DecodedBatch) -> None:
@@ -74,6 +74,8 @@ class _Replay:
 
     def _apply_offset(self, entry: OffsetEntry, log_offset: int, producer_id: int | None) -> None:
         offsets = self.offsets.setdefault(entry.group_id, GroupOffsets())
+        if entry.value is not None and self.shard.behaviours.offsets_leave_simple_groups:
+            self.groups.setdefault(entry.group_id, None)
         if entry.value is None:
             offsets.replay_tombstones([(entry.topic, entry.partition)])
         elif producer_id is not None:
@@ -135,7 +137,7 @@ def _decode(batch: bytes) -> DecodedBatch:
 def _group(
     shard: "Shard", group_id: str, value: GroupValue | None, offsets: GroupOffsets, now: Instant
 ) -> ClassicGroup:
-    """A group as it is stored; offsets without a group record make a simple group that is Empty since now (LD-3)."""
+    """A group as it is stored; without a group record it is a simple group that is Empty since now (LD-3)."""
     group = ClassicGroup(group_id, shard, now)
     group.offsets = offsets
     if value is not None:

@@ -76,6 +76,18 @@ def test_offsets_without_a_group_record() -> None:
     assert not lab.exists()
 
 
+@pytest.mark.rules("LD-3")
+@pytest.mark.parametrize(("as_release", "is_loaded"), [("4.3", True), ("3.9", False)])
+def test_offsets_that_were_deleted(as_release: str, is_loaded: bool) -> None:
+    """They leave a simple group without offsets, up to 3.9 none."""
+    lab = OffsetsCluster(as_release)
+    lab.partition().log.append_records(Pairs(offset(1), (offset_key("g", "t", 0), None)), lab.now)
+    lab.coordinator.load(lab.partition().index, lab.now)
+
+    assert lab.exists() is is_loaded
+    assert not is_loaded or lab.offsets() == {}
+
+
 @pytest.mark.rules("LD-3", "LD-4", "CR-9")
 def test_groups_with_and_without_members() -> None:
     """A record with members makes a Stable group with fresh sessions, one without an Empty group."""
