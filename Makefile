@@ -17,6 +17,7 @@
 # make differential   random histories on Kafka and fakebroker at once; ARGS='--steps 5000 --chapter log'
 # make docs     the generated pages                       make screenshots   the pictures of the page
 # make dist     wheels and sdists in dist/, checked      make try-dist   each extra of them in a clean environment of each Python
+# make try-lowest   the tests of make test with the lowest versions of dependencies that pyproject.toml allows
 # make site     the documentation as a site in build/site; open build/site/index.html
 # make setup-java, setup-node, setup-go, setup-rust, setup-spark-kafka   clients of other languages, for their tests
 #
@@ -43,7 +44,7 @@ REST := not ($(TEST)) and not long and not spark
 APART := --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types collect tests quick-tests rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist \
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist try-lowest \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust clean
 
 help:
@@ -161,6 +162,11 @@ dist: .venv/.dist
 # Each extra alone in a clean environment of each Python that there is; PYTHONS='python3.12' for some.
 try-dist: dist
 	@$(BIN)/python -m tools.distribution try $(PYTHONS) $(ARGS)
+
+# The tests of `make test` with the lowest versions that pyproject.toml allows, on the oldest Python.
+try-lowest: .venv/.core
+	@$(BIN)/python -m tools.distribution lowest
+	@$(MAKE) --no-print-directory tests BIN=build/lowest/venv/bin
 
 page: .venv/.test .venv/.page
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m page tests/page $(ARGS)
