@@ -106,7 +106,7 @@ class Declaration:
     @classmethod
     def _gather(cls, upper: bool) -> None:
         specs = []
-        for name, annotation in vars(cls).get("__annotations__", {}).items():
+        for name, annotation in cls.__annotations__.items():
             if get_origin(annotation) is ClassVar:
                 continue
             facts = cls.__dict__.get(name)
