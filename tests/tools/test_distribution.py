@@ -9,6 +9,7 @@ import pytest
 
 from tools.distribution import lowest
 from tools.distribution.contents import difference, problems, sdist_problems
+from tools.distribution.tag import tag_problems
 from tools.distribution.trying import SMOKE, extras
 from tools.stages import ROOT
 
@@ -88,3 +89,31 @@ def test_a_dependency_without_a_lower_bound_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(lowest, "_requirements", lambda: iter(["pyjwt[crypto]>=2.10,<3", "click"]))
     with pytest.raises(ValueError, match="'click' has no lower bound; write NAME>=VERSION"):
         lowest.constraints()
+
+
+def versions(root: Path, *, project: str, recordings: str, image: str, changelog: str) -> Path:
+    """The files of a checkout that name the version."""
+    (root / "recordings").mkdir()
+    (root / "pyproject.toml").write_text(f'[project]\nversion = "{project}"\n')
+    (root / "recordings/pyproject.toml").write_text(f'[project]\nversion = "{recordings}"\n')
+    (root / "Dockerfile").write_text(f'LABEL org.opencontainers.image.version="{image}"\n')
+    (root / "CHANGELOG.md").write_text(f"# Changelog\n\n## {changelog}\n\n## 0.9.0 (2026-01-01)\n")
+    return root
+
+
+def test_a_tag_is_the_version_of_everything(tmp_path: Path) -> None:
+    """Of both packages, of the image and of the newest section of the changelog, which is no longer unreleased."""
+    root = versions(tmp_path, project="1.2.3", recordings="1.2.2", image="1.2.3", changelog="1.2.3 (unreleased)")
+    assert tag_problems("v1.2.3", root) == [
+        "recordings/pyproject.toml has version 1.2.2; the tag is v1.2.3",
+        "CHANGELOG.md has version 1.2.3 (unreleased); the tag is v1.2.3",
+    ]
+    (root / "recordings/pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    (root / "CHANGELOG.md").write_text("## 1.2.3 (2026-11-28)\n")
+    assert tag_problems("v1.2.3", root) == []
+
+
+@pytest.mark.parametrize("tag", ["", "1.2.3", "v1.2", "v1.2.3rc1"])
+def test_a_tag_is_v_and_three_numbers(tag: str) -> None:
+    """Others are refused with an example."""
+    assert "it should be v and three numbers, such as v1.2.3" in tag_problems(tag)[0]

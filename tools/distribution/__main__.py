@@ -6,6 +6,7 @@ import sys
 from tools.distribution import __doc__ as about
 from tools.distribution import lowest
 from tools.distribution.building import OUT, ROOT, build
+from tools.distribution.tag import tag_problems
 from tools.distribution.trying import extras, pythons, try_all
 
 
@@ -21,9 +22,12 @@ def main() -> int:
     commands.add_parser("lowest", help="an environment for the tests, with the lowest versions").add_argument(
         "python", nargs="?", help="an interpreter [default: the oldest that there is]"
     )
+    commands.add_parser("check-tag", help="what does not have the version of a tag").add_argument("tag")
     arguments = parser.parse_args()
     if arguments.command == "build":
         return _build()
+    if arguments.command == "check-tag":
+        return _report(tag_problems(arguments.tag))
     if arguments.command == "lowest":
         return _lowest(arguments.python or pythons()[0])
     return _try(arguments.python, arguments.extra, is_lowest=arguments.lowest)
@@ -33,6 +37,10 @@ def _build() -> int:
     wrong = build()
     for each in sorted(OUT.iterdir()):
         print(f"{each.stat().st_size:12,}  {each.relative_to(ROOT)}")
+    return _report(wrong)
+
+
+def _report(wrong: list[str]) -> int:
     for text in wrong:
         print(f"wrong: {text}")
     return int(bool(wrong))
