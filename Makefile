@@ -7,6 +7,7 @@
 # make long     at length what other tests show once
 #
 # make lint, types, tests, clients, page      one part; ARGS='-k heartbeat' goes to pytest
+# make portable   the tests that run on Windows, too     make workflows   the workflows of GitHub Actions, checked
 # make random   every property test with new examples     make fuzz    millions of mutated frames and random bytes
 # make model    ten minutes of model testing              make soak    clients that come and go for MINUTES=10
 # make bench    speed, written to docs/reference/benchmarks.md      make bench-spark   the speed of the data pipeline
@@ -17,13 +18,15 @@
 # make differential   random histories on Kafka and fakebroker at once; ARGS='--steps 5000 --chapter log'
 # make docs     the generated pages                       make screenshots   the pictures of the page
 # make dist     wheels and sdists in dist/, checked      make try-dist   each extra of them in a clean environment of each Python
+# make try-lowest   the tests of make test with the lowest versions of dependencies that pyproject.toml allows
+# make release-check TAG=v1.2.3   whether everything that names the version names this one
 # make site     the documentation as a site in build/site; open build/site/index.html
 # make setup-java, setup-node, setup-go, setup-rust, setup-spark-kafka   clients of other languages, for their tests
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 
 .DEFAULT_GOAL := help
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 ARGS ?=
 CONTROL ?= 8092
 ifndef FAKEBROKER_SEED
@@ -39,11 +42,15 @@ random: export WORKERS := $(WORKERS)
 LEFT := slow or long or clients or java or go or node or rust or page or real_kafka or spark
 TEST := not ($(LEFT)) or (essential and not (real_kafka or long))
 REST := not ($(TEST)) and not long and not spark
+# What needs no sockets, signals or file locks, and so runs on Windows, too.
+PORTABLE := tests/protocol tests/broker tests/client tests/serve/sim tests/conformance/test_sim.py \
+	--ignore tests/broker/engine/test_fuzz_limits.py
 # Their modules import what `make test` does not set up. For those of Spark see tests/analysis/pipeline/conftest.py.
 APART := --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types collect tests quick-tests rest-tests rest-page alone rest-spark-tests clients long \
-	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist \
+	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist try-lowest \
+	portable workflows release-check \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust clean
 
 help:
@@ -53,14 +60,14 @@ help:
 .venv/.lint .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up $(@:.venv/.%=%)
 
-.venv/.test .venv/.spark .venv/.http .venv/.page .venv/.site .venv/.dist: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
+.venv/.test .venv/.spark .venv/.http .venv/.page .venv/.site .venv/.dist .venv/.workflows: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
 	@scripts/set-up $(@:.venv/.%=%)
 
 set-up-test: .venv/.test
 
 set-up-spark: .venv/.spark
 
-set-up-rest: .venv/.test .venv/.spark .venv/.http .venv/.page
+set-up-rest: .venv/.test .venv/.spark .venv/.http .venv/.page .venv/.workflows
 
 run: .venv/.core
 	@$(BIN)/fakebroker serve --control $(CONTROL) $(ARGS)
@@ -81,6 +88,11 @@ all: test
 lint: .venv/.lint
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . || { echo 'lint: run "$(BIN)/ruff check --fix . && $(BIN)/ruff format ."'; exit 1; }
 
+# The workflows of GitHub Actions: their syntax by actionlint, if Go is there, and their rights by zizmor.
+workflows: .venv/.workflows
+	@if scripts/set-up-actionlint; then .go/bin/actionlint; else echo 'ACTIONLINT IS NOT RUN: no Go that builds it'; fi
+	@$(BIN)/zizmor --offline --quiet .github
+
 types: .venv/.test
 	@$(BIN)/mypy
 
@@ -90,6 +102,9 @@ collect: .venv/.test
 
 tests: .venv/.test
 	@$(BIN)/pytest -q -n $$(( $(WORKERS) + 1 )) --dist worksteal -m "$(TEST)" $(APART) $(ARGS)
+
+portable: .venv/.test
+	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "$(TEST)" $(PORTABLE) $(ARGS)
 
 quick-tests: .venv/.test
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "$(TEST)" $(APART) $$($(BIN)/python -m tools.quick_tests) $(ARGS)
@@ -161,6 +176,15 @@ dist: .venv/.dist
 # Each extra alone in a clean environment of each Python that there is; PYTHONS='python3.12' for some.
 try-dist: dist
 	@$(BIN)/python -m tools.distribution try $(PYTHONS) $(ARGS)
+
+# The tests of `make test` with the lowest versions that pyproject.toml allows, on the oldest Python.
+try-lowest: .venv/.core
+	@$(BIN)/python -m tools.distribution lowest
+	@$(MAKE) --no-print-directory tests BIN=build/lowest/venv/bin
+
+# Before a tag is pushed, and in its workflow: everything that names the version names that of TAG=v1.2.3.
+release-check: .venv/.core
+	@$(BIN)/python -m tools.distribution check-tag "$(TAG)"
 
 page: .venv/.test .venv/.page
 	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m page tests/page $(ARGS)

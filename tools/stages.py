@@ -59,6 +59,7 @@ PLANS = {
         (
             Stage("set-up-rest"),
             Stage("site", ("set-up-rest",)),
+            Stage("workflows", ("set-up-rest",)),
             Stage("rest-tests", ("set-up-rest",), 1800, is_alone=True),
             Stage("rest-page", ("set-up-rest",), is_alone=True),
             Stage("alone", ("rest-tests",), is_alone=True),

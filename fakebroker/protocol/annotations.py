@@ -52,6 +52,10 @@ class _Names(dict[str, Any]):
     def __init__(self, module: str) -> None:
         self._module = module
 
+    def __contains__(self, name: object) -> bool:
+        """Python 3.14 asks this before it looks up a name."""
+        return name in _imports_for_types(self._module)
+
     def __missing__(self, name: str) -> Any:
         source = _imports_for_types(self._module)[name]
         return getattr(import_module(source), name)

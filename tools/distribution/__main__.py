@@ -4,7 +4,9 @@ import argparse
 import sys
 
 from tools.distribution import __doc__ as about
+from tools.distribution import lowest
 from tools.distribution.building import OUT, ROOT, build
+from tools.distribution.tag import tag_problems
 from tools.distribution.trying import extras, pythons, try_all
 
 
@@ -16,22 +18,45 @@ def main() -> int:
     trying = commands.add_parser("try", help="the wheels of dist/ in clean environments")
     trying.add_argument("python", nargs="*", help="interpreters [default: all that there are]")
     trying.add_argument("--extra", action="append", choices=extras(), help="repeatable [default: all]")
+    trying.add_argument("--lowest", action="store_true", help="with the lowest versions that pyproject.toml allows")
+    commands.add_parser("lowest", help="an environment for the tests, with the lowest versions").add_argument(
+        "python", nargs="?", help="an interpreter [default: the oldest that there is]"
+    )
+    commands.add_parser("check-tag", help="what does not have the version of a tag").add_argument("tag")
     arguments = parser.parse_args()
-    return _build() if arguments.command == "build" else _try(arguments.python, arguments.extra)
+    if arguments.command == "build":
+        return _build()
+    if arguments.command == "check-tag":
+        return _report(tag_problems(arguments.tag))
+    if arguments.command == "lowest":
+        return _lowest(arguments.python or pythons()[0])
+    return _try(arguments.python, arguments.extra, is_lowest=arguments.lowest)
 
 
 def _build() -> int:
     wrong = build()
     for each in sorted(OUT.iterdir()):
         print(f"{each.stat().st_size:12,}  {each.relative_to(ROOT)}")
+    return _report(wrong)
+
+
+def _report(wrong: list[str]) -> int:
     for text in wrong:
         print(f"wrong: {text}")
     return int(bool(wrong))
 
 
-def _try(interpreters: list[str], wanted: list[str] | None) -> int:
+def _lowest(python: str) -> int:
+    lowest.set_up(python)
+    found = lowest.installed()
+    for name, wanted in (line.split("==") for line in lowest.constraints()):
+        print(f"{name:20} {wanted:10} {found.get(name.lower(), 'not installed: of an extra that the tests leave out')}")
+    return 0
+
+
+def _try(interpreters: list[str], wanted: list[str] | None, *, is_lowest: bool) -> int:
     failed = 0
-    for trial in try_all(interpreters or pythons(), wanted or extras()):
+    for trial in try_all(interpreters or pythons(), wanted or extras(), is_lowest=is_lowest):
         print(f"Python {trial.python:8} {trial.extra:12} {'FAILED' if trial.why else 'ok'}", flush=True)
         if trial.why:
             print(trial.why)

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.distribution.contents import difference, problems
+from tools.distribution.contents import difference, problems, sdist_problems
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "dist"
@@ -21,7 +21,7 @@ def build() -> list[str]:
     for project in PROJECTS:
         wheel = _built(project, OUT, "--wheel")
         sdist = _built(project, OUT, "--sdist")
-        wrong += problems(wheel)
+        wrong += [*problems(wheel), *sdist_problems(sdist)]
         with tempfile.TemporaryDirectory() as folder:  # what an installer without wheels would make
             from_sdist = _built(sdist, Path(folder), "--wheel")
             wrong += [f"{sdist.name}: its wheel has another {name}" for name in difference(wheel, from_sdist)]

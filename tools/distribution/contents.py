@@ -1,16 +1,22 @@
-"""What may be in a wheel, and how large it may be."""
+"""What may be in a wheel and in an sdist, and how large they may be."""
 
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 MAX_BYTES: Final = {"fakebroker": 2_500_000, "fakebroker_recordings": 1_000_000}
-"""Of each wheel. A third of the first is what zip takes for the names of 1,100 files."""
+"""Of each wheel. A wheel compresses each of its 1,200 modules by itself, and names each of them three times; the sdist
+has the same files in two thirds of the bytes.
+"""
+MAX_SDIST_BYTES: Final = {"fakebroker": 2_000_000, "fakebroker_recordings": 500_000}
 _TOP: Final = {
     "fakebroker": ("fakebroker", "pyspark_fakebroker.py"),
     "fakebroker_recordings": ("fakebroker_recordings",),
 }
+_BESIDE: Final = ("CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore")
+"""What an sdist has beside the package."""
 _STRANGE: Final = ("tests", "test_", "conftest", ".pyc", "__pycache__", ".orig", ".rej", ".log")
 
 
@@ -26,11 +32,28 @@ def problems(wheel: Path) -> Iterator[str]:
         top = each.split("/")[0]
         if top not in _TOP[name] and not top.endswith(".dist-info"):
             yield f"{wheel.name}: {each} is outside of {' and '.join(_TOP[name])}"
-        elif any(part.startswith(_STRANGE) or part.endswith(_STRANGE) for part in each.split("/")):
+        elif _is_strange(each):
             yield f"{wheel.name}: {each} does not belong into a wheel"
     for top in _TOP[name]:
         if not any(each.split("/")[0] == top for each in names):
             yield f"{wheel.name}: there is no {top}"
+
+
+def sdist_problems(sdist: Path) -> Iterator[str]:
+    """What is wrong with an sdist: it has what its wheel is built from, and nothing else."""
+    name = sdist.name.split("-")[0]
+    size = sdist.stat().st_size
+    if size > MAX_SDIST_BYTES[name]:
+        yield f"{sdist.name} has {size:,} bytes; it should have at most {MAX_SDIST_BYTES[name]:,}"
+    with tarfile.open(sdist) as archive:
+        names = [each.partition("/")[2] for each in archive.getnames()]
+    for each in filter(None, names):
+        if each.split("/")[0] not in (*_TOP[name], *_BESIDE) or _is_strange(each):
+            yield f"{sdist.name}: {each} does not belong into an sdist"
+
+
+def _is_strange(path: str) -> bool:
+    return any(part.startswith(_STRANGE) or part.endswith(_STRANGE) for part in path.split("/"))
 
 
 def difference(one: Path, other: Path) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.distribution.building import OUT, ROOT
+from tools.distribution.lowest import constraints
 
 SMOKE = Path(__file__).resolve().parent / "smoke"
 WITHOUT_EXTRA = "base"
@@ -51,24 +52,27 @@ def _found(name: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def try_all(interpreters: Sequence[str], wanted: Sequence[str]) -> Iterator[Trial]:
-    """Try each extra on each Python."""
+def try_all(interpreters: Sequence[str], wanted: Sequence[str], *, is_lowest: bool = False) -> Iterator[Trial]:
+    """Try each extra on each Python, with the newest versions of what it depends on, or with the lowest."""
     for python in interpreters:
         version = subprocess.run([python, "-c", "import platform; print(platform.python_version())"],
                                  capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
         for extra in wanted:
             with tempfile.TemporaryDirectory(prefix="fakebroker-try-") as folder:
-                yield Trial(version, extra, _tried(python, extra, Path(folder)))
+                lines = constraints() if is_lowest else []
+                yield Trial(version, extra, _tried(python, extra, Path(folder), lines))
 
 
-def _tried(python: str, extra: str, folder: Path) -> str:
+def _tried(python: str, extra: str, folder: Path, constrained: Sequence[str]) -> str:
     """Install and test in a folder; what failed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     program = str(folder / "venv/bin/python")
     (wheel,) = OUT.glob("fakebroker-*.whl")
     asked = str(wheel) if extra == WITHOUT_EXTRA else f"{wheel}[{extra}]"
     shutil.copy(SMOKE / f"test_{extra}.py", folder)
+    (folder / "constraints.txt").write_text("\n".join(constrained))
     install = [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--find-links", str(OUT)]
+    install += ["--constraint", str(folder / "constraints.txt")]
     steps = (
         [python, "-m", "venv", str(folder / "venv")],
         [*install, asked, "pytest"],

@@ -106,7 +106,8 @@ class Declaration:
     @classmethod
     def _gather(cls, upper: bool) -> None:
         specs = []
-        for name, annotation in vars(cls).get("__annotations__", {}).items():
+        declared: dict[str, Any] = cls.__annotations__
+        for name, annotation in declared.items():
             if get_origin(annotation) is ClassVar:
                 continue
             facts = cls.__dict__.get(name)
