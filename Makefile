@@ -22,6 +22,7 @@
 # make release-check TAG=v1.2.3   whether everything that names the version names this one
 # make site     the documentation as a site in build/site; open build/site/index.html
 # make setup-java, setup-node, setup-go, setup-rust, setup-spark-kafka   clients of other languages, for their tests
+# make setup-image   a base for the container image, which tests then build and run with docker or podman
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 
@@ -51,7 +52,7 @@ APART := --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 .PHONY: help run quick test rest all lint types collect tests quick-tests rest-tests rest-page alone rest-spark-tests clients long \
 	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist try-lowest \
 	portable workflows release-check \
-	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust clean
+	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust setup-image clean
 
 help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
@@ -224,6 +225,9 @@ setup-go:
 
 setup-rust:
 	@scripts/set-up-rust
+
+setup-image:
+	@scripts/set-up-image $(ARGS)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
