@@ -243,11 +243,6 @@ def build_batch(
     return assemble(header, compress(codec, payload, level))
 
 
-def encode_plain_records(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> bytes:
-    """(key, value) pairs of one time as they stand in a batch, for `build_plain_batch`."""
-    return b"".join([encode_record(record, 0, 0) for record in plain_records(pairs, 0)])
-
-
 def build_plain_batch(
     encoded: bytes, count: int, *, base_offset: int, timestamp_ms: int, leader_epoch: int, base_sequence: int
 ) -> bytes:

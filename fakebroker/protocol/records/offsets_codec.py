@@ -1,5 +1,7 @@
 """Records of `__consumer_offsets` as bytes: every version is read, the release's version is written (CR-4..CR-8)."""
 
+from collections.abc import Iterable
+from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -12,6 +14,8 @@ from fakebroker.protocol.records.offsets_schema import (
     OffsetCommitValue,
 )
 from fakebroker.protocol.records.offsets_topic import (
+    PARTITION,
+    TOPIC,
     CommittedOffset,
     Entry,
     GroupEntry,
@@ -25,6 +29,7 @@ from fakebroker.protocol.records.offsets_topic import (
 _INT16 = Struct(">h")
 _OFFSET_KEY: Final = 1
 _GROUP_KEY: Final = 2
+_NO_GROUP: Final = bytes(4)  # as long as what precedes the topic where the group has no name: version, length
 _EXPLICIT_RETENTION: Final = 1  # the one value version that holds an expire timestamp
 
 
@@ -38,6 +43,19 @@ class Format(NamedTuple):
 def offset_key(group_id: str, topic: str, partition: int) -> bytes:
     """The key of a committed offset (CR-3)."""
     return _INT16.pack(_OFFSET_KEY) + OffsetCommitKey(group=group_id, topic=topic, partition=partition).encode(0)
+
+
+def offset_keys(group_id: str, offsets: Iterable[tuple[str, int] | StoredOffset]) -> list[bytes]:
+    """The keys of several offsets of one group. Each entry is a tuple that begins with topic and partition."""
+    end = len(_after_group("", 0))
+    group = offset_key(group_id, "", 0)[:-end]
+    return [group + _after_group(each[TOPIC], each[PARTITION]) for each in offsets]
+
+
+@lru_cache(maxsize=10_000)
+def _after_group(topic: str, partition: int) -> bytes:
+    """What follows the group in the key of an offset: many groups commit offsets of the same partitions."""
+    return offset_key("", topic, partition)[len(_NO_GROUP) :]
 
 
 def offset_value(stored: StoredOffset, record_format: Format) -> bytes:

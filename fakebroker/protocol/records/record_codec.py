@@ -3,12 +3,14 @@
 batch_format.py draws a record.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fakebroker.protocol.records.batch_format import ATTRIBUTES_BYTES
 from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.varint import LONG_BYTES, decode_zigzag_varint, encode_zigzag_varint
+
+_PLAIN_BYTES = 3  # of a record without headers, at the batch's time: attributes, timestamp delta, count of headers
 
 Header = tuple[bytes, bytes | None]
 """A header's name and value. The name should be UTF-8; brokers do not check that, so it stays bytes."""
@@ -36,6 +38,25 @@ def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> b
         _put_blob(parts, value)
     body = b"".join(parts)
     return encode_zigzag_varint(len(body)) + body
+
+
+def encode_plain_records(pairs: Iterable[tuple[bytes | None, bytes | None]]) -> bytes:
+    """(key, value) pairs of one time, without headers, as they stand in a batch."""
+    parts: list[bytes] = []
+    for offset_delta, (key, value) in enumerate(pairs):
+        delta = encode_zigzag_varint(offset_delta)
+        size = _PLAIN_BYTES + len(delta)
+        if key is None:
+            key_size, key = b"\1", b""
+        else:
+            key_size = encode_zigzag_varint(len(key))
+        if value is None:
+            value_size, value = b"\1", b""
+        else:
+            value_size = encode_zigzag_varint(len(value))
+        size += len(key_size) + len(key) + len(value_size) + len(value)
+        parts += (encode_zigzag_varint(size), b"\0\0", delta, key_size, key, value_size, value, b"\0")
+    return b"".join(parts)
 
 
 MAX_HEADERS = 100_000

@@ -20,6 +20,8 @@ def encode_zigzag_varint(value: int) -> bytes:
     if 0 <= value < 64:
         return _SHORT[value]
     rest = value << 1 if value >= 0 else ~(value << 1)
+    if rest < 16384:
+        return bytes((rest & 127 | 128, rest >> 7)) if rest > 127 else bytes((rest,))
     if rest >> 64:
         raise InvalidRecord(f"{value} does not fit into 64 bits")
     out = bytearray()

@@ -1,9 +1,11 @@
 """Single records of format 2."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.record_codec import Record, decode_records, encode_record
+from fakebroker.protocol.records.record_codec import Record, decode_records, encode_plain_records, encode_record
 
 GOOD = "0e" + "00" + "00" + "00" + "02" + "6b" + "02" + "76" + "00"  # size 7: attributes, times, k, v, no headers
 
@@ -13,6 +15,14 @@ def test_layout() -> None:
     """A record is its size and eight fields in this order."""
     assert encode_record(Record(5, 1000, b"k", b"v"), 5, 1000).hex() == "10" + GOOD[2:]
     assert encode_record(Record(6, 999, None, None, [(b"h", None)]), 5, 1000).hex() == "120001020101020268" + "01"
+
+
+@pytest.mark.rules("RB-4")
+@given(st.lists(st.tuples(st.none() | st.binary(max_size=200), st.none() | st.binary(max_size=9000)), max_size=150))
+def test_plain_records_are_records_without_headers(pairs: list[tuple[bytes | None, bytes | None]]) -> None:
+    """Encoded all at once they are the bytes of the same records, encoded one by one."""
+    records = [Record(n, 1000, key, value) for n, (key, value) in enumerate(pairs)]
+    assert encode_plain_records(pairs) == b"".join([encode_record(record, 0, 1000) for record in records])
 
 
 @pytest.mark.parametrize(

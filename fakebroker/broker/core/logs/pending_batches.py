@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from fakebroker.protocol.records.batch import build_batch, build_plain_batch, plain_records
+from fakebroker.protocol.records.record_codec import encode_plain_records
 
 Pair = tuple[bytes | None, bytes | None]
 """Key and value of a record."""
@@ -66,20 +67,21 @@ class DeferredBatch(NamedTuple):
 
     def build(self, producer: tuple[int, int] | None = None) -> bytes:
         """The bytes, in the transaction of `producer` (id and epoch) if there is one."""
-        if producer is None and isinstance(self.records, EncodedRecords):
+        if producer is None:
+            records = self.records
             return build_plain_batch(
-                self.records.encoded(),
-                len(self.records),
+                records.encoded() if isinstance(records, EncodedRecords) else encode_plain_records(records.records()),
+                len(records),
                 base_offset=self.base_offset,
                 timestamp_ms=self.wall_ms,
                 leader_epoch=self.leader_epoch,
                 base_sequence=self.base_sequence,
             )
-        producer_id, producer_epoch = producer or (-1, -1)
+        producer_id, producer_epoch = producer
         return build_batch(
             plain_records(self.records.records(), self.wall_ms, self.base_offset),
             leader_epoch=self.leader_epoch,
-            transactional=producer is not None,
+            transactional=True,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             base_sequence=self.base_sequence,

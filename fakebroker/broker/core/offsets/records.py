@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from fakebroker.broker.core.logs.pending_batches import DeferredRecords, Pair
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.batch_format import HEADER_BYTES
-from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
+from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_keys, offset_value
 from fakebroker.protocol.records.offsets_topic import (
     METADATA,
     PARTITION,
@@ -84,10 +84,8 @@ class OffsetCommits:
 
     def records(self) -> list[Pair]:
         """Keys and values as bytes."""
-        return [
-            (offset_key(self.group_id, stored[TOPIC], stored[PARTITION]), offset_value(stored, self._format))
-            for stored in self.offsets
-        ]
+        keys, record_format = offset_keys(self.group_id, self.offsets), self._format
+        return [(key, offset_value(stored, record_format)) for key, stored in zip(keys, self.offsets, strict=True)]
 
     def is_larger_than(self, limit_bytes: int) -> bool:
         """Whether the batch would be larger. It is built only if an upper bound from the values is too large."""
@@ -183,7 +181,7 @@ class Tombstones:
 
     def records(self) -> list[Pair]:
         """Keys as bytes, values null."""
-        pairs: list[Pair] = [(offset_key(self.group_id, each[TOPIC], each[PARTITION]), None) for each in self.deleted]
+        pairs: list[Pair] = [(key, None) for key in offset_keys(self.group_id, self.deleted)]
         if self.whole_group:
             pairs.append((group_key(self.group_id), None))
         return pairs

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from fakebroker.broker.core.logs.pending_batches import EncodedRecords
 from fakebroker.broker.core.offsets.commit_validator import expire_timestamp
 from fakebroker.broker.core.offsets.records import OffsetCommits
-from fakebroker.protocol.records.batch import encode_plain_records
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
 from fakebroker.protocol.records.offsets_codec import Format
 from fakebroker.protocol.records.offsets_topic import StoredOffset
+from fakebroker.protocol.records.record_codec import encode_plain_records
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.pending_batches import Pair
