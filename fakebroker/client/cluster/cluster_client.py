@@ -12,7 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from fakebroker.client.cluster.asking import TIMEOUT_MS, Asking
-from fakebroker.client.cluster.errors import AnsweredError, NoCommonVersion, NoSuchPartition, OffsetOutOfRange
+from fakebroker.client.cluster.errors import (
+    AnsweredError,
+    NoCommonVersion,
+    NoSuchPartition,
+    OffsetOutOfRange,
+    UnreadableAnswer,
+)
 from fakebroker.client.cluster.links import Endpoint
 from fakebroker.client.cluster.topics import Leader, Topic
 from fakebroker.client.connection import Pending
@@ -178,6 +184,8 @@ class ClusterClient(Asking):
                         error = error or AnsweredError(f"offsets of {partition}", code)
         if error is not None:
             raise error
+        if missing := [partition for partition in times if partition not in found]:
+            raise UnreadableAnswer(f"offsets of {missing[0]}: the answer does not have this partition")
 
     def _send_fetch(self, fetch: Fetch) -> PendingFetch:
         partition = fetch.partition

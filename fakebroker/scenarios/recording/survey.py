@@ -136,7 +136,7 @@ class Survey:
             case "connect":
                 self.outages.connected(number, line)
                 if line["node"] is not None:
-                    self.nodes.setdefault(line["node"], None)
+                    self.nodes.setdefault(_node_id(line["node"]), None)
             case "request":
                 self.requests += 1
                 asked = _Asked(number, line["at_ms"], message_in(line))
@@ -390,6 +390,13 @@ def survey(path: str | os.PathLike[str]) -> Survey:
         with naming_line(path, number):
             found.take(number, line)
     return found
+
+
+def _node_id(value: Json) -> int:
+    """The id of a node. Raises TypeError for anything but a whole number."""
+    if type(value) is not int:
+        raise TypeError(f"a node is a whole number, not {value!r:.60}")
+    return value
 
 
 def _subjects(api: str, request: Json) -> list[str]:

@@ -13,6 +13,9 @@ from fakebroker.protocol.records.batch_format import HEADER_BYTES
 from fakebroker.serve.listener_options import HIGHEST_FIRST_ID, MAX_NODES
 from fakebroker.testing.snapshot.state import BrokerState
 
+HIGHEST_EPOCH = (1 << 30) - 1  # of a leader: it is 32 bits in messages, and elections raise it
+HIGHEST_OFFSET = (1 << 62) - 1
+
 
 def what_is_wrong(state: BrokerState) -> str | None:
     """What is wrong with a state, None if nothing is: first what the parts say, then whether a cluster can be made."""
@@ -69,6 +72,10 @@ def _problems_of_partition(partition: PartitionState, node_ids: Sequence[int]) -
     unknown = [each for each in (*partition.replicas, *partition.isr, *partition.elr) if each not in node_ids]
     if unknown or not partition.replicas or partition.leader not in (-1, *node_ids):
         yield f"has nodes {[*partition.replicas, *unknown, partition.leader]} of {list(node_ids)}"
+    if not 0 <= partition.leader_epoch <= HIGHEST_EPOCH:
+        yield f"has the leader epoch {partition.leader_epoch}"
+    if partition.empty_range is not None and partition.empty_range.end > HIGHEST_OFFSET:
+        yield f"has the offset {partition.empty_range.end}"
     if partition.empty_range is not None and not 0 <= partition.empty_range.start <= partition.empty_range.end:
         yield f"has the offsets {partition.empty_range[:2]}, which are not in order"
     if partition.log is not None:
@@ -79,6 +86,10 @@ def _problems_of_log(log: LogState) -> Iterator[str]:
     offsets = (0, log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset)
     if any(after < before for before, after in pairwise((0, log.log_start_offset, log.log_end_offset))):
         yield f"has the offsets {offsets[1:]}, which are not in order"
+    if log.log_end_offset > HIGHEST_OFFSET:
+        yield f"has the offset {log.log_end_offset}"
+    if wrong := [epoch for epoch, _ in log.epochs if not 0 <= epoch <= HIGHEST_EPOCH]:
+        yield f"has the leader epoch {wrong[0]}"
     bases = [segment.base_offset for segment in log.segments]
     if not bases or any(after <= before for before, after in pairwise(bases)):
         yield f"has segments at {bases[:10]}"

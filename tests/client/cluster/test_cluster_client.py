@@ -22,6 +22,7 @@ from fakebroker.client.cluster.errors import (
     NoCommonVersion,
     NoSuchPartition,
     OffsetOutOfRange,
+    UnreadableAnswer,
 )
 from fakebroker.client.cluster.links import FIRST_ANSWER_MS
 from fakebroker.client.cluster.offset_ranges import EndsEarly, committed_entries, entries_of, read_range
@@ -36,7 +37,7 @@ from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.records.record_content import records_of
 from fakebroker.protocol.wire.messages.create_topics import CreatableTopic
 from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest
-from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest
+from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.types import ReleaseName
@@ -118,6 +119,25 @@ def test_offsets_by_time_are_the_brokers(broker: FakeBroker) -> None:
 
     assert found == {"earliest": 0, "latest": 2, "1000": 0, "1001": 1, "2001": -1}
     assert [each.offset for each in every.values()] == [2, 0, 0, 0]
+
+
+def test_an_answer_without_a_partition_is_an_error(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the partition whose offset was asked for."""
+    broker.create_topic("asked")
+    asked = TopicPartition("asked", 0)
+    with client_of(broker) as cluster:
+        cluster.offsets({asked: 0})
+        wait = cluster._links.wait
+
+        def wait_for_less(*arguments: Any) -> Any:
+            answer = wait(*arguments)
+            if isinstance(answer, ListOffsetsResponse):
+                answer.topics = []
+            return answer
+
+        monkeypatch.setattr(cluster._links, "wait", wait_for_less)
+        with pytest.raises(UnreadableAnswer, match="offsets of asked-0: the answer does not have this partition"):
+            cluster.offsets({asked: 0})
 
 
 def test_a_leader_that_moves_is_followed(broker: FakeBroker) -> None:

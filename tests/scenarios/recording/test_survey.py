@@ -97,3 +97,10 @@ def test_who_learned_of_a_coordinator_may_still_find_it_starting() -> None:
     )
     assert not _asks(survey, 7, "DescribeGroups", {"Groups": ["g"]}, 14)
     assert _asks(survey, 9, "InitProducerId", {"TransactionalId": None}, 14)
+
+
+@pytest.mark.parametrize("node", ["one", [1], 1.5, True])
+def test_a_node_is_a_number(node: object) -> None:
+    """Others are errors of their line: they could not be put in order later."""
+    with pytest.raises(TypeError, match="a node is a whole number, not"):
+        Survey().take(1, {"kind": "connect", "at_ms": 0, "connection": 1, "node": node})
