@@ -34,6 +34,7 @@ LAYERS: dict[str, dict[str, set[str]]] = {
         "annotations": set(),
         "pace": set(),
         "arguments": {"errors", "annotations"},
+        "wildcards": set(),
         "short_errors": {"errors", "arguments"},
         "extras": {"errors"},
         "instant": set(),

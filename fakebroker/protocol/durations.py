@@ -15,7 +15,7 @@ _MAX_CHARACTERS: Final = 60
 
 def duration_ms(text: str) -> int:
     """Milliseconds of "250ms", "10s", "1h 10m", "3d". Raises ValueError, whose text goes on after the duration."""
-    if not _WHOLE_DURATION.fullmatch(text) or len(text) > _MAX_CHARACTERS:
+    if len(text) > _MAX_CHARACTERS or not _WHOLE_DURATION.fullmatch(text):
         raise ValueError("is not a duration, such as 250ms, 10s, 1h 10m or 3d")
     amounts = [(found[0].removesuffix(found[2]), found[2]) for found in _AMOUNTS.finditer(text)]
     total = round(sum(float(number) * UNITS_MS[unit] for number, unit in amounts))

@@ -8,7 +8,6 @@ as their first bytes and their length: the headers, and of record batches the fi
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from itertools import chain
 from operator import itemgetter
 from struct import Struct as Layout
@@ -21,6 +20,7 @@ from fakebroker.broker.engine.subjects import FoundError, TopicName, errors_of, 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.schema.jsonable import uuid_to_text
+from fakebroker.protocol.wildcards import is_like
 from fakebroker.protocol.wire.dialects import Overlay
 from fakebroker.protocol.wire.frame import RequestHeader, decode_request_header, decode_response
 from fakebroker.protocol.wire.registry import APIS
@@ -487,7 +487,7 @@ def _kept(frame: _Bytes) -> bytes:
 
 
 def _named(client_id: str | None, pattern: str | None) -> bool:
-    return pattern is None or fnmatchcase(client_id or "", pattern)
+    return pattern is None or is_like(client_id or "", pattern)
 
 
 def _header_of(frame: bytes) -> tuple[RequestHeader, int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 SUFFIX = ".transcript"
 CONTEXT = 3  # lines around a difference
 # The beginning of a step: its time, if that is another than before, and its place, "12" or "group:12".
-_PLACE = re.compile(r"\s*([+-]\S+(?: \d\d:\d\d:\d\d\.\d{3})?)?\s+(?:[^\s:]+:)?\d+  (?=\S)")
+_PLACE = re.compile(r"(?:\s*+([+-]\S++(?: \d\d:\d\d:\d\d\.\d{3})?))?\s++(?:[^\s:]++:)?\d++  (?=\S)")
 _GREEN, _RED, _CYAN, _PLAIN = "\033[32m", "\033[31m", "\033[36m", "\033[0m"
 
 

@@ -1,7 +1,6 @@
 """What a test expects of the requests: some in an order, none of others between them, within a time."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -22,6 +21,7 @@ from fakebroker.protocol.errors import (
     WaitTimeout,
 )
 from fakebroker.protocol.short_errors import ShortErrors
+from fakebroker.protocol.wildcards import is_like
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.handles.handle import WAIT_S
 from fakebroker.testing.journal.request_log import line_of
@@ -87,7 +87,7 @@ class RequestPattern(NamedTuple):
             (self.api is None or exchange.api in _apis(self.api))
             and (self.node is None or exchange.node_id == self.node)
             and (self.connection is None or exchange.connection_id == self.connection)
-            and (self.client_id is None or fnmatchcase(exchange.client_id or "", self.client_id))
+            and (self.client_id is None or is_like(exchange.client_id or "", self.client_id))
             and (self.group is None or self.group in exchange.group_ids)
             and (self.topic is None or self.topic in exchange.topics)
             and (self.error is None or self._has_error(exchange))

@@ -212,6 +212,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"api": "Fetch", "transactional_id": "g", "delay_s": 1}, "transactional_id", "have no transactional_id"),
     ({"principal": "User:bob", "delay_s": 1}, "principal", "every client is User:ANONYMOUS"),
     ({"topic": "[z-a]*", "delay_s": 1}, "topic", "an empty range of characters"),
+    ({"topic": "[" * 1_000_000, "delay_s": 1}, "topic", "1,000,000 characters, more than 1,000"),
+    ({"api": "F*|" * 1_000_000, "delay_s": 1}, "api", "3,000,000 characters, more than 1,000"),
     ({"nth": 0, "delay_s": 1}, "nth", "from 1"),
     ({"nth": True, "delay_s": 1}, "nth", "from 1"),
     ({"nth": 1, "every": 2, "delay_s": 1}, "every", "mutually exclusive"),

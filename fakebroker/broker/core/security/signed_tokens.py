@@ -4,16 +4,20 @@ Signatures are PyJWT's work (the extra `oauth`), keys come as a JSON Web Key Set
 running Kafka 4.3.1 accepted; its validator is jose4j.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fakebroker.broker.core.security.bearer_tokens import InvalidToken, check_not_expired, json_object, time_ms
 from fakebroker.broker.core.security.mechanisms import Login
 from fakebroker.broker.core.security.principals import Principal
+from fakebroker.protocol.json_text import parse_json
 
 # Algorithms with two keys: with a secret that both sides know (HS256), a public key would do as the secret.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+
+MAX_KEYS = 200  # of a set: a token that names no key is checked with all of them
+_LONGEST_NUMBER = 4096  # characters in base64; RSA with 16,384 bits has 2,731
+_PRIVATE = frozenset(("d", "p", "q", "dp", "dq", "qi", "oth", "k"))
 
 
 class UnknownKey(InvalidToken):
@@ -48,15 +52,17 @@ class KeySet:
         """
         from jwt import PyJWK, PyJWTError
 
-        document = json.loads(text)
+        document = parse_json(text)
         entries = document.get("keys") if isinstance(document, dict) else None
         if not isinstance(entries, list):
             raise ValueError('a key set is a JSON object with a list of "keys"')
+        if len(entries) > MAX_KEYS:
+            raise ValueError(f"the key set has {len(entries):,} keys; at most {MAX_KEYS} are served")
         keys = []
         for entry in entries:
             try:
-                keys.append((entry.get("kid"), PyJWK(entry).key))
-            except (PyJWTError, AttributeError, ValueError, TypeError):
+                keys.append((entry.get("kid"), PyJWK(_public_part(entry)).key))
+            except (PyJWTError, AttributeError, ValueError, TypeError, LookupError):
                 continue
         if not keys:
             raise ValueError("the key set has no usable key")
@@ -89,6 +95,17 @@ class KeySet:
         if not found:
             raise UnknownKey(str(key_id)[:100], [str(own_id) for own_id, _ in self._keys])
         return found
+
+
+def _public_part(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What a key has of a public one. Of a private RSA key PyJWT looks for the prime factors, at any cost.
+
+    Raises ValueError for a key that is too large.
+    """
+    public = {name: value for name, value in entry.items() if name not in _PRIVATE}
+    if any(isinstance(public.get(name), str) and len(public[name]) > _LONGEST_NUMBER for name in ("n", "e", "x", "y")):
+        raise ValueError("the key is too large")
+    return public
 
 
 def signed_login(token: str, keys: KeySet, rules: TokenRules, now_ms: int) -> Login:

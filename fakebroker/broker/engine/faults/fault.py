@@ -1,12 +1,12 @@
 """One fault that is set: what it counts, and whether it means a request."""
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.engine.faults.incoming import IncomingRequest
 from fakebroker.broker.engine.faults.naming import Named
 from fakebroker.broker.engine.faults.patterns import version_range
 from fakebroker.broker.engine.faults.spec import FaultSpec
+from fakebroker.protocol.wildcards import is_like
 
 if TYPE_CHECKING:
     from random import Random
@@ -92,4 +92,4 @@ class Fault:
 
 def _fits(pattern: str | None, name: str | None) -> bool:
     """Whether a name is one that a pattern means; None means all, also what has no name."""
-    return pattern is None or (name is not None and fnmatchcase(name, pattern))
+    return pattern is None or (name is not None and is_like(name, pattern))

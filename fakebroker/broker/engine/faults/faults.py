@@ -5,7 +5,6 @@ throttle times the longest counts, and every `run` is run. What becomes of the a
 say: the first that is due; later ones pass that request over, and have no hit.
 """
 
-from fnmatch import fnmatchcase
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from fakebroker.broker.engine.faults.spec import FaultSpec
 from fakebroker.broker.engine.stages import Handle, Passage, StageKind
 from fakebroker.protocol.errors import InvalidArgument, UnknownThing
 from fakebroker.protocol.listeners import PLAINTEXT
+from fakebroker.protocol.wildcards import is_like
 from fakebroker.protocol.wire.registry import APIS
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Faults:
     def _check_principal(self, spec: FaultSpec) -> None:
         """Where nobody authenticates, a fault for another than ANONYMOUS would never be hit."""
         principal = spec.fields.get("principal")
-        if principal is None or fnmatchcase(str(ANONYMOUS), principal):
+        if principal is None or is_like(str(ANONYMOUS), principal):
             return
         if all(listener.protocol in ("", PLAINTEXT) for listener in self._engine.listeners):
             text = f"principal={principal!r} matches no client: without authentication every client is {ANONYMOUS}"

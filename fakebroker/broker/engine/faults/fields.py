@@ -12,6 +12,7 @@ from fakebroker.protocol.arguments.kinds import FUNCTION, NAME, Kind, Number, Of
 from fakebroker.protocol.arguments.signatures import is_python_only, kind_of
 from fakebroker.protocol.arguments.types import Seconds
 from fakebroker.protocol.errors import WHERE_ERRORS, ErrorCode, nearest
+from fakebroker.protocol.wildcards import MAX_LENGTH
 from fakebroker.protocol.wire.api_names import ApiName
 
 MAX = 2**31 - 1
@@ -48,15 +49,20 @@ class _ErrorName(Kind):
         return value
 
     def parsed(self, text: str) -> Any:
-        return int(text) if text.isdecimal() else text
+        return int(text) if text.isdecimal() and len(text) <= _LONGEST_NUMBER else text
 
     def schema(self, form: Form = JSON) -> Schema:  # noqa: ARG002
         return {"anyOf": [{"type": "string"}, {"type": "integer"}]}
 
 
+_LONGEST_NUMBER = 19  # digits; Python reads no number of more than 4,300
+
+
 def _pattern(text: str) -> str:
     if not text:
         raise ValueError("is empty")
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"has {len(text):,} characters, more than {MAX_LENGTH:,}")
     if "(?!)" in translate(text):  # what an empty range of characters, such as [z-a], becomes
         raise ValueError("matches no name: it has an empty range of characters")
     return text

@@ -1,13 +1,15 @@
 """Texts that name several things: APIs as "Heartbeat|Offset*", versions as "3-5"."""
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 
 from fakebroker.protocol.errors import WHERE_APIS, InvalidArgument, nearest
+from fakebroker.protocol.wildcards import MAX_LENGTH, is_like
 
 
 def parts_of(field: str, value: object) -> list[str]:
     """The parts of a text such as 'A|B'. Raises InvalidArgument for what is none."""
+    if isinstance(value, str) and len(value) > MAX_LENGTH:
+        raise InvalidArgument(field, value, f"{field}: has {len(value):,} characters, more than {MAX_LENGTH:,}")
     parts = [part.strip() for part in value.split("|")] if isinstance(value, str) else []
     if not parts or not all(parts):
         raise InvalidArgument(field, value, f"{field}: should be a text such as 'A|B', not {value!r}")
@@ -25,7 +27,7 @@ def api_names(
     parts = parts_of(field, pattern)
     found: dict[str, None] = {}
     for part in parts:
-        matching = [name for name in known if fnmatchcase(name.casefold(), part.casefold())]
+        matching = [name for name in known if is_like(name.casefold(), part.casefold())]
         if not matching:
             hint = nearest(part, known, WHERE_APIS)
             raise kind(field, pattern, f"{field}: there is no API {part!r}{here}; {hint}")

@@ -3,6 +3,7 @@
 Its keys came from a file and by HTTP, with the same outcomes.
 """
 
+import base64
 import json
 from contextlib import suppress
 from functools import cache
@@ -130,8 +131,21 @@ def test_what_is_no_key_set_is_reported() -> None:
     for text, why in ((b"x", "Expecting value"), (b"[]", "list of"), (b'{"keys": []}', "no usable key")):
         with pytest.raises(ValueError, match=why):
             KeySet.parse(text)
-    odd = {"keys": [{"kty": "new"}, None, 5, *authority().jwks()["keys"]]}
+    with pytest.raises(ValueError, match="nested too deeply"):
+        KeySet.parse(b'{"keys":' + b"[" * 100_000)
+    with pytest.raises(ValueError, match="the key set has 201 keys; at most 200 are served"):
+        KeySet.parse(json.dumps({"keys": [{}] * 201}).encode())
+    odd = {"keys": [{"kty": "new"}, {"kty": "oct"}, None, 5, *authority().jwks()["keys"]]}
     assert KeySet.parse(json.dumps(odd).encode()).claims_of(signed())["sub"] == "alice"
+
+
+def test_a_key_that_would_cost_minutes_is_left_out() -> None:
+    """PyJWT factors a private RSA key that names no factors, in numbers of any size."""
+    [good] = authority().jwks()["keys"]
+    large = base64.urlsafe_b64encode(b"\xff" * 50_000).decode().rstrip("=")
+    costly = [good | {"kid": "x", "n": large}, {"kty": "RSA", "kid": "y", "n": good["n"], "e": "AQAB", "d": large}]
+    found = KeySet.parse(json.dumps({"keys": [*costly, good]}).encode())
+    assert found.claims_of(signed())["sub"] == "alice"
 
 
 @given(position=st.integers(0, 600), letter=st.sampled_from("abcXYZ019-_."), token=st.text("abcAB09-_.", max_size=40))
