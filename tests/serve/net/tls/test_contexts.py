@@ -112,7 +112,7 @@ BAD_STORES = [
 @pytest.mark.rules("IA-12")
 @pytest.mark.parametrize(("altered", "problem"), BAD_STORES)
 def test_a_store_that_cannot_be_used_is_not_set(altered: dict[str, str], problem: str) -> None:
-    """The client is told why, and the listener goes on with the store that it has."""
+    """The answer says why, and the listener goes on with the store that it has."""
     changes = {f"listener.name.ssl.ssl.{name}": value for name, value in altered.items()}
     with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=authority().broker_config()) as broker:
         [answer] = broker.client().alter_configs("1", changes, kind="broker").responses
@@ -123,7 +123,7 @@ def test_a_store_that_cannot_be_used_is_not_set(altered: dict[str, str], problem
 
 @pytest.mark.rules("IA-12")
 def test_a_store_is_looked_at_only_where_it_is_used() -> None:
-    """As in Kafka: not for a listener that there is not, and not when something else is altered."""
+    """As in Kafka: not for a listener that the broker does not have, and not when something else is altered."""
     config = authority().broker_config()
     with FakeBroker(listen=["PLAINTEXT://127.0.0.1:0", LISTEN], config=config) as broker:
         client = broker.client()
@@ -158,7 +158,7 @@ def test_a_wrong_password_is_tried_once(monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.parametrize("store", ["keystore", "truststore"])
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
 def test_a_client_cannot_name_a_file_whose_reading_never_ends(kind: str, store: str, tmp_path: Path) -> None:
-    """It is told so, and all listeners go on."""
+    """The answer says so, and all listeners go on."""
     location = Path(kind) if kind.startswith("/") else tmp_path / kind
     if kind == "pipe":
         os.mkfifo(location)
