@@ -10,8 +10,8 @@ from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
 from fakebroker.broker.apis.call import Call, RequestQuota, Steps
-from fakebroker.broker.core.topic_config import TopicConfig
-from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_total, too_large_change
+from fakebroker.broker.core.topic_config import TopicConfig, check_config
+from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_counts, check_total, too_large_change
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
 from fakebroker.protocol.pace import Pace
@@ -152,6 +152,8 @@ def _planned(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorCont
     try:
         if times > 1:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times} times")
+        if not call.cluster.behaviours.topic_counts_have_defaults:
+            _check_without_defaults(call, asked)
         topics.check_new(asked.name)
         topic = topics.plan(
             asked.name,
@@ -167,6 +169,19 @@ def _planned(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorCont
         if error.code == ErrorCode.POLICY_VIOLATION:
             raise too_large_change() from None
         return error.content
+
+
+def _check_without_defaults(call: Call, asked: CreatableTopic) -> None:
+    """Raises KafkaError as 2.1.1 does, before it looks at the name (NT-3): of the configs, then of the counts."""
+    check_config(call.cluster.settings, _config(asked))
+    if not asked.assignments:
+        for code, count, what in (
+            (ErrorCode.INVALID_PARTITIONS, asked.num_partitions, "number of partitions"),
+            (ErrorCode.INVALID_REPLICATION_FACTOR, asked.replication_factor, "replication factor"),
+        ):
+            if count < 1:
+                raise KafkaError(code, f"the {what} has to be 1 or more, not {count}: this release has no default")
+        check_counts(asked.num_partitions, asked.replication_factor, len(call.cluster.nodes))
 
 
 def _count(quota: RequestQuota, topic: Topic) -> None:

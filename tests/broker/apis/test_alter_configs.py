@@ -81,3 +81,15 @@ def test_a_resource_that_comes_twice(ask: Ask, cluster: Cluster) -> None:
     """Kafka never answers; here both are 42."""
     assert alter(ask, cluster, resource(TOPICS, "t"), resource(TOPICS, "t")) == [ErrorCode.INVALID_REQUEST] * 2
     assert own(cluster) == {"retention.ms": "1111", "segment.ms": "2222"}
+
+
+@pytest.mark.rules("AC-2")
+def test_an_unknown_topic_in_2_1(ask: Ask) -> None:
+    """2.1.1 fails with -1 before it looks at names and values; a name that no topic can have is 17 as everywhere."""
+    old = Cluster(Settings(), release("2.1"))
+    unknown, invalid = resource(TOPICS, "none", ("retention.ms", "soon")), resource(TOPICS, "a b")
+
+    assert alter(ask, old, unknown, invalid, version=1) == [
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+    ]

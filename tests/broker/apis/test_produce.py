@@ -357,3 +357,15 @@ def test_a_repetition_is_answered_like_the_first_time(make_call: Make) -> None:
     again = send(lab, sent)
     assert (outcome(again), again.log_append_time_ms) == ((0, 0, 0), T0 + 5)
     assert lab.log.log_end_offset == 2
+
+
+@pytest.mark.rules("PD-10", "PD-12", "ID-7")
+def test_errors_of_2_1(make_call: Make) -> None:
+    """2.1.1 has no INVALID_RECORD: 2, which knows no log start; beside UNKNOWN_PRODUCER_ID it stands."""
+    lab = LogApis(make_call, "2.1")
+    nothing = (ErrorCode.CORRUPT_MESSAGE, -1, -1)
+
+    assert outcome(send(lab, batch(T0) * 2, version=7)) == nothing
+    assert outcome(send(lab, batch(T0, base_offset=1), version=7)) == nothing
+    unknown = batch(T0, producer_id=7, producer_epoch=0, base_sequence=1)
+    assert outcome(send(lab, unknown, version=7)) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 0)
