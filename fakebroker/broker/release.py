@@ -41,7 +41,7 @@ class Behaviours:
     list_filter_ignores_blanks: bool = True  # LS-2: 3.9.1 compares states with the blanks around them
     list_shows_loaded_while_loading: bool = False  # LS-4: 3.9.1 lists what is loaded
     share_key_error: ErrorCode = ErrorCode.INVALID_REQUEST  # FC-8: of a malformed key of type 2; 3.9.1 differs
-    unknown_codes_close: bool = False  # FC-8, LO-10, FT-14: 2.1.1 cannot read an unknown key type or isolation level
+    unreadable_requests_close: bool = False  # FC-8, LO-10, FT-14, PD-12, AC-2: 2.1.1 fails while it reads a request
     expiry_policy: str = "4.3"  # EX-17, EX-18: the release whose rules of offset expiry apply
     per_offset_expire_timestamps: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
     client_commit_timestamps_are_stored: bool = True  # OC-10: 2.0.1 only computes the expire timestamp from them
@@ -55,6 +55,7 @@ class Behaviours:
     commit_in_completing_checks_member: bool = True  # OC-8: 2.1.1 answers REBALANCE_IN_PROGRESS first
     large_commit_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 differs
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
+    commits_answer_unknown_duplicates: bool = True  # OC-15: 2.1.1 merges also partitions that do not exist
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
     unwritten_groups_are_unseen: bool = True  # OC-19: 3.9.1 shows the group of a refused commit at once
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, then answers UNKNOWN_MEMBER_ID
@@ -62,6 +63,8 @@ class Behaviours:
     fetch_errors_list_aborted: bool = True  # FT-8: the aborted transactions beside an error are null in 2.1.1
     zstd_error_has_null_records: bool = True  # FT-17: the records beside it are empty in 2.1.1
     unknown_partitions_need_fetch_v10: bool = False  # FT-17: 2.1.1 takes a partition without a log for one of zstd
+    append_time_bit_is_refused: bool = False  # PD-21: 2.1.1 refuses bit 3 of clients
+    invalid_times_tell_log_start: bool = True  # PD-14: 2.1.1 says -1 beside INVALID_TIMESTAMP
     invalid_record_error: ErrorCode = ErrorCode.INVALID_RECORD  # PD-10: 2.1.1 answers CORRUPT_MESSAGE
     producers_outlive_records: bool = True  # ID-9, ID-7: 2.1.1 forgets a producer with its records: UNKNOWN_PRODUCER_ID
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
@@ -70,6 +73,7 @@ class Behaviours:
     topic_counts_have_defaults: bool = True  # NT-5: 2.1.1 refuses counts of -1, and checks counts before the name
     repeated_deletions_are_refused: bool = True  # XT-3: 2.1.1 deletes a topic that is named twice
     describe_configs_v0_shows_defaults: bool = True  # DC-2: is_default in v0; 3.9.1 never sets it, 2.1.1 did
+    has_logger_resources: bool = True  # DC-5: 2.1.1 describes topics and brokers only, and calls other types 0
     has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
     coordinator_checks_min_isr: bool = False  # CLU-65: 3.9.1 refuses its writes where 4.x makes them and waits
     high_watermark_needs_min_isr: bool = True  # CLU-62: before 3.7 it advances however few replicas are in sync
@@ -84,6 +88,7 @@ class Behaviours:
     negative_times_are_searched: bool = False  # LO-3: 2.1.1 takes a target below -2 for a time
     keeps_message_formats: bool = False  # LO-7: before 3.0 message.format.version decides how records are stored
     altered_value_error: ErrorCode = ErrorCode.INVALID_CONFIG  # AC-2: of a value that a topic cannot have
+    altered_configs_may_repeat: bool = False  # AC-2: in 2.1.1 the last of several values of one config counts
     altered_topics_are_found_first: bool = False  # AC-2: 2.1.1 fails for an unknown one before it looks at values
 
 
@@ -165,12 +170,15 @@ _BEHAVIOURS_2_1 = replace(
     _BEHAVIOURS_2_8,
     heartbeat_in_completing_rejoins=True,
     describe_answers_duplicates=False,
-    unknown_codes_close=True,
+    unreadable_requests_close=True,
     expiry_policy="2.1",
     commit_in_completing_checks_member=False,
+    commits_answer_unknown_duplicates=False,
     fetch_errors_list_aborted=False,
     zstd_error_has_null_records=False,
     unknown_partitions_need_fetch_v10=True,
+    append_time_bit_is_refused=True,
+    invalid_times_tell_log_start=False,
     invalid_record_error=ErrorCode.CORRUPT_MESSAGE,
     producers_outlive_records=False,
     end_takes_later_epochs=True,
@@ -185,7 +193,9 @@ _BEHAVIOURS_2_1 = replace(
     list_offsets_tells_epochs=False,
     negative_times_are_searched=True,
     altered_value_error=ErrorCode.INVALID_REQUEST,
+    altered_configs_may_repeat=True,
     altered_topics_are_found_first=True,
+    has_logger_resources=False,
 )
 _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,

@@ -173,8 +173,12 @@ def _planned(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorCont
 
 def _check_without_defaults(call: Call, asked: CreatableTopic) -> None:
     """Raises KafkaError as 2.1.1 does, before it looks at the name (NT-3): of the configs, then of the counts."""
+    if any(entry.value is None for entry in asked.configs):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a config has no value")
     check_config(call.cluster.settings, _config(asked))
-    if not asked.assignments:
+    if asked.assignments:
+        _check_no_counts(asked)
+    else:
         for code, count, what in (
             (ErrorCode.INVALID_PARTITIONS, asked.num_partitions, "number of partitions"),
             (ErrorCode.INVALID_REPLICATION_FACTOR, asked.replication_factor, "replication factor"),
@@ -206,10 +210,7 @@ def _assignments(asked: CreatableTopic) -> list[list[int]] | None:
     """The brokers of each partition in order of the partitions, or None if the broker may choose (NT-7)."""
     if not asked.assignments:
         return None
-    if asked.num_partitions != -1 or asked.replication_factor != -1:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST, "the partition count and replication factor must be -1 with manual assignments"
-        )
+    _check_no_counts(asked)
     by_index = {entry.partition_index: entry.broker_ids for entry in asked.assignments}
     if sorted(by_index) != list(range(len(asked.assignments))):
         raise KafkaError(
@@ -217,6 +218,14 @@ def _assignments(asked: CreatableTopic) -> list[list[int]] | None:
             f"partitions must be 0 to {len(asked.assignments) - 1}, each once",
         )
     return [by_index[index] for index in range(len(by_index))]
+
+
+def _check_no_counts(asked: CreatableTopic) -> None:
+    """Raise KafkaError(INVALID_REQUEST) if there are counts beside manual assignments (NT-7)."""
+    if asked.num_partitions != -1 or asked.replication_factor != -1:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, "the partition count and replication factor must be -1 with manual assignments"
+        )
 
 
 def _created(topic: Topic, common: Mapping[str, CreatableTopicConfigs]) -> CreatableTopicResult:

@@ -8,7 +8,13 @@ Kafka 4 serves v1 on. The documentation is this project's own.
 from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
+from fakebroker.broker.core.config_resources import (
+    BROKER_RESOURCE,
+    RESOURCE_TYPES,
+    TOPIC_RESOURCE,
+    ConfigEntry,
+    resource,
+)
 from fakebroker.broker.settings import Source
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace
@@ -22,14 +28,20 @@ from fakebroker.protocol.wire.messages.describe_configs import (
 )
 
 CONFIGS_PER_STEP = 1_000
+_FIRST_TYPES = (TOPIC_RESOURCE, BROKER_RESOURCE)
 
 
 def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse | None:
     """Each resource on its own, unless one has a type that does not exist: then all get INVALID_REQUEST (DC-5)."""
-    unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in RESOURCE_TYPES]
+    known = RESOURCE_TYPES if call.cluster.behaviours.has_logger_resources else _FIRST_TYPES
+    unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in known]
     if unknown:
         error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
-        return DescribeConfigsResponse(results=[_error_result(entry, error) for entry in request.resources])
+        results = [_error_result(entry, error) for entry in request.resources]
+        if known is _FIRST_TYPES:
+            for result in results:
+                result.resource_type = result.resource_type if result.resource_type in known else 0
+        return DescribeConfigsResponse(results=results)
     return call.work(_in_steps(call, request))
 
 

@@ -36,7 +36,7 @@ class _Found(NamedTuple):
 
 def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse | None:
     """The coordinators of one key (v0-v3) or of many, in request order (FC-1, FC-9)."""
-    if request.key_type not in (GROUP, TRANSACTION) and call.cluster.behaviours.unknown_codes_close:
+    if request.key_type not in (GROUP, TRANSACTION) and call.cluster.behaviours.unreadable_requests_close:
         raise CloseConnection(f"key type {request.key_type}: there are 0 (group) and 1 (transaction)")
     if call.version >= _FIRST_BATCH:
         return call.work(_in_steps(call, request))

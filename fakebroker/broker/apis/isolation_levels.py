@@ -14,7 +14,7 @@ def check_isolation_level(call: Call, level: int, *, is_used: bool = True) -> No
     if level in (0, READ_COMMITTED):
         return
     text = f"unknown isolation level {level}"
-    if call.cluster.behaviours.unknown_codes_close:
+    if call.cluster.behaviours.unreadable_requests_close:
         raise CloseConnection(text)
     if is_used:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)

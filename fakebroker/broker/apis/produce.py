@@ -19,6 +19,7 @@ from fakebroker.broker.core.logs.log import Appended
 from fakebroker.broker.core.logs.produce_validation import (
     append,
     append_at_once,
+    check_readable,
     extract_batch,
     first_request_error,
     is_header_truncated,
@@ -149,6 +150,8 @@ def repeat(call: Call, request: ProduceRequest, response: ProduceResponse) -> Re
 def _plan(call: Call, request: ProduceRequest) -> _Plan:
     """What to append where, after the checks of the request as a whole and of each partition's records."""
     entries = _merged(request.topic_data)
+    if call.cluster.behaviours.unreadable_requests_close:
+        check_readable(data.records for entry in entries for data in entry.partition_data)
     request_error = first_request_error(
         (data.records for entry in entries for data in entry.partition_data),
         has_transactional_id=request.transactional_id is not None,
@@ -265,7 +268,7 @@ def _answer(
         return _accepted(part.partition_index, appended)
     except AppendError as error:
         code = _code(call, error)
-        log_start_offset = partition.log.log_start_offset if code in _KNOWS_LOG_START else -1
+        log_start_offset = partition.log.log_start_offset if _tells_log_start(call, code) else -1
         answer = _error_response(part.partition_index, error.append_content, code, log_start_offset)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
             name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
@@ -320,6 +323,13 @@ def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse
 def _code(call: Call, error: AppendError | AppendErrorContent) -> ErrorCode:
     """The code of an error in this release."""
     return call.cluster.behaviours.invalid_record_error if error.code == ErrorCode.INVALID_RECORD else error.code
+
+
+def _tells_log_start(call: Call, code: ErrorCode) -> bool:
+    """Whether the log start stands beside an error (PD-14)."""
+    if code == ErrorCode.INVALID_TIMESTAMP and not call.cluster.behaviours.invalid_times_tell_log_start:
+        return False
+    return code in _KNOWS_LOG_START
 
 
 def _error_response(

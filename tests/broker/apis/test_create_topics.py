@@ -298,5 +298,7 @@ def test_counts_in_2_1(ask: Ask) -> None:
     assert code(ask, old, "", replicas=2) == ErrorCode.INVALID_REPLICATION_FACTOR
     assert code(ask, old, "", partitions=0, config={"retention.ms": "soon"}) == ErrorCode.INVALID_CONFIG
     assert code(ask, old, "") == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert code(ask, old, "", config={"retention.ms": None}) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert code(ask, old, "", **{**assigned([1]), "partitions": 1}) == ErrorCode.INVALID_REQUEST
     assert code(ask, old, **assigned([1], [1])) == 0
     assert code(ask, old, replicas=-1) == ErrorCode.INVALID_REPLICATION_FACTOR

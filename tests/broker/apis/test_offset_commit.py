@@ -459,3 +459,9 @@ def test_the_request_is_not_changed(make_call: Callable[..., Call]) -> None:
     handle(make_call(lab.cluster, 7), request)
 
     assert request.encode(7) == before
+
+
+@pytest.mark.rules("OC-15")
+def test_an_unknown_partition_twice_in_2_1() -> None:
+    """2.1.1 answers it once."""
+    assert OffsetsCluster("2.1").commit([("t", 9, 5), ("t", 9, 6)], version=6) == [("t", 9, NO_PARTITION)]
