@@ -73,6 +73,7 @@ class Behaviours:
     topic_counts_have_defaults: bool = True  # NT-5: 2.1.1 refuses counts of -1, and checks counts before the name
     repeated_deletions_are_refused: bool = True  # XT-3: 2.1.1 deletes a topic that is named twice
     describe_configs_v0_shows_defaults: bool = True  # DC-2: is_default in v0; 3.9.1 never sets it, 2.1.1 did
+    no_config_keys_mean_all: bool = True  # DC-1: only null does in 2.1.1; an empty list is none
     has_logger_resources: bool = True  # DC-5: 2.1.1 describes topics and brokers only, and calls other types 0
     has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
     coordinator_checks_min_isr: bool = False  # CLU-65: 3.9.1 refuses its writes where 4.x makes them and waits
@@ -86,6 +87,7 @@ class Behaviours:
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
     list_offsets_tells_epochs: bool = True  # LO-9: 2.1.1 says -1
     negative_times_are_searched: bool = False  # LO-3: 2.1.1 takes a target below -2 for a time
+    epoch_ends_answer_duplicates: bool = True  # OE-5: 2.1.1 answers the last of several entries of a partition
     keeps_message_formats: bool = False  # LO-7: before 3.0 message.format.version decides how records are stored
     altered_value_error: ErrorCode = ErrorCode.INVALID_CONFIG  # AC-2: of a value that a topic cannot have
     altered_configs_may_repeat: bool = False  # AC-2: in 2.1.1 the last of several values of one config counts
@@ -192,9 +194,11 @@ _BEHAVIOURS_2_1 = replace(
     list_offsets_merges_topics=True,
     list_offsets_tells_epochs=False,
     negative_times_are_searched=True,
+    epoch_ends_answer_duplicates=False,
     altered_value_error=ErrorCode.INVALID_REQUEST,
     altered_configs_may_repeat=True,
     altered_topics_are_found_first=True,
+    no_config_keys_mean_all=False,
     has_logger_resources=False,
 )
 _BEHAVIOURS_2_0 = replace(

@@ -51,33 +51,44 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
     A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000.
     """
     response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
-    known: dict[tuple[int, str, tuple[str, ...]], DescribeConfigsResult] = {}
+    known: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
+    empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
     for entry in request.resources:
-        described, keys = list[ConfigEntry](), tuple(entry.configuration_keys or ())
+        described, keys = list[ConfigEntry](), _keys(entry, empty_means_all=empty_means_all)
         result = known.get((entry.resource_type, entry.resource_name, keys))
         if result is None:
             try:
                 found = resource(call.node, entry.resource_type, entry.resource_name)
                 found.check_name()
                 described = found.describe()
-                result = _result(call, request, entry, described)
+                result = _result(call, request, entry, described, keys)
             except KafkaError as error:
                 result = _error_result(entry, error)
             known[entry.resource_type, entry.resource_name, keys] = result
         response.results.append(result)
-        if pace.is_over(1 + len(described) + len(keys)):
+        if pace.is_over(1 + len(described) + len(keys or ())):
             yield
     return response
 
 
+def _keys(entry: DescribeConfigsResource, *, empty_means_all: bool) -> tuple[str, ...] | None:
+    """The names of the configs that are asked for; None for all (DC-1)."""
+    keys = entry.configuration_keys
+    return None if keys is None or (empty_means_all and not keys) else tuple(keys)
+
+
 def _result(
-    call: Call, request: DescribeConfigsRequest, entry: DescribeConfigsResource, described: Sequence[ConfigEntry]
+    call: Call,
+    request: DescribeConfigsRequest,
+    entry: DescribeConfigsResource,
+    described: Sequence[ConfigEntry],
+    keys: Sequence[str] | None,
 ) -> DescribeConfigsResult:
-    wanted = frozenset(entry.configuration_keys or ())
+    wanted = None if keys is None else frozenset(keys)
     return DescribeConfigsResult(
         resource_type=entry.resource_type,
         resource_name=entry.resource_name,
-        configs=[_config(call, request, each) for each in described if not wanted or each.setting.name in wanted],
+        configs=[_config(call, request, each) for each in described if wanted is None or each.setting.name in wanted],
     )
 
 

@@ -321,3 +321,16 @@ def test_other_types_in_2_1(ask: Ask) -> None:
         (kind, ErrorCode.INVALID_REQUEST) for kind in (4, 0, 0)
     ]
     assert ask(old, DescribeConfigsRequest(resources=resources[:1]), 2).results[0].error_code == 0
+
+
+@pytest.mark.rules("DC-1")
+@pytest.mark.parametrize(("as_release", "shows_all"), [("4.3", True), ("2.1", False)])
+def test_an_empty_list_of_keys(ask: Ask, as_release: str, shows_all: bool) -> None:
+    """It means all configs; in 2.1.1 none, and only null means all."""
+    cluster = Cluster(Settings(), release(as_release))
+    cluster.topics.create("t", 1)
+
+    for keys, expected in ((None, True), ([], shows_all)):
+        asked = DescribeConfigsResource(resource_type=2, resource_name="t", configuration_keys=keys)
+        [result] = ask(cluster, DescribeConfigsRequest(resources=[asked]), 2).results
+        assert (result.error_code, bool(result.configs)) == (0, expected)
