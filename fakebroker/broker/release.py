@@ -32,13 +32,16 @@ class Behaviours:
     sync_matches_unchosen_protocol: bool = True  # SG-4: 3.9.1 answers INCONSISTENT_GROUP_PROTOCOL before generation 1
     sync_while_loading_rebalances: bool = False  # SG-2: 3.9.1 REBALANCE_IN_PROGRESS, not COORDINATOR_LOAD_IN_PROGRESS
     join_checks_owner_first: bool = False  # JG-4: 3.9.1 NOT_COORDINATOR before INVALID_SESSION_TIMEOUT
+    heartbeat_in_completing_rejoins: bool = False  # HB-6: 2.1.1 answers REBALANCE_IN_PROGRESS to any generation there
     protocol_ties_in_scala_order: bool = False  # JG-27: of protocols with equal votes 3.9.1 takes another
     join_stores_new_group: bool = True  # CR-12: 3.9.1 writes nothing before the group is Stable
+    describe_answers_duplicates: bool = True  # DS-9: 2.1.1 shows a group that is asked for twice once
     describe_shows_assignments_in_rebalance: bool = True  # DS-4: 3.9.1 only in Stable
     group_authorized_operations: int = 3400  # DS-8, a bit field: 3.9.1 has no DESCRIBE_CONFIGS, ALTER_CONFIGS
     list_filter_ignores_blanks: bool = True  # LS-2: 3.9.1 compares states with the blanks around them
     list_shows_loaded_while_loading: bool = False  # LS-4: 3.9.1 lists what is loaded
     share_key_error: ErrorCode = ErrorCode.INVALID_REQUEST  # FC-8: of a malformed key of type 2; 3.9.1 differs
+    unreadable_requests_close: bool = False  # FC-8, LO-10, FT-14, PD-12, AC-2: 2.1.1 fails while it reads a request
     expiry_policy: str = "4.3"  # EX-17, EX-18: the release whose rules of offset expiry apply
     per_offset_expire_timestamps: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
     client_commit_timestamps_are_stored: bool = True  # OC-10: 2.0.1 only computes the expire timestamp from them
@@ -50,27 +53,46 @@ class Behaviours:
     deletes_emptied_group_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
     commit_v9_reports_unknown_group: bool = True  # OC-6: GROUP_ID_NOT_FOUND in v9+; 3.9.1 ILLEGAL_GENERATION
     offsets_leave_simple_groups: bool = True  # LD-3: 3.9.1 loads no group whose offsets are deleted
+    commit_in_completing_checks_member: bool = True  # OC-8: 2.1.1 answers REBALANCE_IN_PROGRESS first
     large_commit_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 differs
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
+    commits_answer_unknown_duplicates: bool = True  # OC-15: 2.1.1 merges also partitions that do not exist
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
     unwritten_groups_are_unseen: bool = True  # OC-19: 3.9.1 shows the group of a refused commit at once
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, then answers UNKNOWN_MEMBER_ID
     zstd_needs_fetch_v10: bool = False  # FT-17: 3.9.1 does not serve zstd topics to Fetch v0-v9
+    fetch_errors_list_aborted: bool = True  # FT-8: the aborted transactions beside an error are null in 2.1.1
+    zstd_error_has_null_records: bool = True  # FT-17: the records beside it are empty in 2.1.1
+    unknown_partitions_need_fetch_v10: bool = False  # FT-17: 2.1.1 takes a partition without a log for one of zstd
+    append_time_bit_is_refused: bool = False  # PD-21: 2.1.1 refuses bit 3 of clients
+    invalid_times_tell_log_start: bool = True  # PD-14: 2.1.1 says -1 beside INVALID_TIMESTAMP
+    invalid_record_error: ErrorCode = ErrorCode.INVALID_RECORD  # PD-10: 2.1.1 answers CORRUPT_MESSAGE
+    producers_outlive_records: bool = True  # ID-9, ID-7: 2.1.1 forgets a producer with its records: UNKNOWN_PRODUCER_ID
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
     auto_creation_error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # MD-2: in the Metadata that makes a topic
+    metadata_checks_names: bool = True  # MD-2: 2.1.1 looks at a name only when it makes the topic
+    topic_counts_have_defaults: bool = True  # NT-5: 2.1.1 refuses counts of -1, and checks counts before the name
+    repeated_deletions_are_refused: bool = True  # XT-3: 2.1.1 deletes a topic that is named twice
     describe_configs_v0_shows_defaults: bool = True  # DC-2: is_default in v0; 3.9.1 never sets it, 2.1.1 did
+    no_config_keys_mean_all: bool = True  # DC-1: only null does in 2.1.1; an empty list is none
+    has_logger_resources: bool = True  # DC-5: 2.1.1 describes topics and brokers only, and calls other types 0
     has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
     coordinator_checks_min_isr: bool = False  # CLU-65: 3.9.1 refuses its writes where 4.x makes them and waits
     high_watermark_needs_min_isr: bool = True  # CLU-62: before 3.7 it advances however few replicas are in sync
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
     transaction_version: int = 2  # TX-10: the transaction protocol of the broker; 3.9.1 knows TV1 only
+    end_takes_later_epochs: bool = False  # TX-20: 2.1.1 fences only producers whose epoch is below the stored one
     empty_transactions_never_began: bool = True  # DX-1: 3.9.1 shows the start of the last one after InitProducerId
     verification_checks_epoch: bool = True  # TX-6: 3.9.1 asks the coordinator first, also for a fenced producer
     transaction_value_version: int = 1  # TS-2: version of TransactionLogValue; 3.9.1 writes 0
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
     list_offsets_tells_epochs: bool = True  # LO-9: 2.1.1 says -1
+    negative_times_are_searched: bool = False  # LO-3: 2.1.1 takes a target below -2 for a time
+    epoch_ends_answer_duplicates: bool = True  # OE-5: 2.1.1 answers the last of several entries of a partition
     keeps_message_formats: bool = False  # LO-7: before 3.0 message.format.version decides how records are stored
     altered_value_error: ErrorCode = ErrorCode.INVALID_CONFIG  # AC-2: of a value that a topic cannot have
+    altered_configs_may_repeat: bool = False  # AC-2: in 2.1.1 the last of several values of one config counts
+    altered_topics_are_found_first: bool = False  # AC-2: 2.1.1 fails for an unknown one before it looks at values
 
 
 class UnknownRelease(InvalidArgument):
@@ -150,13 +172,36 @@ _BEHAVIOURS_3_9 = replace(
 _BEHAVIOURS_2_8 = replace(_BEHAVIOURS_3_9, keeps_message_formats=True)
 _BEHAVIOURS_2_1 = replace(
     _BEHAVIOURS_2_8,
+    heartbeat_in_completing_rejoins=True,
+    describe_answers_duplicates=False,
+    unreadable_requests_close=True,
     expiry_policy="2.1",
+    commit_in_completing_checks_member=False,
+    commits_answer_unknown_duplicates=False,
+    fetch_errors_list_aborted=False,
+    zstd_error_has_null_records=False,
+    unknown_partitions_need_fetch_v10=True,
+    append_time_bit_is_refused=True,
+    invalid_times_tell_log_start=False,
+    invalid_record_error=ErrorCode.CORRUPT_MESSAGE,
+    producers_outlive_records=False,
+    end_takes_later_epochs=True,
     high_watermark_needs_min_isr=False,
     group_value_version=2,
     auto_creation_error=ErrorCode.LEADER_NOT_AVAILABLE,
+    metadata_checks_names=False,
+    topic_counts_have_defaults=False,
+    repeated_deletions_are_refused=False,
     describe_configs_v0_shows_defaults=True,
+    list_offsets_merges_topics=True,
     list_offsets_tells_epochs=False,
+    negative_times_are_searched=True,
+    epoch_ends_answer_duplicates=False,
     altered_value_error=ErrorCode.INVALID_REQUEST,
+    altered_configs_may_repeat=True,
+    altered_topics_are_found_first=True,
+    no_config_keys_mean_all=False,
+    has_logger_resources=False,
 )
 _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,
@@ -165,6 +210,7 @@ _BEHAVIOURS_2_0 = replace(
     client_commit_timestamps_are_stored=False,
     offset_value_version=1,
     group_value_version=1,
+    unknown_partitions_need_fetch_v10=False,  # there is no zstd
 )
 
 # The newest release of each line that an entry speaks for; the first entry that is not older than the release counts.

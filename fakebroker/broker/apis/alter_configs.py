@@ -10,7 +10,7 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP, alter
 from fakebroker.broker.core.config_changes import SET, Change
 from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -22,6 +22,9 @@ from fakebroker.protocol.wire.messages.alter_configs import (
 
 def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse | None:
     """One answer per entry, in their order."""
+    has_null = any(config.value is None for entry in request.resources for config in entry.configs)
+    if has_null and call.cluster.behaviours.unreadable_requests_close:
+        raise CloseConnection("a config has no value")
     return call.work(_in_steps(call, request), must_finish=True)
 
 
@@ -47,6 +50,8 @@ def _response(
         code, message = ErrorCode.INVALID_REQUEST, "loggers cannot be altered by this request"
     else:
         changes = [Change(config.name, SET, config.value) for config in entry.configs]
+        if call.cluster.behaviours.altered_configs_may_repeat:
+            changes = list({change.name: change for change in changes}.values())
         code, message = alter(call, key, changes, times[key] > 1, request.validate_only, replace=True)
     return AlterConfigsResourceResponse(
         error_code=code, error_message=message, resource_type=key[0], resource_name=key[1]

@@ -10,8 +10,8 @@ from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
 from fakebroker.broker.apis.call import Call, RequestQuota, Steps
-from fakebroker.broker.core.topic_config import TopicConfig
-from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_total, too_large_change
+from fakebroker.broker.core.topic_config import TopicConfig, check_config
+from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_counts, check_total, too_large_change
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
 from fakebroker.protocol.pace import Pace
@@ -152,6 +152,8 @@ def _planned(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorCont
     try:
         if times > 1:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times} times")
+        if not call.cluster.behaviours.topic_counts_have_defaults:
+            _check_without_defaults(call, asked)
         topics.check_new(asked.name)
         topic = topics.plan(
             asked.name,
@@ -167,6 +169,23 @@ def _planned(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorCont
         if error.code == ErrorCode.POLICY_VIOLATION:
             raise too_large_change() from None
         return error.content
+
+
+def _check_without_defaults(call: Call, asked: CreatableTopic) -> None:
+    """Raises KafkaError as 2.1.1 does, before it looks at the name (NT-3): of the configs, then of the counts."""
+    if any(entry.value is None for entry in asked.configs):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a config has no value")
+    check_config(call.cluster.settings, _config(asked))
+    if asked.assignments:
+        _check_no_counts(asked)
+    else:
+        for code, count, what in (
+            (ErrorCode.INVALID_PARTITIONS, asked.num_partitions, "number of partitions"),
+            (ErrorCode.INVALID_REPLICATION_FACTOR, asked.replication_factor, "replication factor"),
+        ):
+            if count < 1:
+                raise KafkaError(code, f"the {what} has to be 1 or more, not {count}: this release has no default")
+        check_counts(asked.num_partitions, asked.replication_factor, len(call.cluster.nodes))
 
 
 def _count(quota: RequestQuota, topic: Topic) -> None:
@@ -191,10 +210,7 @@ def _assignments(asked: CreatableTopic) -> list[list[int]] | None:
     """The brokers of each partition in order of the partitions, or None if the broker may choose (NT-7)."""
     if not asked.assignments:
         return None
-    if asked.num_partitions != -1 or asked.replication_factor != -1:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST, "the partition count and replication factor must be -1 with manual assignments"
-        )
+    _check_no_counts(asked)
     by_index = {entry.partition_index: entry.broker_ids for entry in asked.assignments}
     if sorted(by_index) != list(range(len(asked.assignments))):
         raise KafkaError(
@@ -202,6 +218,14 @@ def _assignments(asked: CreatableTopic) -> list[list[int]] | None:
             f"partitions must be 0 to {len(asked.assignments) - 1}, each once",
         )
     return [by_index[index] for index in range(len(by_index))]
+
+
+def _check_no_counts(asked: CreatableTopic) -> None:
+    """Raise KafkaError(INVALID_REQUEST) if there are counts beside manual assignments (NT-7)."""
+    if asked.num_partitions != -1 or asked.replication_factor != -1:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, "the partition count and replication factor must be -1 with manual assignments"
+        )
 
 
 def _created(topic: Topic, common: Mapping[str, CreatableTopicConfigs]) -> CreatableTopicResult:

@@ -40,7 +40,7 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
                 _error_result(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries
             ]
         )
-    responses, valid = parted(entries)
+    responses, valid = parted(call, entries)
     if valid and request.timeout_ms <= 0:  # AD-5
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     names = [entry.name for entry in valid if entry.name is not None]
@@ -69,18 +69,21 @@ def _counted(quota: RequestQuota, topic: Topic) -> DeletableTopicResult | Topic:
     return topic
 
 
-def parted(entries: Sequence[DeleteTopicState]) -> tuple[list[DeletableTopicResult], list[DeleteTopicState]]:
+def parted(
+    call: Call, entries: Sequence[DeleteTopicState]
+) -> tuple[list[DeletableTopicResult], list[DeleteTopicState]]:
     """The errors for invalid entries, and the valid entries: each has a name or an id, and none comes twice.
 
+    Of one that is repeated none is valid; in 2.1.1 the first is (XT-3).
     Rights are looked at for the valid ones only, and for each of them.
     """
     invalid, named = list[DeletableTopicResult](), dict[tuple[str | None, bytes], DeleteTopicState]()
-    repeated = set[tuple[str | None, bytes]]()
+    repeated, refuse_repeated = set[tuple[str | None, bytes]](), call.cluster.behaviours.repeated_deletions_are_refused
     for entry in entries:
         key = entry.name, entry.topic_id
         if (entry.name is None) == (entry.topic_id == ZERO_UUID):
             invalid.append(_error_result(*key, ErrorCode.INVALID_REQUEST, _NEITHER if entry.name is None else _BOTH))
-        elif named.setdefault(key, entry) is not entry:
+        elif named.setdefault(key, entry) is not entry and refuse_repeated:
             repeated.add(key)
     for name, topic_id in repeated:
         text = f"Duplicate topic {'id' if name is None else 'name'}."

@@ -8,7 +8,13 @@ Kafka 4 serves v1 on. The documentation is this project's own.
 from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
+from fakebroker.broker.core.config_resources import (
+    BROKER_RESOURCE,
+    RESOURCE_TYPES,
+    TOPIC_RESOURCE,
+    ConfigEntry,
+    resource,
+)
 from fakebroker.broker.settings import Source
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace
@@ -22,14 +28,20 @@ from fakebroker.protocol.wire.messages.describe_configs import (
 )
 
 CONFIGS_PER_STEP = 1_000
+_FIRST_TYPES = (TOPIC_RESOURCE, BROKER_RESOURCE)
 
 
 def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse | None:
     """Each resource on its own, unless one has a type that does not exist: then all get INVALID_REQUEST (DC-5)."""
-    unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in RESOURCE_TYPES]
+    known = RESOURCE_TYPES if call.cluster.behaviours.has_logger_resources else _FIRST_TYPES
+    unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in known]
     if unknown:
         error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
-        return DescribeConfigsResponse(results=[_error_result(entry, error) for entry in request.resources])
+        results = [_error_result(entry, error) for entry in request.resources]
+        if known is _FIRST_TYPES:
+            for result in results:
+                result.resource_type = result.resource_type if result.resource_type in known else 0
+        return DescribeConfigsResponse(results=results)
     return call.work(_in_steps(call, request))
 
 
@@ -39,33 +51,44 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
     A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000.
     """
     response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
-    known: dict[tuple[int, str, tuple[str, ...]], DescribeConfigsResult] = {}
+    known: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
+    empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
     for entry in request.resources:
-        described, keys = list[ConfigEntry](), tuple(entry.configuration_keys or ())
+        described, keys = list[ConfigEntry](), _keys(entry, empty_means_all=empty_means_all)
         result = known.get((entry.resource_type, entry.resource_name, keys))
         if result is None:
             try:
                 found = resource(call.node, entry.resource_type, entry.resource_name)
                 found.check_name()
                 described = found.describe()
-                result = _result(call, request, entry, described)
+                result = _result(call, request, entry, described, keys)
             except KafkaError as error:
                 result = _error_result(entry, error)
             known[entry.resource_type, entry.resource_name, keys] = result
         response.results.append(result)
-        if pace.is_over(1 + len(described) + len(keys)):
+        if pace.is_over(1 + len(described) + len(keys or ())):
             yield
     return response
 
 
+def _keys(entry: DescribeConfigsResource, *, empty_means_all: bool) -> tuple[str, ...] | None:
+    """The names of the configs that are asked for; None for all (DC-1)."""
+    keys = entry.configuration_keys
+    return None if keys is None or (empty_means_all and not keys) else tuple(keys)
+
+
 def _result(
-    call: Call, request: DescribeConfigsRequest, entry: DescribeConfigsResource, described: Sequence[ConfigEntry]
+    call: Call,
+    request: DescribeConfigsRequest,
+    entry: DescribeConfigsResource,
+    described: Sequence[ConfigEntry],
+    keys: Sequence[str] | None,
 ) -> DescribeConfigsResult:
-    wanted = frozenset(entry.configuration_keys or ())
+    wanted = None if keys is None else frozenset(keys)
     return DescribeConfigsResult(
         resource_type=entry.resource_type,
         resource_name=entry.resource_name,
-        configs=[_config(call, request, each) for each in described if not wanted or each.setting.name in wanted],
+        configs=[_config(call, request, each) for each in described if wanted is None or each.setting.name in wanted],
     )
 
 

@@ -30,9 +30,10 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
 
 
 def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
-    """A group that is asked for again has the same entry, as in `describe_groups` of the newer protocols."""
+    """A group that is asked for again has the same entry, up to 2.3 none (DS-9)."""
     response, known, pace = DescribeGroupsResponse(), dict[str, DescribedGroup](), Pace(MEMBERS_PER_STEP)
-    for group_id in request.groups:
+    has_duplicates = call.cluster.behaviours.describe_answers_duplicates
+    for group_id in request.groups if has_duplicates else dict.fromkeys(request.groups):
         group = known.get(group_id) or known.setdefault(group_id, describe(call, group_id))
         if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
             group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # DS-8

@@ -10,6 +10,7 @@ FENCED_LEADER_EPOCH (KIP-951).
 from fakebroker.broker.apis.call import Call, Repeat, RequestQuota
 from fakebroker.broker.apis.fetch_answer import partition_data
 from fakebroker.broker.apis.fetch_request import FullFetch, IncrementalFetch
+from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolation_level
 from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedIncrementalFetch
 from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
 from fakebroker.broker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch
@@ -40,9 +41,10 @@ def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS
 
 
 def _answer(request: FetchRequest, fetch: FullFetch | IncrementalFetch) -> FetchResponse | None:
-    """Read. Raises KafkaError for an unknown isolation level where there is a partition to read (FT-14)."""
-    if request.isolation_level not in (0, 1) and (fetch.targets or fetch.caught_up()):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown isolation level {request.isolation_level}")
+    """Read. An unknown isolation level counts where there is a partition to read (FT-14)."""
+    if request.isolation_level not in (0, READ_COMMITTED):
+        is_used = bool(fetch.targets or fetch.caught_up())
+        check_isolation_level(fetch.call, request.isolation_level, is_used=is_used)
     return fetch.answer_or_wait()
 
 
@@ -140,7 +142,7 @@ def _params(call: Call, request: FetchRequest) -> FetchParams:
         max_wait_ms=request.max_wait_ms,
         min_bytes=min_bytes if min_bytes < max_bytes else max_bytes,
         max_bytes=max_bytes,
-        read_committed=request.isolation_level == 1,
+        read_committed=request.isolation_level == READ_COMMITTED,
         replica_id=request.replica_state.replica_id if version >= 15 else request.replica_id,
         from_followers=version >= 11,
         hard_limits=version < 3,

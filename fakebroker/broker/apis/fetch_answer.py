@@ -46,8 +46,8 @@ def fetch_response(
             data = _old_partition_data(fetch, read, magic=0 if version < 2 else 1)
         else:
             data = partition_data(fetch.partition, read)
-        if read.code in _HINTED and version >= 16:
-            _name_leader(call, fetch, data, response)
+        if data.error_code:
+            _complete(call, fetch, read, data, response)
         entry.partitions.append(data)
     return response
 
@@ -104,6 +104,16 @@ def _within_read(converted: Sequence[bytes], read: Sequence[bytes]) -> bytes:
     """As much of converted batches as was read of the stored ones, which may be smaller; at least the first (MS-5)."""
     first = next(filter(None, converted), b"")
     return b"".join(converted)[: max(sum(map(len, read)), len(first))]
+
+
+def _complete(
+    call: Call, fetch: PartitionFetch, read: LogReadResult, data: PartitionData, response: FetchResponse
+) -> None:
+    """What stands beside an error."""
+    if data.records is None and not call.cluster.behaviours.zstd_error_has_null_records:
+        data.records = b""
+    if read.code in _HINTED and call.version >= 16:
+        _name_leader(call, fetch, data, response)
 
 
 def _name_leader(call: Call, fetch: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:

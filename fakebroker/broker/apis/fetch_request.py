@@ -58,6 +58,8 @@ class _Fetch:
         """The partition to read; None, with the error, if it cannot be read at all (FT-8, FS-7, FT-17)."""
         partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
         if partition is None:
+            if not self.params.takes_zstd and self.call.cluster.behaviours.unknown_partitions_need_fetch_v10:
+                return None, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
             unknown_id = self.call.version >= 13 and not fetch.topic
             if fetch.topic in self.params.denied:
                 return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -79,7 +81,7 @@ class FullFetch(_Fetch):
         for fetch in fetches:
             partition, code = self.look_up(fetch)
             if partition is None:
-                self.errors.append((fetch, LogReadResult(code, aborted=[])))
+                self.errors.append((fetch, _refused(call, code)))
             else:
                 self.targets.append((fetch, partition))
 
@@ -114,7 +116,7 @@ class IncrementalFetch(_Fetch):
             partition, code = self.look_up(known.fetch)
             known.found(partition)
             if partition is None:
-                self.errors.append((known, LogReadResult(code, aborted=[])))
+                self.errors.append((known, _refused(call, code)))
             else:
                 self.unread.append(known)
                 self.targets.append((known.fetch, partition))
@@ -145,6 +147,11 @@ class IncrementalFetch(_Fetch):
         response = fetch_response(self.call, [(fetch, error) for fetch in self.listed], self.session.id)
         response.error_code = ErrorCode.UNSUPPORTED_VERSION
         return response
+
+
+def _refused(call: Call, code: ErrorCode) -> LogReadResult:
+    """What a partition gives that is not read at all (FT-8)."""
+    return LogReadResult(code, aborted=[] if call.cluster.behaviours.fetch_errors_list_aborted else None)
 
 
 def _needs_zstd(call: Call, topic: Topic) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.listeners import Address
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.find_coordinator import (
@@ -36,6 +36,8 @@ class _Found(NamedTuple):
 
 def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse | None:
     """The coordinators of one key (v0-v3) or of many, in request order (FC-1, FC-9)."""
+    if request.key_type not in (GROUP, TRANSACTION) and call.cluster.behaviours.unreadable_requests_close:
+        raise CloseConnection(f"key type {request.key_type}: there are 0 (group) and 1 (transaction)")
     if call.version >= _FIRST_BATCH:
         return call.work(_in_steps(call, request))
     found = _find(call, request.key_type, request.key)

@@ -61,7 +61,7 @@ def alter(
             raise KafkaError(ErrorCode.INVALID_REQUEST, "each resource may appear only once")
         changed = resource(call.node, *key)
         check_form(changed, changes)
-        if key == (TOPIC_RESOURCE, ""):
+        if key == (TOPIC_RESOURCE, "") and not call.cluster.behaviours.altered_topics_are_found_first:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic's name cannot be empty")
         changed.check_name()
         apply(changed, changes, validate_only, replace)

@@ -13,6 +13,7 @@ from collections.abc import Generator
 from typing import Any
 
 from fakebroker.broker.apis.call import Call, Repeat, Steps
+from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolation_level
 from fakebroker.broker.core.logs import list_offsets
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -31,8 +32,6 @@ _SINCE = {  # special timestamps and the version that brought them
     list_offsets.LAST_TIERED: 9,
     list_offsets.EARLIEST_PENDING_UPLOAD: 11,
 }
-_READ_COMMITTED = 1
-_ISOLATION_LEVELS = (0, _READ_COMMITTED)
 
 _REPEATED = ErrorCode.INVALID_REQUEST  # for every row of a partition that comes twice (LO-6)
 
@@ -49,12 +48,11 @@ def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | Non
 def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
     response, has_searched = ListOffsetsResponse(), False
     entries = [(topic.name, topic.partitions) for topic in request.topics]
-    if request.isolation_level not in _ISOLATION_LEVELS:  # all or nothing (LO-10)
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown isolation level {request.isolation_level}")
+    check_isolation_level(call, request.isolation_level)  # all or nothing (LO-10)
     if call.version > 0:
         counts = Counter((name, row[0]) for name, rows in entries for row in rows)
-        if call.cluster.behaviours.list_offsets_merges_topics:
-            entries = _merged(entries)
+    if call.cluster.behaviours.list_offsets_merges_topics:
+        entries = _merged(entries)
     for name, rows in entries:
         answers: list[_AnswerRow] = []
         response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
@@ -64,10 +62,11 @@ def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsRespo
             elif counts[name, row[0]] > 1:
                 answers.append(_error(row[0], _REPEATED))
             else:
-                if list_offsets.is_search(row[2]) and has_searched:
+                target = _target(call, row[2])
+                if list_offsets.is_search(target) and has_searched:
                     yield
-                has_searched |= list_offsets.is_search(row[2])
-                answer = yield from _row(call, request, name, row)
+                has_searched |= list_offsets.is_search(target)
+                answer = yield from _row(call, request, name, row, target)
                 answers.append(answer)
     return response
 
@@ -82,10 +81,18 @@ def _merged(entries: list[tuple[str, list[_RequestRow]]]) -> list[tuple[str, lis
     return [(name, list(rows.values())) for name, rows in topics.items() if rows]
 
 
-def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -> _Lookup:
+def _target(call: Call, sent: int) -> int:
+    """What to look for, from v1 on: what was sent, UNKNOWN if the version does not know it (LO-3)."""
+    if sent >= 0 or _SINCE.get(sent, 99) <= call.version:
+        return sent
+    searched = call.cluster.behaviours.negative_times_are_searched
+    return list_offsets.ANY_TIME if searched else list_offsets.UNKNOWN
+
+
+def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow, target: int) -> _Lookup:
     """The answer for one partition, from v1 on: the checks in Kafka's order (LO-4), then the lookup."""
-    index, current_leader_epoch, target, _ = row
-    if target < 0 and _SINCE.get(target, 99) > call.version:
+    index, current_leader_epoch, *_ = row
+    if target == list_offsets.UNKNOWN:
         return _error(index, ErrorCode.UNSUPPORTED_VERSION)
     partition = call.cluster.topics.partition(name, index)
     if partition is None:
@@ -106,7 +113,7 @@ def _looked_up(
             partition.log,
             target,
             request.replica_id,
-            read_committed=request.isolation_level == _READ_COMMITTED,
+            read_committed=request.isolation_level == READ_COMMITTED,
             seen=partition.stale_views.get(call.node.id),
         )
     except KafkaError as error:
@@ -162,7 +169,7 @@ def _at_once(lookup: _Lookup) -> _AnswerRow | None:
 def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _AnswerRow:
     """The answer of v0 for one partition: the starts of at most `count` segments (LO-18)."""
     partition = call.cluster.topics.partition(name, index)
-    if target < list_offsets.EARLIEST:
+    if target < list_offsets.EARLIEST and not call.cluster.behaviours.negative_times_are_searched:
         return _error(index, ErrorCode.UNSUPPORTED_VERSION)
     if partition is None:
         return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -152,14 +152,19 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
     topic = call.cluster.topics.get(name)
     if topic is not None:
         return describe(call, topic)
+    behaviours, creates = (
+        call.cluster.behaviours,
+        may_create and call.node.settings.get_bool("auto.create.topics.enable"),
+    )
     try:
-        check_name(name)
+        if creates or behaviours.metadata_checks_names:
+            check_name(name)
     except KafkaError as error:
         return MetadataResponseTopic(error_code=error.code, name=name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if may_create and call.node.settings.get_bool("auto.create.topics.enable"):
+    if creates:
         _auto_create(call, name)
-        code = call.cluster.behaviours.auto_creation_error
+        code = behaviours.auto_creation_error
     return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 
 

@@ -122,7 +122,7 @@ def _answer(call: Call, entries: list[_Entry], validator: CommitValidator | Comm
     """
     merges = not call.cluster.behaviours.commits_answer_duplicates
     if merges:
-        entries = _last_of_each(entries)
+        entries = _last_of_each(entries, merges_unknown=not call.cluster.behaviours.commits_answer_unknown_duplicates)
     no_topic = _NO_TOPIC_ID if call.version >= _TOPIC_ID_VERSION else _NO_PARTITION
     topics = []
     is_unknown = False
@@ -159,20 +159,24 @@ def _is_known(row: tuple[int, int]) -> bool:
     return row[1] not in (_NO_PARTITION, _NO_TOPIC_ID)
 
 
-def _last_of_each(entries: list[_Entry]) -> list[_Entry]:
-    """One entry for each topic; of several rows for one partition that exists only the last (up to 3.9.1, OC-15)."""
+def _last_of_each(entries: list[_Entry], *, merges_unknown: bool) -> list[_Entry]:
+    """One entry for each topic; of several rows for one partition that exists only the last (up to 3.9.1, OC-15).
+
+    With `merges_unknown` also of one that does not exist.
+    """
     merged: dict[str, _Entry] = {}
     for name, topic_id, topic, rows in entries:
         earlier = merged[name][3] if name in merged else ()
         merged[name] = (name, topic_id, topic, [*earlier, *rows])
     return [
-        (name, topic_id, topic, _without_duplicates(topic, rows)) for name, topic_id, topic, rows in merged.values()
+        (name, topic_id, topic, _without_duplicates(topic, rows, merges_unknown=merges_unknown))
+        for name, topic_id, topic, rows in merged.values()
     ]
 
 
-def _without_duplicates(topic: Topic | None, rows: Sequence[CommitRow]) -> list[CommitRow]:
+def _without_duplicates(topic: Topic | None, rows: Sequence[CommitRow], *, merges_unknown: bool) -> list[CommitRow]:
     count = 0 if topic is None else len(topic.partitions)
-    last = {row[0]: row for row in rows if 0 <= row[0] < count}
+    last = {row[0]: row for row in rows if merges_unknown or 0 <= row[0] < count}
     return [row for row in rows if last.get(row[0], row) is row]
 
 

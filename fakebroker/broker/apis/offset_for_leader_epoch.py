@@ -13,14 +13,27 @@ from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
+_Entry = tuple[str, list[OffsetForLeaderPartition]]
+
 
 def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Answer each partition on its own; one that comes twice gets two answers (OE-5)."""
+    """Answer each partition on its own; one that comes twice gets two answers, in 2.1.1 one (OE-5)."""
+    entries = [(topic.topic, topic.partitions) for topic in request.topics]
+    if not call.cluster.behaviours.epoch_ends_answer_duplicates:
+        entries = _merged(entries)
     response = OffsetForLeaderEpochResponse()
-    for topic in request.topics:
-        partitions = [_answer(call, topic.topic, entry) for entry in topic.partitions]
-        response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+    for name, partitions in entries:
+        answers = [_answer(call, name, entry) for entry in partitions]
+        response.topics.append(OffsetForLeaderTopicResult(topic=name, partitions=answers))
     return response
+
+
+def _merged(entries: list[_Entry]) -> list[_Entry]:
+    """One entry for each topic that has partitions, with the last of several rows for a partition."""
+    topics: dict[str, dict[int, OffsetForLeaderPartition]] = {}
+    for name, partitions in entries:
+        topics.setdefault(name, {}).update((each.partition, each) for each in partitions)
+    return [(name, list(partitions.values())) for name, partitions in topics.items() if partitions]
 
 
 def _answer(call: Call, name: str, entry: OffsetForLeaderPartition) -> EpochEndOffset:

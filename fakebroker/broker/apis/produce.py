@@ -19,6 +19,7 @@ from fakebroker.broker.core.logs.log import Appended
 from fakebroker.broker.core.logs.produce_validation import (
     append,
     append_at_once,
+    check_readable,
     extract_batch,
     first_request_error,
     is_header_truncated,
@@ -53,6 +54,7 @@ _KNOWS_LOG_START = frozenset(
         ErrorCode.INVALID_TIMESTAMP,
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
         ErrorCode.INVALID_PRODUCER_EPOCH,
         ErrorCode.INVALID_TXN_STATE,
         ErrorCode.INVALID_RECORD,
@@ -148,6 +150,8 @@ def repeat(call: Call, request: ProduceRequest, response: ProduceResponse) -> Re
 def _plan(call: Call, request: ProduceRequest) -> _Plan:
     """What to append where, after the checks of the request as a whole and of each partition's records."""
     entries = _merged(request.topic_data)
+    if call.cluster.behaviours.unreadable_requests_close:
+        check_readable(data.records for entry in entries for data in entry.partition_data)
     request_error = first_request_error(
         (data.records for entry in entries for data in entry.partition_data),
         has_transactional_id=request.transactional_id is not None,
@@ -258,13 +262,14 @@ def _answer(
         error_content = transaction.error_of(partition)
     if partition is None or error_content is not None:
         assert error_content is not None
-        return _error_response(part.partition_index, error_content, -1)
+        return _error_response(part.partition_index, error_content, _code(call, error_content), -1)
     try:
         appended = yield from _append(call, partition, part.batch, acks, scans, transaction)
         return _accepted(part.partition_index, appended)
     except AppendError as error:
-        log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
-        answer = _error_response(part.partition_index, error.append_content, log_start_offset)
+        code = _code(call, error)
+        log_start_offset = partition.log.log_start_offset if _tells_log_start(call, code) else -1
+        answer = _error_response(part.partition_index, error.append_content, code, log_start_offset)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
             name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
         return answer
@@ -315,10 +320,24 @@ def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse
     )
 
 
-def _error_response(index: int, error: AppendErrorContent, log_start_offset: int) -> PartitionProduceResponse:
+def _code(call: Call, error: AppendError | AppendErrorContent) -> ErrorCode:
+    """The code of an error in this release."""
+    return call.cluster.behaviours.invalid_record_error if error.code == ErrorCode.INVALID_RECORD else error.code
+
+
+def _tells_log_start(call: Call, code: ErrorCode) -> bool:
+    """Whether the log start stands beside an error (PD-14)."""
+    if code == ErrorCode.INVALID_TIMESTAMP and not call.cluster.behaviours.invalid_times_tell_log_start:
+        return False
+    return code in _KNOWS_LOG_START
+
+
+def _error_response(
+    index: int, error: AppendErrorContent, code: ErrorCode, log_start_offset: int
+) -> PartitionProduceResponse:
     return PartitionProduceResponse(
         index=index,
-        error_code=error.code,
+        error_code=code,
         base_offset=-1,
         log_start_offset=log_start_offset,
         record_errors=[

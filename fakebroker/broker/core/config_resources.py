@@ -13,7 +13,7 @@ from fakebroker.broker.settings import Source, Synonym, find_group
 from fakebroker.broker.settings.declare import PASSWORD, READ_ONLY, Setting, parse, render
 from fakebroker.broker.settings.settings import LISTENER, lookup
 from fakebroker.broker.settings.table import BROKER, CLIENT_METRICS, GROUP
-from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError
+from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError, shown
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
@@ -81,6 +81,8 @@ class TopicResource(ConfigResource):
         check_name(self._name)
 
     def check(self, values: Mapping[str, str]) -> None:
+        if self.topic is None and self._cluster.behaviours.altered_topics_are_found_first:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the topic {shown(self._name)} does not exist")
         try:
             check_config(self._cluster.settings, values)
         except KafkaError as error:

@@ -8,7 +8,7 @@ import pytest
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.release import release
 from fakebroker.broker.settings import Settings
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.wire.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 
 Ask = Callable[..., Any]
@@ -81,3 +81,28 @@ def test_a_resource_that_comes_twice(ask: Ask, cluster: Cluster) -> None:
     """Kafka never answers; here both are 42."""
     assert alter(ask, cluster, resource(TOPICS, "t"), resource(TOPICS, "t")) == [ErrorCode.INVALID_REQUEST] * 2
     assert own(cluster) == {"retention.ms": "1111", "segment.ms": "2222"}
+
+
+@pytest.mark.rules("AC-2")
+def test_an_unknown_topic_in_2_1(ask: Ask) -> None:
+    """2.1.1 fails with -1 before it looks at values; a name that no topic can have, also an empty one, is 17."""
+    old = Cluster(Settings(), release("2.1"))
+    unknown, invalid = resource(TOPICS, "none", ("retention.ms", "soon")), resource(TOPICS, "a b")
+
+    assert alter(ask, old, unknown, invalid, resource(TOPICS, ""), version=1) == [
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+    ]
+
+
+@pytest.mark.rules("AC-2")
+def test_values_in_2_1(ask: Ask) -> None:
+    """The last of several values of a config counts; at a null value 2.1.1 closes the connection."""
+    old = Cluster(Settings(), release("2.1"))
+    old.topics.create("t", 1)
+
+    assert alter(ask, old, resource(TOPICS, "t", ("retention.ms", "odd"), ("retention.ms", "5")), version=1) == [0]
+    assert own(old) == {"retention.ms": "5"}
+    with pytest.raises(CloseConnection, match="no value"):
+        alter(ask, old, resource(TOPICS, "t", ("retention.ms", None)), version=1)

@@ -285,3 +285,20 @@ def test_other_ways_to_ask_for_many_partitions(ask: Ask, cluster: Cluster) -> No
     cluster.settings.set_own("num.partitions", 1_000_000_000)
     [answer] = create(ask, cluster, topic(partitions=-1))
     assert (answer.error_code, answer.error_message) == (ErrorCode.POLICY_VIOLATION, EXCESSIVE)
+
+
+@pytest.mark.rules("NT-3", "NT-5", "NT-8")
+def test_counts_in_2_1(ask: Ask) -> None:
+    """2.1.1 has no defaults for them: -1 is refused, the partitions first, and configs and counts before the name."""
+    old = Cluster(Settings(profile="test"), release("2.1"))
+
+    assert code(ask, old, partitions=-1, replicas=-1) == ErrorCode.INVALID_PARTITIONS
+    assert code(ask, old, replicas=-1) == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert code(ask, old, "", partitions=0) == ErrorCode.INVALID_PARTITIONS
+    assert code(ask, old, "", replicas=2) == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert code(ask, old, "", partitions=0, config={"retention.ms": "soon"}) == ErrorCode.INVALID_CONFIG
+    assert code(ask, old, "") == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert code(ask, old, "", config={"retention.ms": None}) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert code(ask, old, "", **{**assigned([1]), "partitions": 1}) == ErrorCode.INVALID_REQUEST
+    assert code(ask, old, **assigned([1], [1])) == 0
+    assert code(ask, old, replicas=-1) == ErrorCode.INVALID_REPLICATION_FACTOR

@@ -128,3 +128,17 @@ def test_made_again(ask: Ask, cluster: Cluster) -> None:
     assert delete(ask, cluster, (None, old.id)) == {(None, old.id): ErrorCode.UNKNOWN_TOPIC_ID}
     assert cluster.topics.by_id(old.id) is None
     assert cluster.topics.by_id(new.id) is new
+
+
+@pytest.mark.rules("XT-3")
+def test_a_name_twice_in_2_1(ask: Ask) -> None:
+    """2.1.1 deletes it, and answers once."""
+    old = Cluster(Settings(profile="test"), release("2.1"))
+    old.topics.create("a", 1)
+    answers = ask(old, DeleteTopicsRequest(timeout_ms=1000, topic_names=["a", "a", "no", "no"]), 3).responses
+
+    assert [(each.name, each.error_code) for each in answers] == [
+        ("a", 0),
+        ("no", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    assert "a" not in old.topics

@@ -308,3 +308,29 @@ def test_a_resource_that_is_asked_for_again(ask: Ask, cluster: Cluster, monkeypa
     assert len(again) == 1000
     assert all(each.configs == every.configs for each in again)
     assert len(made) == 2
+
+
+@pytest.mark.rules("DC-5")
+def test_other_types_in_2_1(ask: Ask) -> None:
+    """2.1.1 knows topics and brokers: one of another type, which it calls 0, makes all fail."""
+    old = Cluster(Settings(), release("2.1"))
+    resources = [DescribeConfigsResource(resource_type=kind, resource_name="1") for kind in (4, 8, 9)]
+
+    results = ask(old, DescribeConfigsRequest(resources=resources), 2).results
+    assert [(each.resource_type, each.error_code) for each in results] == [
+        (kind, ErrorCode.INVALID_REQUEST) for kind in (4, 0, 0)
+    ]
+    assert ask(old, DescribeConfigsRequest(resources=resources[:1]), 2).results[0].error_code == 0
+
+
+@pytest.mark.rules("DC-1")
+@pytest.mark.parametrize(("as_release", "shows_all"), [("4.3", True), ("2.1", False)])
+def test_an_empty_list_of_keys(ask: Ask, as_release: str, shows_all: bool) -> None:
+    """It means all configs; in 2.1.1 none, and only null means all."""
+    cluster = Cluster(Settings(), release(as_release))
+    cluster.topics.create("t", 1)
+
+    for keys, expected in ((None, True), ([], shows_all)):
+        asked = DescribeConfigsResource(resource_type=2, resource_name="t", configuration_keys=keys)
+        [result] = ask(cluster, DescribeConfigsRequest(resources=[asked]), 2).results
+        assert (result.error_code, bool(result.configs)) == (0, expected)

@@ -115,3 +115,12 @@ def test_operations(make_call: MakeCall, release: str, version: int, operations:
     unknown = NOT_ASKED if version == 6 else operations
     assert [group.authorized_operations for group in asked] == [operations, unknown]
     assert describe(lab, "g")[0].authorized_operations == NOT_ASKED
+
+
+@pytest.mark.rules("DS-9")
+@pytest.mark.parametrize(("release", "shown"), [("4.3", ["g", "h", "g"]), ("2.1", ["g", "h"])])
+def test_a_group_that_is_asked_for_twice(make_call: MakeCall, release: str, shown: list[str]) -> None:
+    """It has an entry for each time; 2.1.1 shows it once."""
+    groups = describe(GroupApis(make_call, release), "g", "h", "g", version=2)
+
+    assert [group.group_id for group in groups] == shown

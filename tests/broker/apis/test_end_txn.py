@@ -89,3 +89,20 @@ def test_coordinators_that_are_not_there(make_call: Make, version: int) -> None:
     own = elsewhere(lab, 1)
     load_slowly(lab, own)
     assert end(lab, version, **{**who, "transactional_id": own}) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
+
+
+@pytest.mark.rules("TX-20")
+def test_later_epochs_in_2_1(make_call: Make) -> None:
+    """2.1.1 fences earlier epochs only; with a transaction to end a later one is 47, and the transaction stays."""
+    lab = GroupApis(make_call, "2.1")
+    lab.cluster.topics.create("t", 2)
+    who = producer(lab)
+    later = {**who, "producer_epoch": 1}
+
+    assert end(lab, 1, **later)[0] == ErrorCode.INVALID_TXN_STATE
+    add(lab, who, t=[0])
+    assert end(lab, 1, **later)[0] == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert end(lab, 1, **who)[0] == 0
+    lab.wait(0)
+    assert end(lab, 1, **later)[0] == 0
+    assert end(lab, 1, **{**who, "producer_epoch": -1})[0] == ErrorCode.INVALID_PRODUCER_EPOCH

@@ -652,3 +652,16 @@ def test_time_of_waiting_is_mono(lab: Fetches) -> None:
     lab.now = Instant(T0 + 10**9, lab.now.mono_ms)
     lab.wait(499)
     assert pending.is_parked
+
+
+@pytest.mark.rules("FT-8", "FT-17")
+@pytest.mark.parametrize(("release", "newest"), [("2.1", 10), ("2.0", 8)])
+def test_an_unknown_partition_in_old_releases(make_call: MakeCall, release: str, newest: int) -> None:
+    """2.1.1 takes it for one of zstd in versions that do not know that; the aborted transactions are null."""
+    lab = Fetches(make_call, as_release=release)
+    unknown, zstd = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+    for version in range(newest + 1):
+        data = lab.fetch(At(9), version=version).only()
+        assert data.error_code == (zstd if release == "2.1" and version < 10 else unknown)
+        assert version < 4 or data.aborted_transactions is None

@@ -7,7 +7,7 @@ import pytest
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core.java_hash import partition_of
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
@@ -85,6 +85,17 @@ def test_unknown_key_types(make_call: MakeCall, version: int, key_type: int) -> 
     for entry in [answer] if version < 4 else answer.coordinators:
         assert (entry.error_code, entry.node_id, entry.host, entry.port) == (ErrorCode.INVALID_REQUEST, -1, "", -1)
         assert entry.error_message
+
+
+@pytest.mark.rules("FC-8")
+@pytest.mark.parametrize("key_type", [2, 3, -1])
+def test_unknown_key_types_in_2_1(make_call: MakeCall, key_type: int) -> None:
+    """2.1.1 closes the connection."""
+    lab = GroupApis(make_call, "2.1")
+
+    with pytest.raises(CloseConnection, match=f"key type {key_type}"):
+        lab.ask("FindCoordinator", 2, key_type=key_type, key="g")
+    assert lab.ask("FindCoordinator", 2, key_type=1, key="x").error_code == 0
 
 
 @pytest.mark.rules("FC-8")

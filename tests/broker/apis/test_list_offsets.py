@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from fakebroker.broker.apis import list_offsets
+from fakebroker.broker.apis import fetch, list_offsets
 from fakebroker.broker.apis.call import Call
-from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.fetch import FetchRequest
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
 from tests.support.engine import SimEngine
 from tests.support.frames import request as framed_request
@@ -255,8 +256,8 @@ def test_v0_hides_what_is_beyond_the_high_watermark(make_call: Make) -> None:
 
 @pytest.mark.rules("LO-2", "LO-3", "LO-21")
 def test_v0_errors_and_doubles(make_call: Make) -> None:
-    """Errors have no offsets; a partition asked twice is answered twice, whatever its leader epoch."""
-    lab = LogApis(make_call, nodes=2)
+    """Errors have no offsets; a partition asked twice is answered twice, whatever its leader epoch; 2.1.1 merges."""
+    lab = LogApis(make_call, "3.9", nodes=2)
     rows = [asked(-3), asked(-1, 9), asked(-1), asked(-1, epoch=7)]
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=rows)])
     answers = lab.ask(list_offsets, request, 0).topics[0].partitions
@@ -272,6 +273,8 @@ def test_v0_errors_and_doubles(make_call: Make) -> None:
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         *[ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2,
     ]
+    answers = LogApis(make_call, "2.1").ask(list_offsets, request, 0).topics[0].partitions
+    assert [(row[0], row[2]) for row in answers] == [(0, [0]), (9, [])]
 
 
 @pytest.mark.rules("LO-22")
@@ -310,3 +313,28 @@ def test_others_are_served_while_a_large_batch_is_searched() -> None:
         assert row[1] == 0
         assert row[4] == offset
     assert lab.engine.errors == []
+
+
+@pytest.mark.rules("LO-3")
+@pytest.mark.parametrize("version", [1, 4])
+def test_negative_times_in_2_1(make_call: Make, version: int) -> None:
+    """2.1.1 looks for a record after such a time: the first is."""
+    lab = LogApis(make_call, "2.1")
+    assert ask(lab, version, asked(-4)) == [NOT_FOUND]
+    lab.append(T0, T0 + 5)
+
+    assert ask(lab, version, asked(-3)) == ask(lab, version, asked(-99)) == [(0, T0, 0, -1)]
+    assert ask(lab, version, asked(-4, index=9)) == [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1, -1)]
+    assert old(lab, -3) == []
+
+
+@pytest.mark.rules("LO-10", "FT-14")
+@pytest.mark.parametrize("level", [-1, 2])
+def test_an_unknown_isolation_level_in_2_1(make_call: Make, level: int) -> None:
+    """2.1.1 cannot read such a request, and closes the connection."""
+    lab = LogApis(make_call, "2.1")
+
+    with pytest.raises(CloseConnection, match=f"isolation level {level}"):
+        ask(lab, 4, asked(-1), isolation=level)
+    with pytest.raises(CloseConnection, match=f"isolation level {level}"):
+        lab.ask(fetch, FetchRequest(isolation_level=level, session_epoch=-1), 10)

@@ -204,3 +204,14 @@ def test_rack_and_controller(ask: Ask, cluster: Cluster) -> None:
     assert [broker.rack for broker in ask(cluster, named("t"), 9).brokers] == [None, "r2", None]
     cluster.stop_node(1, Instant(0, 0))
     assert ask(cluster, named("t"), 9).controller_id == 2
+
+
+@pytest.mark.rules("MD-2")
+def test_invalid_names_in_2_1(ask: Ask) -> None:
+    """2.1.1 looks at a name only when it creates a topic."""
+    old = Cluster(Settings(profile="test"), release("2.1"))
+
+    assert codes(ask(old, named("a b", allow_auto_topic_creation=False), 7)) == {
+        "a b": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    }
+    assert codes(ask(old, named("a b"), 7)) == {"a b": ErrorCode.INVALID_TOPIC_EXCEPTION}

@@ -203,6 +203,20 @@ def test_states_in_which_a_member_may_commit() -> None:
     assert lab.offsets() == {("t", 0): 3}
 
 
+@pytest.mark.rules("OC-8")
+@pytest.mark.parametrize(
+    ("release", "stranger", "late"), [("4.3", UNKNOWN_MEMBER, GENERATION), ("2.1", REBALANCING, REBALANCING)]
+)
+def test_who_commits_while_assignments_are_awaited(release: str, stranger: ErrorCode, late: ErrorCode) -> None:
+    """2.1.1 answers 27 before it looks at the member and its generation."""
+    lab = OffsetsCluster(release)
+    first = lab.join().member_id
+    assert lab.group().state is State.COMPLETING
+
+    assert lab.commit_codes(version=6) == lab.commit_codes(version=6, member_id="nobody") == [stranger]
+    assert lab.commit_codes(version=6, member_id=first, generation_id_or_member_epoch=9) == [late]
+
+
 @pytest.mark.rules("OC-8", "TM-1")
 def test_a_commit_is_a_sign_of_life() -> None:
     """An accepted commit restarts the member's session; a refused one does not."""
@@ -445,3 +459,9 @@ def test_the_request_is_not_changed(make_call: Callable[..., Call]) -> None:
     handle(make_call(lab.cluster, 7), request)
 
     assert request.encode(7) == before
+
+
+@pytest.mark.rules("OC-15")
+def test_an_unknown_partition_twice_in_2_1() -> None:
+    """2.1.1 answers it once."""
+    assert OffsetsCluster("2.1").commit([("t", 9, 5), ("t", 9, 6)], version=6) == [("t", 9, NO_PARTITION)]

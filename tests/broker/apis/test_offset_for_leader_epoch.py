@@ -70,3 +70,17 @@ def test_epoch_ends_in_every_version(make_call: Make, version: int) -> None:
     lab.append(T0)
 
     assert end_of(lab, 0, version) == (0, 0 if version else -1, 1)
+
+
+@pytest.mark.rules("OE-5")
+def test_a_partition_twice_in_2_1(make_call: Make) -> None:
+    """2.1.1 answers the last entry of a partition, in one entry of its topic."""
+    lab = LogApis(make_call, "2.1")
+    lab.append(T0)
+    topics = [
+        OffsetForLeaderTopic(topic="t", partitions=[OffsetForLeaderPartition(partition=0, leader_epoch=epoch)])
+        for epoch in (9, 0)
+    ]
+    answer = lab.ask(offset_for_leader_epoch, OffsetForLeaderEpochRequest(topics=topics), 2)
+
+    assert [(topic.topic, [each.end_offset for each in topic.partitions]) for topic in answer.topics] == [("t", [1])]

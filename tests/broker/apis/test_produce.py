@@ -10,6 +10,7 @@ from fakebroker.broker.apis import produce
 from fakebroker.broker.apis.call import Call
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.records.batch import read_records, with_times
+from fakebroker.protocol.records.batch_format import LOG_APPEND_TIME_BIT
 from fakebroker.protocol.records.message_set import build_message_set
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages.produce import (
@@ -357,3 +358,29 @@ def test_a_repetition_is_answered_like_the_first_time(make_call: Make) -> None:
     again = send(lab, sent)
     assert (outcome(again), again.log_append_time_ms) == ((0, 0, 0), T0 + 5)
     assert lab.log.log_end_offset == 2
+
+
+@pytest.mark.rules("PD-10", "PD-12", "ID-7")
+def test_errors_of_2_1(make_call: Make) -> None:
+    """2.1.1 has no INVALID_RECORD: 2, which knows no log start; beside UNKNOWN_PRODUCER_ID it stands."""
+    lab = LogApis(make_call, "2.1")
+    nothing = (ErrorCode.CORRUPT_MESSAGE, -1, -1)
+
+    assert outcome(send(lab, batch(T0) * 2, version=7)) == nothing
+    assert outcome(send(lab, batch(T0, base_offset=1), version=7)) == nothing
+    stamped = with_times(batch(T0), attributes=LOG_APPEND_TIME_BIT, max_timestamp_ms=T0)
+    assert outcome(send(lab, stamped, version=7)) == (ErrorCode.INVALID_TIMESTAMP, -1, -1)
+    unknown = batch(T0, producer_id=7, producer_epoch=0, base_sequence=1)
+    assert outcome(send(lab, unknown, version=7)) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 0)
+
+
+@pytest.mark.rules("PD-12", "PD-31")
+@pytest.mark.parametrize("version", [0, 3, 7])
+@pytest.mark.parametrize("records", [None, b"", bytes(20), batch(T0)[:30], b"\xff" * 80], ids=range(5))
+def test_records_that_2_1_cannot_read(make_call: Make, version: int, records: bytes | None) -> None:
+    """2.1.1 closes the connection where there is no batch to begin with, also for an unknown partition."""
+    lab = LogApis(make_call, "2.1")
+
+    for index in (0, 9):
+        with pytest.raises(CloseConnection, match="do not begin with a batch"):
+            send(lab, records, version=version, index=index)

@@ -7,6 +7,7 @@ from tools.differential.chapters.chapter import Chapter, Json
 from tools.differential.pair import Asked
 
 CONFIGS = ("retention.ms", "segment.bytes", "cleanup.policy", "max.message.bytes", "compression.type", "no.such", "")
+REMOVED_MS = 400  # in which a topic is gone from ZooKeeper in old releases, after they have answered
 VALUES = ("2000", "5000", "50000", None, "odd", "-1", "compact", "compact,delete", "gzip", "")
 
 
@@ -74,7 +75,8 @@ class Admin(Chapter):
         """By name."""
         names = [self.topic() for _ in range(self.mostly(1, 2, 0))]
         request = {"TopicNames": names, "Topics": [{"Name": name} for name in names], "TimeoutMs": 5000}
-        return self.ask("a", "DeleteTopics", request, is_plain=True)
+        then_ms = 0 if "DescribeCluster" in self.versions else REMOVED_MS
+        return self.ask("a", "DeleteTopics", request, is_plain=True, then_ms=then_ms)
 
     def metadata(self) -> Asked | None:
         """Of topics by name."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
 from fakebroker.broker.core.topic_config import TopicConfig
+from fakebroker.broker.release import Behaviours
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
@@ -53,6 +54,9 @@ class DiskGuard(Protocol):
 
 class LogCluster(Protocol):
     """What all logs of a cluster share."""
+
+    @property
+    def behaviours(self) -> Behaviours: ...
 
     @property
     def pending_batch_memory(self) -> PendingBatchMemory: ...

@@ -11,6 +11,7 @@ from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.logs.log_time_search import FoundOffset
 from fakebroker.broker.core.stale_view import StaleView
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition
@@ -21,6 +22,8 @@ MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 LAST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
+UNKNOWN = -7  # stands for this and everything below
+ANY_TIME = BEFORE_EVERY_TIMESTAMP + 1  # a search that any record ends
 
 DEBUGGING_REPLICA_ID = -2  # of a client that may read from any replica
 
@@ -36,7 +39,7 @@ def error_for_lookup(partition: "Partition", node_id: int, current_leader_epoch:
 
 def is_search(target: int) -> bool:
     """Whether records are looked at for a timestamp."""
-    return target >= 0 or target == MAX_TIMESTAMP
+    return target >= 0 or target in (MAX_TIMESTAMP, ANY_TIME)
 
 
 def find_offset(

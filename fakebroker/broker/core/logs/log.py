@@ -58,7 +58,7 @@ class PartitionLog:
         self.high_watermark = 0
         self.last_stable_offset = 0
         self.high_watermark_limit: int | None = None  # what replicas have, where they lag
-        self.producers = Producers()
+        self.producers = Producers(outlive_records=partition.topic.cluster.behaviours.producers_outlive_records)
         self.aborted = AbortedTransactions()
         self.waiters: dict[object, Callable[[Instant], None]] = {}
         # By base offset, for bisection. The cleaner replaces segments in the middle, by their base offsets.
@@ -470,9 +470,9 @@ class PartitionLog:
         return last
 
     def _start_at(self, offset: int) -> None:
-        self.log_start_offset = offset
+        self.log_start_offset, self._times = offset, None
         self.epochs.cut_start(offset)
-        self._times = None
+        self.producers.cut_start(offset)
 
     def _moved(self, now: Instant) -> None:
         """Compute high watermark and last stable offset after a change of the log, and call the waiters."""

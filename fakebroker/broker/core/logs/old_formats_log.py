@@ -8,6 +8,7 @@ Kafka: `LogValidator.convertAndAssignOffsets` and `Log.fetchOffsetsByTimestamp` 
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.logs.appends import AppendError
 from fakebroker.broker.core.logs.config import LogConfig
@@ -16,10 +17,15 @@ from fakebroker.broker.core.logs.log import Appended, PartitionLog
 from fakebroker.broker.core.logs.log_time_search import Search
 from fakebroker.broker.settings.message_formats import NEWEST_MAGIC
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, split_batches
-from fakebroker.protocol.records.batch_format import ATTRIBUTES_POSITION
+from fakebroker.protocol.records.batch_format import ATTRIBUTES_POSITION, LOG_APPEND_TIME_BIT
 from fakebroker.protocol.records.conversion import as_formatted, is_marked, mark_old_format, without_mark
 from fakebroker.protocol.records.faults import InvalidRecord
+from fakebroker.protocol.records.record_scan import scan
+
+if TYPE_CHECKING:
+    from fakebroker.broker.core.logs.request_scans import ScanBatch
 
 _BEFORE_LENGTH_ENDS = 12  # bytes of a batch before and with its length, which does not count them
 
@@ -35,6 +41,13 @@ class OldFormatsLog(PartitionLog):
         if self._epochs.entries():
             self._epochs = LeaderEpochs()
         return self._epochs
+
+    def append(self, data: bytes, now: Instant, scan_batch: "ScanBatch" = scan) -> Appended:
+        """As `PartitionLog.append`; 2.1.1 refuses batches in which a client has set LOG_APPEND_TIME_BIT (PD-21)."""
+        is_refused = self.partition.topic.cluster.behaviours.append_time_bit_is_refused
+        if is_refused and data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_BIT:
+            raise AppendError(ErrorCode.INVALID_TIMESTAMP, f"{self.name}: only the broker sets LogAppendTime")
+        return super().append(data, now, scan_batch)
 
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool = True) -> list[bytes]:
         """As `PartitionLog.read`, with records of an old format as messages of that format.

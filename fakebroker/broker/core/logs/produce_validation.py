@@ -12,7 +12,7 @@ from fakebroker.broker.core.logs.appends import AppendError, AppendErrorContent,
 from fakebroker.broker.core.logs.log import Appended
 from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, ScanBatch
 from fakebroker.broker.core.stale_view import StaleView
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.batch import split_batches
 from fakebroker.protocol.records.batch_format import (
@@ -87,6 +87,20 @@ def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: 
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "the transactional id is missing"
             )
     return None
+
+
+def check_readable(parts: Iterable[bytes | None]) -> None:
+    """Raise CloseConnection unless each partition's records begin with a batch or a message (PD-12).
+
+    Before 2.3 Kafka looks at the first one while it reads the request.
+    """
+    for records in parts:
+        try:
+            is_readable = records is not None and next_batch(records) is not None and not is_header_truncated(records)
+        except AppendError:
+            is_readable = False
+        if not is_readable:
+            raise CloseConnection("the records of a partition do not begin with a batch")
 
 
 def is_header_truncated(batch: bytes | None) -> bool:

@@ -71,7 +71,12 @@ class Verification:
 class Producers:
     """The producers of one partition, and the transactions that are open on it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, outlive_records: bool = True) -> None:
+        """Without `outlive_records` a producer is forgotten with its last record here (ID-9).
+
+        Then one of which no batch is known must begin with sequence 0: it may have lost what it wrote (ID-7).
+        """
+        self._outlive_records = outlive_records
         self._states: dict[int, ProducerState] = {}
         # First offset of an open transaction -> producer id. Transactions end in any order; the lowest offset is used.
         self._open: SortedDict[int, int] = SortedDict()
@@ -104,12 +109,14 @@ class Producers:
         """Check that `batch` may be appended. Returns the batch written before if this one repeats it (ID-3).
 
         Raises KafkaError, in the order of Kafka's checks (ID-2): INVALID_PRODUCER_EPOCH (ID-4),
-        OUT_OF_ORDER_SEQUENCE_NUMBER (ID-4, ID-5, ID-7), INVALID_TXN_STATE (ID-10).
+        OUT_OF_ORDER_SEQUENCE_NUMBER (ID-4, ID-5, ID-7), UNKNOWN_PRODUCER_ID (ID-7), INVALID_TXN_STATE (ID-10).
         """
         state = self._states.get(batch.producer_id)
         if state is None:  # an unknown producer may begin with any epoch and, outside of TV2, any sequence (ID-7)
             if self._verifications:
                 self._check_verified_sequence(batch, has_batches=False)
+            if batch.base_sequence and not self._outlive_records:
+                raise _unknown_producer(batch)
             return None
         repeated = self._repeated(state, batch)
         if repeated is not None:
@@ -124,14 +131,25 @@ class Producers:
             self._check_verified_sequence(batch, has_batches=bool(state.batches))
         goes_on = batch.producer_epoch == state.epoch
         expected = (state.last_sequence + 1) & _SEQUENCE_MASK if goes_on else 0
-        if batch.base_sequence != expected and state.epoch >= 0:  # -1 is none: any sequence may follow (ID-7)
+        if batch.base_sequence != expected:
+            self._refuse_sequence(state, batch, expected)
+        if state.current_transaction_offset is not None and not batch.is_transactional:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} has an open transaction here")
+        return None
+
+    def _refuse_sequence(self, state: ProducerState, batch: BatchHeader, expected: int) -> None:
+        """Raise KafkaError for a sequence that does not follow, unless epoch -1, which is none, lets any follow (ID-7).
+
+        Where producers do not outlive their records, no sequence is known after a marker, either.
+        """
+        is_known = bool(state.batches) if batch.producer_epoch == state.epoch else state.epoch >= 0
+        if not (is_known or self._outlive_records):
+            raise _unknown_producer(batch)
+        if state.epoch >= 0 or not self._outlive_records:
             raise KafkaError(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {batch.producer_id}: sequence {batch.base_sequence} is out of order; expected {expected}",
             )
-        if state.current_transaction_offset is not None and not batch.is_transactional:
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} has an open transaction here")
-        return None
 
     def check_epoch(self, producer_id: int, epoch: int) -> None:
         """Raise KafkaError(INVALID_PRODUCER_EPOCH) if the producer has written with a higher epoch here (ID-4)."""
@@ -276,6 +294,19 @@ class Producers:
             self._update_first_unstable()
         return self.first_unstable_offset
 
+    def cut_start(self, offset: int) -> None:
+        """The log starts at `offset` now: forget what is below it, unless producers outlive their records (ID-9)."""
+        if self._outlive_records:
+            return
+        for state in list(self._states.values()):
+            state.batches = [batch for batch in state.batches if batch.last_offset >= offset]
+            if not state.batches:
+                del self._states[state.producer_id]
+                if state.current_transaction_offset is not None:
+                    del self._open[state.current_transaction_offset]
+        self.unreplicated = [each for each in self.unreplicated if each[1] >= offset]
+        self._update_first_unstable()
+
     def expire(self, now_ms: int, expiration_ms: int) -> int | None:
         """Forget producers whose last batch is too old by its own timestamp (ID-11), and old verifications.
 
@@ -330,3 +361,8 @@ class Producers:
             return None  # it goes on, as nearly all do: the few that are remembered never take all sequences
         wanted = first, batch.last_sequence
         return next((b for b in batches if (b.first_sequence, b.last_sequence) == wanted), None)
+
+
+def _unknown_producer(batch: BatchHeader) -> KafkaError:
+    text = f"producer {batch.producer_id} has written nothing here; it cannot begin with sequence {batch.base_sequence}"
+    return KafkaError(ErrorCode.UNKNOWN_PRODUCER_ID, text)

@@ -158,6 +158,8 @@ class TransactionShard(CoordinatorShard):
             else:
                 asked = _In.COMMIT_CURRENT if commit else _In.ABORT_CURRENT
         else:
+            if self._takes_later_epoch(transaction) and producer.epoch > transaction.producer.epoch:
+                producer = Producer(producer.id, transaction.producer.epoch)
             code = self._error_for(transaction, producer, concurrent_first=False)
             asked = _In.COMMIT if commit else _In.ABORT
         if code:
@@ -194,6 +196,10 @@ class TransactionShard(CoordinatorShard):
         if transaction.producer.epoch != producer.epoch:
             return ErrorCode.PRODUCER_FENCED
         return ErrorCode.NONE if transaction.pending is None else ErrorCode.CONCURRENT_TRANSACTIONS
+
+    def _takes_later_epoch(self, transaction: Transaction) -> bool:
+        """Whether EndTxn TV1 of a later epoch counts; with a transaction to end Kafka 2.1.1 then goes wrong (TX-20)."""
+        return self.behaviours.end_takes_later_epochs and transaction.state is not TransactionState.ONGOING
 
     @staticmethod
     def _tv2_epoch(transaction: Transaction, producer: Producer) -> tuple[ErrorCode, bool]:

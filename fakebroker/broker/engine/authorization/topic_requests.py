@@ -175,7 +175,7 @@ def delete_allowed(authorized: "DeleteTopics") -> None:
         return
     by_state = call.version >= _FIRST_WITH_IDS
     entries = request.topics if by_state else [DeleteTopicState(name=name) for name in request.topic_names]
-    refused, valid = delete_topics.parted(entries)
+    refused, valid = delete_topics.parted(call, entries)
     allowed = []
     for entry in valid:
         refusal = _refusal(authorized, entry, name_in(entry, call.cluster.topics))

@@ -219,3 +219,37 @@ def test_a_verification_that_came_to_nothing_expires(was_written: bool) -> None:
 
     assert is_known
     assert not log.producers.is_verified(7, 0, verification)
+
+
+@pytest.mark.rules("ID-7")
+def test_where_producers_begin_in_2_1() -> None:
+    """One of which no batch is known begins with 0, else 59: new, with epoch -1 before, or with only a marker."""
+    log = LogsCluster(as_release="2.1").log()
+
+    assert refused(log, 1) == ErrorCode.UNKNOWN_PRODUCER_ID
+    send(log, 0, epoch=-1)
+    assert refused(log, 3, epoch=-1) == DUE
+    assert refused(log, 1, epoch=0) == ErrorCode.UNKNOWN_PRODUCER_ID
+    send(log, 0, epoch=0)
+    assert refused(log, 1, epoch=1) == DUE
+    log.append_marker(7, 2, NOW, commit=True, coordinator_epoch=0)
+    assert refused(log, 1, epoch=2) == ErrorCode.UNKNOWN_PRODUCER_ID
+    send(log, 0, epoch=2)
+    send(log, 1, epoch=2)
+
+
+@pytest.mark.rules("ID-9", "ID-7")
+def test_a_producer_ends_with_its_records_in_2_1() -> None:
+    """2.1.1 forgets batches below the log start, then their producer and its transaction."""
+    log = LogsCluster(as_release="2.1").log()
+    send(log, 0, transactional=True)
+    send(log, 1, transactional=True)
+    log.advance_log_start(1, NOW)
+    assert send(log, 1, transactional=True).base_offset == 1
+    assert refused(log, 0) == DUE
+    assert log.last_stable_offset == 0
+
+    log.advance_log_start(2, NOW)
+    assert log.last_stable_offset == 2
+    assert refused(log, 2) == ErrorCode.UNKNOWN_PRODUCER_ID
+    send(log, 0)

@@ -72,8 +72,14 @@ class ClassicGroup(GroupMetadata):
         if member is None or instance_id is not None or generation != self.generation:
             code = self.error_for_member(member_id, instance_id, generation)
             if code or member is None:
-                return code
+                return self._code_of_refused_heartbeat(code)
         return self._on_heartbeat(self, member, now)
+
+    def _code_of_refused_heartbeat(self, code: ErrorCode) -> ErrorCode:
+        """`code`, but for the generation, at which 2.1.1 does not look in CompletingRebalance (HB-6)."""
+        if code is ErrorCode.ILLEGAL_GENERATION and self.state is _COMPLETING:
+            return ErrorCode.REBALANCE_IN_PROGRESS if self.host.behaviours.heartbeat_in_completing_rejoins else code
+        return code
 
     def leave(self, leavers: Sequence[Leaver], now: Instant) -> list[ErrorCode]:
         """LeaveGroup. Returns a code for each entry; the entries are checked one after the other (LG-3..LG-8)."""
@@ -258,13 +264,13 @@ class ClassicGroup(GroupMetadata):
         """The error that an OffsetCommit to the group is answered with (OC-7, OC-8), or NONE.
 
         A commit with generation -1 is accepted by an Empty group only, with any member id; others must come from a
-        member of the current generation, and not while it waits for its assignment.
+        member of the current generation, and not while it waits for its assignment, which 2.1.1 checks first.
         """
         state = self.state
         if generation < 0 and state is _EMPTY:
             return _NONE
         code = self.error_for_member(member_id, instance_id, generation)
-        if not code and state is _COMPLETING:
+        if state is _COMPLETING and not (code and self.host.behaviours.commit_in_completing_checks_member):
             return ErrorCode.REBALANCE_IN_PROGRESS
         return code
 

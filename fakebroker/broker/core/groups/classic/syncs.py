@@ -79,8 +79,15 @@ def answer_sync(group: GroupMetadata, member: Member, _request: SyncRequest, ans
     answer(rebalance.assigned(group, member))
 
 
+def heartbeat_completing(group: GroupMetadata, member: Member, now: Instant) -> ErrorCode:
+    """CompletingRebalance: as in Stable, but in 2.1.1 it restarts nothing and the member has to rejoin (HB-6)."""
+    if group.host.behaviours.heartbeat_in_completing_rejoins:
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return heartbeat(group, member, now)
+
+
 def heartbeat(group: GroupMetadata, member: Member, now: Instant) -> ErrorCode:
-    """CompletingRebalance, Stable: restart the member's session timer; the answer is NONE (HB-6).
+    """Stable: restart the member's session timer; the answer is NONE (HB-6).
 
     The body of `GroupMetadata.restart_session` without the call: nothing runs more often.
     """

@@ -37,6 +37,7 @@ from fakebroker.broker.core.groups.classic.static_rejoin import (
 from fakebroker.broker.core.groups.classic.syncs import (
     answer_sync,
     heartbeat,
+    heartbeat_completing,
     heartbeat_rejoin,
     on_sync_hold_released,
     park_sync,
@@ -53,7 +54,7 @@ _ROWS: dict[GroupInput, tuple[Callable[..., Any] | None, ...]] = {
     _In.JOIN_MEMBER:              (_,                 rejoin,                rejoin_completing,     rejoin_stable),
     _In.STATIC_REJOIN:            (_,                 replace_static_member, replace_and_rebalance, replace_in_stable),
     _In.SYNC:                     (_,                 reject_sync,           park_sync,             answer_sync),
-    _In.HEARTBEAT:                (_,                 heartbeat_rejoin,      heartbeat,             heartbeat),
+    _In.HEARTBEAT:                (_,                 heartbeat_rejoin,      heartbeat_completing,  heartbeat),
     _In.MEMBER_LEFT:              (_,                 on_member_left,        start,                 start),
     _In.PENDING_MEMBER_LEFT:      (ignore,            on_member_left,        on_pending_left,       on_pending_left),
     _In.PENDING_MEMBER_TIMED_OUT: (ignore,            on_pending_timeout,    ignore,                ignore),

@@ -158,3 +158,15 @@ def test_heartbeat(lab: OneGroup, state: str) -> None:
     a, b = lab.in_state(state, instance="i")
 
     assert lab.heartbeat(a) == lab.heartbeat(b) == lab.heartbeat(b, instance="i") == OK
+
+
+@pytest.mark.rules("HB-6")
+def test_heartbeat_in_2_1() -> None:
+    """2.1.1 makes a member that waits for its assignment rejoin, whatever its generation; a stranger is unknown."""
+    lab = OneGroup(as_release="2.1")
+    a, b = lab.completing({}, {})
+
+    assert lab.heartbeat(a) == lab.heartbeat(b, generation=9) == ErrorCode.REBALANCE_IN_PROGRESS
+    assert lab.heartbeat("stranger", generation=9) == UNKNOWN
+    lab.sync(a)
+    assert (lab.heartbeat(b), lab.heartbeat(b, generation=9)) == (OK, ILLEGAL)

@@ -50,6 +50,17 @@ def test_session_counts_from_a_heartbeat(lab: OneGroup, state: str, answer: Erro
     assert lives_until(lab, b) == 7000
 
 
+@pytest.mark.rules("TM-1", "HB-6")
+def test_release_2_1_does_not_restart_it_in_completing() -> None:
+    """A heartbeat that is answered 27 in CompletingRebalance leaves the session as it is."""
+    lab = OneGroup(as_release="2.1")
+    _, b = lab.completing({}, {"session": 7000})
+    lab.wait(5000)
+
+    assert lab.heartbeat(b) == REBALANCE
+    assert lives_until(lab, b) == 2000
+
+
 @pytest.mark.rules("TM-1")
 def test_what_does_not_restart_the_session(lab: OneGroup) -> None:
     """An unchanged rejoin, a refused heartbeat and a sync in Stable leave the session as it is."""
