@@ -4,12 +4,14 @@
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tests.support.eventually import eventually
@@ -17,8 +19,16 @@ from tests.support.image import ROOT, Dockerfile
 
 # As in scripts/set-up-image.
 BASES = ("docker.io/library/python:3.13-slim", "localhost/fakebroker-base:debian13")
+IMAGE = "localhost/under-test/fakebroker"
 TIMEOUT_S = 170
 _LIMITS = ("--ulimit", "nofile=4096:4096", "--ulimit", "nproc=8192:8192")  # podman's own may exceed what root may set
+_CONFIGURATION = """\
+[containers]
+default_ulimits = ["nofile=4096:4096", "nproc=8192:8192"]
+cgroupns = "{cgroups}"
+[engine]
+{runtime}
+"""
 _PROBE = 'FROM scratch\nHEALTHCHECK --start-interval=1s CMD ["true"]\n'
 
 
@@ -70,6 +80,28 @@ class Engine:
         """The end of a build of the text of a Dockerfile, with the files of this repository."""
         command = [*self.program, "build", *self.build_options, *options, "-f", "-", str(ROOT)]
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT_S)
+
+    @contextmanager
+    def api(self, folder: Path) -> Iterator[dict[str, str]]:
+        """The environment in which Testcontainers finds this engine's API; podman serves it from a folder for that."""
+        shared = {
+            "TESTCONTAINERS_RYUK_DISABLED": "true",
+            "TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX": IMAGE.removesuffix("fakebroker"),
+        }
+        if self.program[0] == "docker":
+            yield shared
+            return
+        configuration, place = folder / "containers.conf", folder / "podman.sock"
+        runtime = 'runtime = "runc"' if "runc" in self.program else ""
+        configuration.write_text(_CONFIGURATION.format(runtime=runtime, cgroups="host" if runtime else "private"))
+        command = [self.program[0], "system", "service", "--time=0", f"unix://{place}"]
+        with subprocess.Popen(command, env={**os.environ, "CONTAINERS_CONF": str(configuration)}) as process:
+            try:
+                eventually(place.exists)
+                connection = {"DOCKER_HOST": f"unix://{place}", "TESTCONTAINERS_HOST_OVERRIDE": "localhost"}
+                yield {**shared, **connection, "TESTCONTAINERS_CONNECTION_MODE": "docker_host"}
+            finally:
+                process.terminate()
 
     @contextmanager
     def running(self, image: str, *command: str, options: Sequence[str] = ()) -> Iterator["Container"]:

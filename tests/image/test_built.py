@@ -1,6 +1,5 @@
 """The container image, built, started and used from outside, where docker or podman works (`make setup-image`)."""
 
-import fcntl
 import json
 import os
 import re
@@ -18,40 +17,16 @@ import pytest
 import yaml
 
 from tests.support.compose_file import ComposeFile
-from tests.support.containers import Container, Engine, NoEngineError, find_engine
+from tests.support.containers import Container, Engine
 from tests.support.eventually import eventually
 from tests.support.image import ROOT, Dockerfile
 
 pytestmark = [pytest.mark.slow, pytest.mark.clients, pytest.mark.timeout(400)]
 
-IMAGE = "localhost/fakebroker-under-test"
 TOKEN = {"Authorization": "Bearer test"}
 HARDENED = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
 MOST_ADDED_MB = 75
 SERVED = ("--env", "FAKEBROKER_CONTROL_TOKEN=test", "--publish", "127.0.0.1::8092")
-
-
-@pytest.fixture(scope="session")
-def engine() -> Engine:
-    """Skips where no engine works."""
-    try:
-        return find_engine()
-    except NoEngineError as error:
-        pytest.skip(f"THE IMAGE IS NOT TESTED: needs an engine and a base, see `make setup-image` ({error})")
-
-
-@pytest.fixture(scope="session")
-def image(engine: Engine, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
-    """The id of the image, built once for all workers of a run."""
-    shared = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
-    with (shared / "image").open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
-        file.seek(0)
-        if not (built := file.read()):
-            engine.try_call("rmi", "-f", IMAGE)
-            built = engine.build(IMAGE)
-            file.write(built)
-        return built
 
 
 @pytest.fixture(scope="session")
