@@ -3,6 +3,7 @@
 import random
 import time
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 from bench import requests as r
@@ -19,7 +20,7 @@ from fakebroker.protocol.wire.frame import decode_response
 from tests.support.cluster import partition
 
 START = Instant(r.FIRST_MS, 0)
-DAY_MS = 86_400_000
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
 class World:
@@ -72,6 +73,20 @@ class World:
         self.engine.advance_to(self.now)
         return (time.perf_counter() - began) * 1000
 
+    def turns(self, ms: int) -> list[float]:
+        """Let time pass as a server that has clients does: the processor time of each turn, in milliseconds."""
+        self.now = self.now.plus(ms)
+        turns = [_cpu_ms(lambda: self.engine.tick(self.now))]
+        while self.engine.works:
+            turns.append(_cpu_ms(lambda: self.engine.step(self.now)))
+        return turns
+
+
+def _cpu_ms(action: Callable[[], None]) -> float:
+    began = time.process_time()
+    action()
+    return (time.process_time() - began) * 1000
+
 
 def heartbeat_curve() -> list[str]:
     """Microseconds per Heartbeat while the number of groups and members grows."""
@@ -109,19 +124,33 @@ def rebalance_of(members: int) -> str:
 
 def expiry(groups: int) -> list[str]:
     """So many new groups with 10 offsets, then eight days: first nothing is due, then everything."""
-    world = World()
-    topics = [f"t{n}" for n in range(5)]
-    for topic in topics:
-        world.broker.create_topic(topic, partitions=2)
-    us = world.us_per_frame([r.frame(r.commit(f"group-{n}", topics, 2), r.COMMIT) for n in range(groups)])
+    world, us = _committed(groups)
     idle_ms, due_ms = world.advance(6 * DAY_MS), world.advance(2 * DAY_MS)
-    left = sum(len(shard.groups) for shard in world.engine.cluster.nodes[1].coordinator.shards.values())
-    assert left == 0, left
+    _check_expired(world)
+    served, _ = _committed(groups)
+    served.advance(7 * DAY_MS - HOUR_MS)
+    turns = served.turns(HOUR_MS)
+    _check_expired(served)
     return [
         f"| {groups:,} new groups, a commit of 10 offsets each | {us:.1f} us a group ({1e6 / us:,.0f} groups/s) |",
         f"| six days over them, nothing due | {idle_ms:.1f} ms |",
         f"| two days more, all {groups * 10:,} offsets due | {due_ms:.0f} ms |",
+        f"| while clients are served: processor time of the longest of {len(turns)} turns | {max(turns):.0f} ms |",
     ]
+
+
+def _committed(groups: int) -> tuple[World, float]:
+    """A broker with so many simple groups of 10 offsets, and the microseconds that each took."""
+    world = World()
+    topics = [f"t{n}" for n in range(5)]
+    for topic in topics:
+        world.broker.create_topic(topic, partitions=2)
+    return world, world.us_per_frame([r.frame(r.commit(f"group-{n}", topics, 2), r.COMMIT) for n in range(groups)])
+
+
+def _check_expired(world: World) -> None:
+    left = sum(len(shard.groups) for shard in world.engine.cluster.nodes[1].coordinator.shards.values())
+    assert left == 0, left
 
 
 def lookup_curve() -> list[str]:

@@ -8,6 +8,7 @@ deadlines run in the order in which they were queued, so a run is the same every
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
+from fakebroker.broker.core.long_passes import LongPasses
 from fakebroker.protocol.instant import Instant
 
 
@@ -103,11 +104,15 @@ class DeadlineQueue:
 
 
 class Timers:
-    """The two queues: `wall` for what is compared with stored times, `mono` for what watches over live clients."""
+    """The two queues: `wall` for what is compared with stored times, `mono` for what watches over live clients.
+
+    `passes` has what deadlines began and could not finish in one turn.
+    """
 
     def __init__(self) -> None:
         self.wall = DeadlineQueue()
         self.mono = DeadlineQueue()
+        self.passes = LongPasses()
 
     def pop_due(self, start: Instant, target: Instant) -> Iterator[tuple[Instant, Callable[[Instant], None]]]:
         """What falls due while time passes from `start` to `target`, in due order: its own moment, and its action.

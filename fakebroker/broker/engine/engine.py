@@ -12,7 +12,7 @@ from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES,
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
-from fakebroker.broker.engine.work import Task, Work
+from fakebroker.broker.engine.work import PassesWork, Task, Work
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
@@ -48,6 +48,7 @@ class Engine:
         self.uses_layouts = True  # False, set before clients come, lets all requests go the general way (`Lanes`)
         self.outbox = cluster.outbox
         self._timers = cluster.timers
+        self._passes = PassesWork(self, cluster.timers.passes)
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is cut out by itself
         self.long_list_bytes = LONG_LIST_BYTES
@@ -60,7 +61,7 @@ class Engine:
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
-        self.works: deque[Work | Task] = deque()
+        self.works: deque[Work | Task | PassesWork] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
         # order in which they got it; None is only there because Python has no ordered set.
@@ -139,7 +140,7 @@ class Engine:
 
     # Long work
 
-    def begin(self, work: Work | Task) -> None:
+    def begin(self, work: Work | Task | PassesWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
         self.works.append(work)
         self.on_work()
@@ -170,17 +171,29 @@ class Engine:
         return self._timers.wall.earliest_ms, self._timers.mono.earliest_ms
 
     def tick(self, now: Instant) -> None:
-        """It is `now`: what is due runs. Requests of the same moment come after it."""
+        """It is `now`: what is due runs. Requests of the same moment come after it.
+
+        Of passes over much that is stored, a part runs; the rest is among `works`.
+        """
         timers = self._timers
         if timers.mono.earliest_ms <= now.mono_ms or timers.wall.earliest_ms <= now.wall_ms:
-            self.advance_to(now)
+            timers.passes.limit()
+            self._run_due(now)
+            timers.passes.lift_limit()
+            if timers.passes and self._passes not in self.works:
+                self.begin(self._passes)
         self.now = now
 
     def advance_to(self, target: Instant) -> None:
         """Let time pass to `target`: everything due on the way runs in due order, each at its own moment.
 
-        The readings may move by different amounts: each goes at the same pace until it reaches its target.
+        The readings may move by different amounts: each goes at the same pace until it reaches its target. Passes that
+        the last turns began end before that, and those that begin now end at their own moment.
         """
+        self._passes.finish(self.now)
+        self._run_due(target)
+
+    def _run_due(self, target: Instant) -> None:
         for moment, action in self._timers.pop_due(self.now, target):
             self.now = moment
             self.run(action, moment)
@@ -193,6 +206,7 @@ class Engine:
         times is due when its time comes again, and periodic jobs go on at their pace.
         """
         by_ms = target.wall_ms - self.now.wall_ms
+        self._passes.finish(self.now)
         self._begin_history()
         self.journal.event(ClockMoved(self.now.wall_ms, target.wall_ms, how), self.now)
         if by_ms >= 0:

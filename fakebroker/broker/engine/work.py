@@ -14,6 +14,7 @@ from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call, Steps
+    from fakebroker.broker.core.long_passes import LongPasses
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.protocol.schema import Message
 
@@ -70,6 +71,34 @@ class Task:
         """Do it. Returns False: nothing is left."""
         self._runner.run(self._action, now)
         return False
+
+
+class PassesWork:
+    """The passes that could not be finished in the turn that began them."""
+
+    __slots__ = ("_passes", "_runner")
+
+    def __init__(self, runner: "Runner", passes: "LongPasses") -> None:
+        self._runner = runner
+        self._passes = passes
+
+    def step(self, now: Instant) -> bool:
+        """Go on with one of them for a turn. False when none is left."""
+        self._passes.limit()
+        self.go_on(now)
+        self._passes.lift_limit()
+        return bool(self._passes)
+
+    def finish(self, now: Instant) -> None:
+        """Do all of what is left, however long it takes."""
+        while self._passes:
+            self.go_on(now)
+
+    def go_on(self, now: Instant) -> None:
+        """Go on with the pass that has waited longest, if there is one."""
+        rest = self._passes.take()
+        if rest is not None:
+            self._runner.run(rest, now)
 
 
 def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Message]") -> Generator[None, None, None]:

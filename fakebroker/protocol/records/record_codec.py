@@ -43,20 +43,22 @@ def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> b
 def encode_plain_records(pairs: Iterable[tuple[bytes | None, bytes | None]]) -> bytes:
     """(key, value) pairs of one time, without headers, as they stand in a batch."""
     parts: list[bytes] = []
+    known: dict[tuple[int, int, int], tuple[bytes, bytes, bytes]] = {}  # most records of a batch have a size in common
     for offset_delta, (key, value) in enumerate(pairs):
         delta = encode_zigzag_varint(offset_delta)
-        size = _PLAIN_BYTES + len(delta)
-        if key is None:
-            key_size, key = b"\1", b""
-        else:
-            key_size = encode_zigzag_varint(len(key))
-        if value is None:
-            value_size, value = b"\1", b""
-        else:
-            value_size = encode_zigzag_varint(len(value))
-        size += len(key_size) + len(key) + len(value_size) + len(value)
-        parts += (encode_zigzag_varint(size), b"\0\0", delta, key_size, key, value_size, value, b"\0")
+        lengths = len(delta), -1 if key is None else len(key), -1 if value is None else len(value)
+        if lengths not in known:
+            known[lengths] = _encoded_sizes(*lengths)
+        start, key_size, value_size = known[lengths]
+        parts += (start, delta, key_size, key or b"", value_size, value or b"", b"\0")
     return b"".join(parts)
+
+
+def _encoded_sizes(delta_bytes: int, key_length: int, value_length: int) -> tuple[bytes, bytes, bytes]:
+    """What precedes the offset delta, the key and the value of a plain record; a length of -1 is that of null."""
+    key_size, value_size = encode_zigzag_varint(key_length), encode_zigzag_varint(value_length)
+    size = _PLAIN_BYTES + delta_bytes + len(key_size) + max(key_length, 0) + len(value_size) + max(value_length, 0)
+    return encode_zigzag_varint(size) + b"\0\0", key_size, value_size
 
 
 MAX_HEADERS = 100_000

@@ -1,13 +1,15 @@
 """Whether and when a committed offset expires (KIP-211, EX-2..EX-6). The one place where due times are computed.
 
 A policy (`expiry_policies.py`) looks at a group and says how its offsets age as long as the group stays as it is: an
-`Aging`. Three functions apply that to one offset:
+`Aging`. These functions apply that to an offset:
 
-    due_ms           when it is due; the cleanup decides by this
+    due_ms           when it is due
+    due_offsets      which offsets of a group are due; the cleanup decides by this
     evaluate         the same with what the retention counts from and the rule that decided; `explain` shows this
     earliest_due_ms  a lower bound of due_ms under any policy; tells the cleanup when to look, after each commit
 """
 
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from fakebroker.broker.core.offsets.group_offsets import NEVER
@@ -44,11 +46,39 @@ def due_ms(aging: Aging, offset: StoredOffset) -> int:
     """When `offset` is due; it expires at the first cleanup with now >= due (EX-2). NEVER while it does not age."""
     if aging.kept or offset[TOPIC] in aging.kept_topics:
         return NEVER
-    expire_ms = offset[EXPIRE_MS]
-    if expire_ms != NO_TIMESTAMP and not aging.whole_group:
-        return expire_ms
-    base_ms = aging.base_ms
-    return (offset[COMMIT_MS] if base_ms is None else base_ms) + aging.retention_ms
+    return _due_times(aging, (offset,))[0]
+
+
+def due_offsets(
+    aging: Aging, topics: Mapping[str, Mapping[int, StoredOffset]], now_ms: int
+) -> tuple[list[StoredOffset], int]:
+    """Those of a group's offsets whose `due_ms` has come, and when the next of the others is due (or NEVER)."""
+    due: list[StoredOffset] = []
+    next_ms = NEVER
+    for topic, partitions in topics.items():
+        if aging.kept or topic in aging.kept_topics:
+            continue
+        offsets = partitions.values()
+        for offset, at_ms in zip(offsets, _due_times(aging, offsets), strict=True):
+            if at_ms <= now_ms:
+                due.append(offset)
+            elif at_ms < next_ms:
+                next_ms = at_ms
+    return due, next_ms
+
+
+def _due_times(aging: Aging, offsets: Collection[StoredOffset]) -> list[int]:
+    """When each offset is due, if it ages."""
+    base_ms, retention_ms = aging.base_ms, aging.retention_ms
+    if aging.whole_group and base_ms is not None:
+        return [base_ms + retention_ms] * len(offsets)
+    from_base_ms = None if base_ms is None else base_ms + retention_ms
+    return [
+        (offset[COMMIT_MS] + retention_ms if from_base_ms is None else from_base_ms)
+        if offset[EXPIRE_MS] == NO_TIMESTAMP or aging.whole_group
+        else offset[EXPIRE_MS]
+        for offset in offsets
+    ]
 
 
 def earliest_due_ms(commit_ms: int, expire_ms: int, retention_ms: int, empty_since_ms: int | None) -> int:

@@ -146,6 +146,12 @@ class GroupOffsets:
             if self.pending:
                 self.pending.drop(topic, partition)
 
+    def replay_all_tombstones(self) -> None:
+        """Apply tombstones of all that is stored; nothing is pending."""
+        assert not self.pending
+        self._forget_repeated()
+        self._topics.clear()
+
     def replay_pending(self, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int) -> None:
         """Apply records of a transactional commit: they wait for their marker (OC-16)."""
         if self.pending is None:

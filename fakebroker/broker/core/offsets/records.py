@@ -36,6 +36,7 @@ _OFFSET_BYTES = 170
 _PARTITION_BYTES = 70
 _MEMBER_BYTES = 320
 _RECORD_BYTES = 1_000
+_TEXT_BYTES = 49
 
 
 class LatestRecords(Protocol):
@@ -52,8 +53,8 @@ def _text_bytes(text: str) -> int:
     return len(text) if text.isascii() else 4 * len(text)
 
 
-def _metadata_bytes(offsets: Sequence[tuple[str, int] | StoredOffset]) -> int:
-    return sum([_text_bytes(each[METADATA]) + 49 for each in offsets if len(each) > 2 and each[METADATA]])
+def _metadata_bytes(offsets: Sequence[StoredOffset]) -> int:
+    return sum([_text_bytes(each[METADATA]) + _TEXT_BYTES for each in offsets if each[METADATA]])
 
 
 def _longest_bytes(member: MemberValue) -> int:
@@ -188,8 +189,12 @@ class Tombstones:
 
     def memory_bytes(self) -> int:
         """Roughly the memory that the write takes; expired offsets are not shared with the cache any more."""
-        each_bytes = [_PARTITION_BYTES if len(each) == 2 else _OFFSET_BYTES for each in self.deleted]
-        return _WRITE_BYTES + sum(each_bytes) + _metadata_bytes(self.deleted)
+        size_bytes = _WRITE_BYTES
+        for each in self.deleted:
+            size_bytes += _PARTITION_BYTES if len(each) == 2 else _OFFSET_BYTES
+            if len(each) > 2 and each[METADATA]:
+                size_bytes += _text_bytes(each[METADATA]) + _TEXT_BYTES
+        return size_bytes
 
     def all_overwritten(self) -> bool:
         """Whether everything that was deleted is stored again, by later records."""

@@ -1,25 +1,30 @@
 """The expiry queue: a pass costs what is due, not what exists."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from fakebroker.broker.core import long_passes
 from fakebroker.broker.core.coordinator import cleanup
-from fakebroker.broker.core.offsets.expiry import due_ms
+from fakebroker.broker.core.offsets.expiry import due_offsets
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.offsets_topic import StoredOffset
 from tests.support.offsets import PASS, WEEK, OffsetsCluster
 from tests.support.time import DAY, HOUR, MINUTE, START
 
 
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Every decision that cleanups take from now on."""
+    """How many offsets of a group are due, for each time that a cleanup looks at one from now on."""
     decisions: list[int] = []
 
-    def spy(*args: object) -> int:
-        decisions.append(due_ms(*args))  # type: ignore[arg-type]
-        return decisions[-1]
+    def spy(*args: Any) -> tuple[list[StoredOffset], int]:
+        due, next_ms = due_offsets(*args)
+        decisions.append(len(due))
+        return due, next_ms
 
-    monkeypatch.setattr(cleanup, "due_ms", spy)
+    monkeypatch.setattr(cleanup, "due_offsets", spy)
     return decisions
 
 
@@ -130,3 +135,75 @@ def test_eight_days_over_many_groups() -> None:
     assert time.process_time() - began < 1
     assert all(not shard.groups for shard in lab.coordinator.shards.values())
     assert lab.explain("g9999").offsets[0].expired
+
+
+def large(release: str = "4.3") -> OffsetsCluster:
+    """A thousand simple groups in one shard with ten offsets each, all due in a week."""
+    lab = OffsetsCluster(release, settings={"offsets.topic.num.partitions": 1})
+    shard = lab.shard()
+    for n in range(1_000):
+        rows = [("t", index, n, -1, "", lab.now.wall_ms, -1, bytes(16)) for index in range(10)]
+        shard.commit(shard.create_group(f"g{n}", lab.now, for_commit=True), rows, lab.now)
+    return lab
+
+
+def in_turns(lab: OffsetsCluster) -> int:
+    """Take what is left of passes, a turn for each; returns how many turns."""
+    passes, turns = lab.cluster.timers.passes, 0
+    while (rest := passes.take()) is not None:
+        passes.limit()
+        rest(lab.now)
+        turns += 1
+    return turns
+
+
+@pytest.mark.rules("EX-8", "CR-14")
+@pytest.mark.parametrize("release", ["4.3", "3.9"])
+def test_a_pass_in_turns_writes_what_a_pass_at_once_writes(release: str) -> None:
+    """The log, the events and their order are the same, and no turn costs much more than it may."""
+    labs = [large(release), large(release)]
+    labs[1].cluster.timers.passes.limit()
+    for lab in labs:
+        lab.wait(WEEK)
+    costs = len(labs[1].shard().groups) * 15
+    assert 0 < costs < 15_000
+    assert not labs[0].cluster.timers.passes
+    assert in_turns(labs[1]) >= costs // (long_passes.TURN_COST + long_passes.STEP_COST)
+
+    at_once, turns = labs
+    assert turns.batches() == at_once.batches()
+    assert turns.cluster.outbox == at_once.cluster.outbox
+    assert turns.shard().groups == at_once.shard().groups == {}
+
+
+@pytest.mark.rules("EX-1", "EX-9")
+def test_what_comes_up_during_a_pass_is_for_the_next_one() -> None:
+    """A group that is made, and one that commits, between two turns."""
+    lab = large()
+    lab.cluster.timers.passes.limit()
+    lab.wait(WEEK)
+    last = next(reversed(lab.shard().groups))
+    lab.shard().create_group("new", lab.now)
+    lab.commit(group_id=last)
+    in_turns(lab)
+
+    assert list(lab.shard().groups) == [last, "new"]
+    lab.wait(PASS)
+    assert list(lab.shard().groups) == [last]
+
+
+def test_a_pass_ends_with_its_shard() -> None:
+    """What is left of it does nothing when the partition was unloaded, or the time of day was set back."""
+    lab = large()
+    stops: list[Callable[[], None]] = [
+        lambda: lab.shard().wall_time_went_back(PASS, lab.now),
+        lambda: lab.shard().unload(lab.now),
+    ]
+    for stop in stops:
+        lab.cluster.timers.passes.limit()
+        lab.wait(WEEK)
+        assert lab.shard().groups
+        stop()
+        left = list(lab.shard().groups)
+        assert in_turns(lab) == 1
+        assert list(lab.shard().groups) == left

@@ -1,0 +1,56 @@
+"""Long passes: periodic work over much that is stored, of which one turn does a part, so that clients are served.
+
+A pass asks `is_turn_over` before each of its steps, says what the step costs, and puts off what is left when the turn
+is over. The engine limits turns while it serves clients. When a test moves the clock there is no limit: all that is due
+is done at its own moment.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from fakebroker.protocol.instant import Instant
+
+TURN_COST: Final = 2_000
+"""What a turn may cost: an expired offset is 1, which takes 3 to 10 us. The last step of a turn may go beyond it."""
+
+STEP_COST: Final = 1_000
+"""What a step of a pass should cost at most."""
+
+
+class LongPasses:
+    """What the present turn may still cost, and the passes that go on in the next one."""
+
+    def __init__(self) -> None:
+        self._left: int | None = None
+        self._waiting: deque[Callable[[Instant], None]] = deque()
+
+    def __bool__(self) -> bool:
+        """Whether a pass waits for the next turn."""
+        return bool(self._waiting)
+
+    def limit(self) -> None:
+        """A turn begins that may cost TURN_COST."""
+        self._left = TURN_COST
+
+    def lift_limit(self) -> None:
+        """What is done now is done at once, whatever it costs."""
+        self._left = None
+
+    @property
+    def is_turn_over(self) -> bool:
+        """Whether a pass has to put off its next step."""
+        return self._left is not None and self._left <= 0
+
+    def spend(self, cost: int) -> None:
+        """A step costs so much."""
+        if self._left is not None:
+            self._left -= cost
+
+    def put_off(self, rest: Callable[[Instant], None]) -> None:
+        """Do the rest of a pass in one of the next turns, after those that wait already."""
+        self._waiting.append(rest)
+
+    def take(self) -> Callable[[Instant], None] | None:
+        """The rest of the pass that has waited longest, which waits no more; None if none waits."""
+        return self._waiting.popleft() if self._waiting else None
