@@ -17,6 +17,7 @@
 # make client-table   what client libraries do on fakebroker and on Kafka, written to docs/reference/clients.md
 # make differential   random histories on Kafka and fakebroker at once; ARGS='--steps 5000 --chapter log'
 # make docs     the generated pages                       make screenshots   the pictures of the page
+# make public-names   the list of public names, without removals
 # make dist     wheels and sdists in dist/, checked      make try-dist   each extra of them in a clean environment of each Python
 # make try-lowest   the tests of make test with the lowest versions of dependencies that pyproject.toml allows
 # make release-check TAG=v1.2.3   whether everything that names the version names this one
@@ -51,7 +52,7 @@ APART := --ignore tests/page --ignore tests/cli/http/test_random_requests.py
 
 .PHONY: help run quick test rest all lint types collect tests quick-tests rest-tests rest-page alone rest-spark-tests clients long \
 	bench instructions bench-spark spark soak fuzz model random docs site page screenshots scoreboard client-table differential dist try-dist try-lowest \
-	portable workflows release-check \
+	portable workflows release-check public-names \
 	set-up-test set-up-spark set-up-rest setup-java setup-spark-kafka setup-node setup-go setup-rust setup-image clean
 
 help:
@@ -164,6 +165,11 @@ soak: .venv/.test
 
 docs: .venv/.test .venv/.spark
 	@$(BIN)/python -m tools.generate_docs
+	@$(BIN)/python -m tools.public_names
+
+# New names are added to docs/reference/public-names.txt; removals are refused, unless ARGS=--accept-removals.
+public-names: .venv/.test
+	@$(BIN)/python -m tools.public_names $(ARGS)
 
 # Warnings are errors: a link that leads nowhere, a page that no index names.
 site: .venv/.site

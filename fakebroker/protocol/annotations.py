@@ -3,10 +3,11 @@
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import Any, NotRequired, Required, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, ForwardRef, NotRequired, Required, Unpack, get_args, get_origin, get_type_hints
 
 
 def type_hints(function: Any, *, with_kinds: bool = False) -> dict[str, Any]:
@@ -15,7 +16,8 @@ def type_hints(function: Any, *, with_kinds: bool = False) -> dict[str, Any]:
     `with_kinds` keeps what `Annotated` adds to a type.
     """
     module = function.__module__
-    return get_type_hints(function, vars(sys.modules[module]), _Names(module), include_extras=with_kinds)
+    names = _imported(module, _annotations(function))
+    return get_type_hints(function, vars(sys.modules[module]), names, include_extras=with_kinds)
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -27,7 +29,8 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         hint = parameter.annotation
         if isinstance(hint, str):
-            hint = eval(hint, vars(sys.modules[function.__module__]), _Names(function.__module__))
+            module = function.__module__
+            hint = eval(hint, vars(sys.modules[module]), _imported(module, [hint]))
         if parameter.kind is parameter.VAR_KEYWORD and get_origin(hint) is Unpack:
             found += _keywords(get_args(hint)[0])
         else:
@@ -46,19 +49,33 @@ def _bare(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) in (NotRequired, Required) else hint
 
 
-class _Names(dict[str, Any]):
-    """The names of a module that only type checkers import, imported when they are looked up."""
+def _imported(module: str, hints: Iterable[Any]) -> dict[str, Any]:
+    """The names in annotations of a module that only type checkers import, with what they stand for."""
+    sources = _imports_for_types(module)
+    names = {name for hint in hints for name in _names_in(hint)} & sources.keys()
+    return {name: getattr(import_module(sources[name]), name) for name in names}
 
-    def __init__(self, module: str) -> None:
-        self._module = module
 
-    def __contains__(self, name: object) -> bool:
-        """Python 3.14 asks this before it looks up a name."""
-        return name in _imports_for_types(self._module)
+def _annotations(function: Any) -> Iterator[Any]:
+    """What a function is annotated with; of a class also what its bases are."""
+    for each in getattr(function, "__mro__", (function,)):
+        yield from getattr(each, "__annotations__", {}).values()
 
-    def __missing__(self, name: str) -> Any:
-        source = _imports_for_types(self._module)[name]
-        return getattr(import_module(source), name)
+
+def _names_in(hint: Any) -> Iterator[str]:
+    """The names in the parts of an annotation that are texts."""
+    if isinstance(hint, ForwardRef):
+        hint = hint.__forward_arg__
+    if isinstance(hint, str):
+        with suppress(SyntaxError):  # a text inside Literal
+            for node in ast.walk(ast.parse(hint, mode="eval")):
+                if isinstance(node, ast.Name):
+                    yield node.id
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield from _names_in(node.value)
+    else:
+        for part in hint if isinstance(hint, list) else get_args(hint):
+            yield from _names_in(part)
 
 
 @cache

@@ -66,6 +66,7 @@ def try_all(interpreters: Sequence[str], wanted: Sequence[str], *, is_lowest: bo
 def _tried(python: str, extra: str, folder: Path, constrained: Sequence[str]) -> str:
     """Install and test in a folder; what failed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    environment["PATH"] = f"{folder / 'venv/bin'}{os.pathsep}{environment['PATH']}"  # as in an activated one: for Spark
     program = str(folder / "venv/bin/python")
     (wheel,) = OUT.glob("fakebroker-*.whl")
     asked = str(wheel) if extra == WITHOUT_EXTRA else f"{wheel}[{extra}]"

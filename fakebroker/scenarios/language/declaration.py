@@ -80,6 +80,8 @@ BROKER_SETTINGS = SettingTable(lambda name, value: Settings({name: value}))
 TOPIC_SETTINGS = SettingTable(lambda name, _value: find_topic(name, {**TOPIC, **TOPIC_BEFORE_4}))
 
 
+LANGUAGE_VERSION = 1
+"""Changes when a key, a word or a default is removed or changes its meaning."""
 DEFAULT_RELEASE = "4.3"
 DEFAULT_JITTER_MS = (0, 5)
 MAX_TIMES = 10_000  # of a repeat
@@ -219,6 +221,9 @@ assert _ACL is not None
 
 FILE_KEYS: Mapping[str, Key] = {
     "about": Key(TEXT, "What happens in the scenario, in a sentence or two.", is_required=True),
+    "schema_version": Key(
+        Whole(LANGUAGE_VERSION, LANGUAGE_VERSION), f"The version of this language. [{LANGUAGE_VERSION}]"
+    ),
     "source": Key(TEXTS, "Its sources: KIPs, issues, rules; one or a list."),
     "release": Key(TEXT, f'The Kafka release to emulate, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
@@ -240,7 +245,7 @@ FILE_KEYS: Mapping[str, Key] = {
     "actors": Key(None, "The scripted clients: a list of names, or a mapping of names to what they are."),
     "timeline": Key(None, "The steps, in their order.", is_required=True),
 }
-INCLUDED_KEYS = ("about", "source", "parameters", "topics", "actors", "timeline")
+INCLUDED_KEYS = ("about", "schema_version", "source", "parameters", "topics", "actors", "timeline")
 ACTOR_KEYS: Mapping[str, Key] = {
     "client_id": Key(TEXT, "Its client id; its name unless given."),
     "versions": Key(TableOf(Whole(0, 100)), "APIs pinned to versions: {JoinGroup: 4}."),

@@ -25,6 +25,7 @@ from fakebroker.scenarios.language.declaration import (
     DEFAULT_RELEASE,
     FILE_KEYS,
     INCLUDED_KEYS,
+    LANGUAGE_VERSION,
     STEP_KEYS,
     topic_arguments,
 )
@@ -54,6 +55,14 @@ def read_scenario_text(
 ) -> Scenario:
     """The scenario of a text, which includes no files; `name` stands for its own. Raises ScenarioError."""
     return _FileReader(Reading()).scenario(text, name, None, parameters or {})
+
+
+def _check_version(root: Table) -> None:
+    """Raises ScenarioError for a file in another version of the language: its other problems come from that."""
+    node = root.entries.get("schema_version")
+    if node is not None and plain(node) != LANGUAGE_VERSION:
+        text = f"should be {LANGUAGE_VERSION}, the version of scenarios that this fakebroker reads, not {shown(node)}"
+        raise ScenarioError([Problem(node.place, "schema_version", text)])
 
 
 def find_scenarios(paths: Iterable[str | PathLike[str]]) -> list[Path]:
@@ -182,6 +191,7 @@ class _FileReader:
         root = parse_yaml(data, name)
         if not isinstance(root, Table):
             raise ScenarioError([Problem(root.place, "", f"a scenario is a mapping (about: ...), not {shown(root)}")])
+        _check_version(root)
         table, values = self._filled(root, name, parameters)
         for key, node in table.keys.items():
             if key not in known:

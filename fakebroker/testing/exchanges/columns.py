@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A sort of file: the kinds of its lines.
+    """A sort of file: the kinds of its lines, and the version of the format, which `schema_version` of a line names.
 
     Every line has the columns of `common`. `head` is the kind of the first line, if that is of another kind than all
     others. `spans` are columns of times that a player waits for: no file makes it wait for more than a year.
@@ -55,6 +55,7 @@ class Form(NamedTuple):
 
     name: str
     kinds: Mapping[str, Kind]
+    version: int
     common: tuple[Column, ...] = ()
     head: str | None = None
     spans: frozenset[str] = frozenset()

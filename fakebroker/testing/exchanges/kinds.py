@@ -260,5 +260,5 @@ _OF_DIALOGUES = _kinds(
     close=Close, login=ScramLogin, name_nodes=NameNodes, create_topics=MakeTopics, control_node=NodeControl,
     move_leader=MoveLeader, settled=Settled,
 )  # fmt: skip
-SESSION = Form("a session", _OF_SESSIONS, head="session", spans=SPANS)
-DIALOGUE = Form("a dialogue", _OF_DIALOGUES, head="dialogue", spans=SPANS)
+SESSION = Form("a session", _OF_SESSIONS, SCHEMA_VERSION, head="session", spans=SPANS)
+DIALOGUE = Form("a dialogue", _OF_DIALOGUES, SCHEMA_VERSION, head="dialogue", spans=SPANS)

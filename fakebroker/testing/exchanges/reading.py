@@ -14,7 +14,7 @@ from pathlib import Path
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument
 from fakebroker.protocol.json_text import parse_json
 from fakebroker.testing.exchanges.columns import Form, Row, problems
-from fakebroker.testing.exchanges.kinds import SCHEMA_VERSION, SESSION
+from fakebroker.testing.exchanges.kinds import SESSION
 
 MAX_LINE_BYTES = 1 << 30  # a frame of 256 MiB as hexadecimal, with room
 
@@ -89,11 +89,11 @@ def checked(path: str | os.PathLike[str], lines: Iterable[tuple[int, Row]], form
     """The same lines if they are those of a file of that form.
 
     Raises UnreadableFile for a line that has not the columns of its kind, for a head that is missing or comes again,
-    and for a head of another version of the format.
+    and for a line that names another version of the format.
     """
     is_first = True
     for number, row in lines:
-        wrong = _wrong_head(row, is_first, form) or next(problems(row, form), None)
+        wrong = _wrong_head(row, is_first, form) or _wrong_version(row, form) or next(problems(row, form), None)
         if wrong:
             raise UnreadableFile(path, number, wrong)
         is_first = False
@@ -104,7 +104,7 @@ def checked(path: str | os.PathLike[str], lines: Iterable[tuple[int, Row]], form
 
 
 def _wrong_head(row: Row, is_first: bool, form: Form) -> str | None:
-    """What is wrong with the place of a line, or with the version that a head names."""
+    """What is wrong with the place of a line, in files that have a head."""
     if form.head is None:
         return None
     is_head = row.get("kind") == form.head
@@ -112,10 +112,16 @@ def _wrong_head(row: Row, is_first: bool, form: Form) -> str | None:
         return f"{form.name} begins with a line of the kind {form.head}"
     if is_head and not is_first:
         return f"a second line of the kind {form.head}"
-    if is_head and row.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
-        by = f", written by fakebroker {row['fakebroker']}" if "fakebroker" in row else ""
-        return f"schema_version is {row['schema_version']!r:.20}{by}; this fakebroker reads {SCHEMA_VERSION}"
     return None
+
+
+def _wrong_version(row: Row, form: Form) -> str | None:
+    """What is wrong with the version that a line names: a head, or any line where the file has none."""
+    names_version = form.head is None or row.get("kind") == form.head
+    if not names_version or row.get("schema_version", form.version) == form.version:
+        return None
+    by = f", written by fakebroker {row['fakebroker']}" if "fakebroker" in row else ""
+    return f"schema_version is {row['schema_version']!r:.20}{by}; this fakebroker reads {form.version}"
 
 
 @contextmanager

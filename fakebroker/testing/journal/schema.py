@@ -128,7 +128,7 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in map(_kind, (Request, OffsetCommitted, RecordsAppended, *(line_class(event) for event in EVENTS)))
 }
-JOURNAL = Form("a journal", KINDS, COMMON)
+JOURNAL = Form("a journal", KINDS, SCHEMA_VERSION, COMMON)
 
 
 def all_columns() -> dict[str, Column]:

@@ -25,7 +25,7 @@ class Waiting:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-FORM = Form("a test", {"waiting": kind_of("waiting", Waiting)}, spans=frozenset({"for_ms"}))
+FORM = Form("a test", {"waiting": kind_of("waiting", Waiting)}, 1, spans=frozenset({"for_ms"}))
 LINE = {"kind": "waiting", "for_ms": 1, "who": None}
 
 
