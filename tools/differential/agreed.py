@@ -17,6 +17,15 @@ AGREED: Final[dict[str, str]] = {
     r"^Produce v[0-2] .*'batches': .*\n.*ErrorCode: subject 2, reference 0\n": (
         "Kafka 2.1 takes several batches of format 2 in versions that had none; no client sends them"
     ),
+    r"^OffsetCommit v0 .*\n(.*\n)*?.*ErrorCode: subject 35, reference (0|12)(\n|$)": (
+        "Kafka 2.1 keeps the offsets of v0 in ZooKeeper; here they are refused (not-implemented.md)"
+    ),
+    r"^OffsetFetch v0 .*\n(.*\n)*?.*ErrorCode: subject 35, reference (0|3)(\n|$)": (
+        "Kafka 2.1 keeps the offsets of v0 in ZooKeeper; here they are refused (not-implemented.md)"
+    ),
+    r"^CreatePartitions .*'Name': '(|\.|\.\.)',.*\n(.*\n)*?.*ErrorCode: subject \d+, reference -1": (
+        "Kafka 2.1 fails for the whole request when a name is no path of ZooKeeper"
+    ),
 }
 
 

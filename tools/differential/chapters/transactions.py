@@ -131,10 +131,11 @@ class Transactions(Log):
     def end(self) -> Asked | None:
         """Commit or abort."""
         request = {**self.of_producer(), "Committed": self.pick([True, False])}
-        _, latest = self.ids.get(request["TransactionalId"], (-1, -1))
-        if "DescribeCluster" not in self.versions:  # of a later epoch Kafka 2.1 begins to end it, and never finishes
+        is_old = "DescribeCluster" not in self.versions
+        if is_old:  # with a later epoch Kafka 2.1 begins to end the transaction, and never finishes
+            _, latest = self.ids.get(request["TransactionalId"], (-1, -1))
             request["ProducerEpoch"] = min(request["ProducerEpoch"], latest)
-        return self.ask("x", "EndTxn", request, most=self.most("EndTxn"), then_ms=MARKED_MS)
+        return self.ask("x", "EndTxn", request, most=self.most("EndTxn"), is_plain=is_old, then_ms=MARKED_MS)
 
     def describe(self) -> Asked | None:
         """What administrators see."""
