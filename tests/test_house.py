@@ -19,12 +19,13 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 ROOMS: dict[str, set[str]] = {
     "protocol": set(),
     "broker": {"protocol"},
-    "serve": {"protocol", "broker"},
+    "platform": set(),
+    "serve": {"protocol", "broker", "platform"},
     "client": {"protocol"},
-    "testing": {"protocol", "broker", "serve", "client"},
-    "scenarios": {"protocol", "broker", "client", "testing"},
-    "analysis": {"protocol", "client", "testing", "scenarios"},
-    "cli": {"protocol", "broker", "serve", "client", "testing", "scenarios", "analysis"},
+    "testing": {"protocol", "broker", "platform", "serve", "client"},
+    "scenarios": {"protocol", "broker", "platform", "client", "testing"},
+    "analysis": {"protocol", "platform", "client", "testing", "scenarios"},
+    "cli": {"protocol", "broker", "platform", "serve", "client", "testing", "scenarios", "analysis"},
 }
 # The layers inside the two rooms that have them, besides what the room itself may import.
 LAYERS: dict[str, dict[str, set[str]]] = {

@@ -4,7 +4,7 @@ import signal
 import sys
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from fakebroker.platform.signals import SIGNALS
 
 
 class EarlySignals:

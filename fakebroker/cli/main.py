@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fakebroker.cli.choice import Choice
-from fakebroker.cli.early_signals import SIGNALS, EarlySignals
+from fakebroker.cli.early_signals import EarlySignals
 from fakebroker.cli.exit_status import CommandError, errors_end_the_command
 from fakebroker.cli.lazy_commands import LazyCommands
 from fakebroker.protocol.errors import Unavailable
@@ -308,6 +308,7 @@ def _serve(
     import asyncio
     import logging
 
+    from fakebroker.platform.processes import raise_descriptor_limit
     from fakebroker.serve.net.loop import new_event_loop
     from fakebroker.testing.broker import AsyncFakeBroker
     from fakebroker.testing.explanations.line_writer import LineHandler, LineWriter
@@ -345,20 +346,6 @@ def tune_garbage_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-def raise_descriptor_limit() -> None:
-    """Have as many file descriptors as the system allows: each client takes one. The usual 1,024 are for `select`."""
-    from contextlib import suppress
-
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and soft < hard:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
 async def _run_until_signal(
     broker: "AsyncFakeBroker",
     control_port: "ControlPort | None",
@@ -369,6 +356,7 @@ async def _run_until_signal(
     """Serve until a signal or the end of the scenario; the exit status."""
     import asyncio
 
+    from fakebroker.platform.signals import call_at_signals
     from fakebroker.serve.listener_options import format_listeners
     from fakebroker.testing.explanations.line_writer import LineWriter
 
@@ -380,8 +368,7 @@ async def _run_until_signal(
         stop.set()
 
     broker.on_data_failure(data_failed)
-    for number in SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    call_at_signals(asyncio.get_running_loop(), lambda _: stop.set())
     if early.has_come:
         return 0
     await broker.start()

@@ -23,6 +23,8 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
+from fakebroker.platform.processes import after_fork_in_child
+from fakebroker.platform.sockets import check_watches_sockets
 from fakebroker.protocol.arguments.checks import check_options
 from fakebroker.protocol.arguments.types import Name, Passwords, TimeoutS
 from fakebroker.protocol.errors import WaitTimeout
@@ -300,8 +302,10 @@ class AsyncFakeBroker(_Broker):
     async def start(self) -> Self:
         """Start to listen; a restart uses the same ports and keeps all data. Does nothing on a running broker.
 
-        Raises OSError for a port that is taken, RuntimeError while it runs in another loop.
+        Raises OSError for a port that is taken, RuntimeError while it runs in another loop and in a loop that cannot
+        watch sockets, such as Windows' ProactorEventLoop.
         """
+        check_watches_sockets(asyncio.get_running_loop())
         await self._leave_old_loop()
         if not self.is_running:
             self._resume_storage()
@@ -379,5 +383,4 @@ def _forked() -> None:
         broker._forked()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+after_fork_in_child(_forked)

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
+from fakebroker.platform.files import is_own
 from fakebroker.protocol.errors import Unavailable
 from fakebroker.protocol.extras import install_command
 
@@ -101,7 +102,7 @@ def _own_folder(folder: Path) -> Path:
     for each in (folder.parent, folder, folder / "bin"):
         each.mkdir(mode=0o700, exist_ok=True)
         found = each.lstat()
-        is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        is_ours = stat.S_ISDIR(found.st_mode) and is_own(found)
         if not is_ours or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise PermissionError(f"{each} is not a folder that only this user may write to")
     return folder

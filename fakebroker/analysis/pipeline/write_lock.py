@@ -3,12 +3,12 @@
 The lock is the system's (`flock`), so it ends with the process that holds it, however that ends.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fakebroker.platform.files import OPEN_FLAGS, lock_for_descriptor
 from fakebroker.protocol.errors import FakebrokerError, Unavailable
 
 
@@ -40,9 +40,9 @@ def write_lock(target: Path) -> Iterator[None]:
 def _locked(path: Path) -> int:
     """The lock's file, opened and locked. Raises BlockingIOError if another process has it."""
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, 0o666)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_for_descriptor(file)
             # Who had the lock may have deleted its file between our two calls: then another one can be made and locked.
             if _is_at(file, path):
                 os.truncate(file, 0)

@@ -1,6 +1,5 @@
 """`fakebroker journal`: what can be done with journal files."""
 
-import signal
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +101,8 @@ def view(files: tuple[str, ...], listen: str) -> None:
     rows = _one_run(_load(files))
     with errors_end_the_command():
         control_port = ControlPort(listen, None, "listen")
-    asyncio.run(_view(rows, ", ".join(files), control_port))
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        runner.run(_view(rows, ", ".join(files), control_port))
 
 
 async def _view(rows: list[dict[str, Any]], source: str, control_port: "ControlPort") -> None:
@@ -110,10 +110,10 @@ async def _view(rows: list[dict[str, Any]], source: str, control_port: "ControlP
     import asyncio
 
     from fakebroker.cli.http.saved_app import SavedApp
+    from fakebroker.platform.signals import call_at_signals
 
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    call_at_signals(asyncio.get_running_loop(), lambda _: stop.set())
     await control_port.serve(SavedApp(rows, source, control_port.token))
     click.echo(f"{source} on {control_port.page}")
     await stop.wait()

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ import click
 from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.exit_status import ExitStatus, command_error, errors_end_the_command
 from fakebroker.client.security import ClientConfig
+from fakebroker.platform.signals import call_at_signals
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, wrong_name
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.recording.proxy import PAYLOADS, SECRETS, Proxy
@@ -57,7 +59,8 @@ def record(upstream: ClientConfig, listen: str, out: str, force: bool, redact: s
         if options["advertise"] is not None:
             options["advertise"] = parse_advertised(f"{options['advertise']}:1").host
         logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
-        is_whole = asyncio.run(_run(upstream, address, new_file(out, force=force), redacted=redacted, **options))
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            is_whole = runner.run(_run(upstream, address, new_file(out, force=force), redacted=redacted, **options))
     if not is_whole:
         raise SystemExit(ExitStatus.FAILED)
 
@@ -77,8 +80,7 @@ async def _run(
 ) -> bool:
     """Record until a signal; whether all of it is in the file."""
     stopped: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, signal.Signals(number).name)
+    call_at_signals(asyncio.get_running_loop(), partial(_stop, stopped))
     proxy = Proxy(upstream, listen, writer, first_port=broker_ports, **options)
     out = LineWriter(sys.stdout)
     starting = asyncio.create_task(proxy.start())
@@ -98,9 +100,9 @@ async def _run(
     return writer.error is None
 
 
-def _stop(stopped: "asyncio.Future[str]", name: str) -> None:
+def _stop(stopped: "asyncio.Future[str]", number: signal.Signals) -> None:
     if not stopped.done():
-        stopped.set_result(name)
+        stopped.set_result(number.name)
 
 
 def _summary_text(proxy: Proxy, writer: LineFile) -> str:

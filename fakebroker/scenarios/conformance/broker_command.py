@@ -1,9 +1,7 @@
 """Starting a broker by a command of the user, waiting for it, and ending it with everything that it started."""
 
-import os
 import re
 import shlex
-import signal
 import socket
 import subprocess
 import tempfile
@@ -16,6 +14,7 @@ from threading import Event
 from typing import NamedTuple
 
 from fakebroker.client.cluster.errors import ClusterError
+from fakebroker.platform.processes import end_group
 from fakebroker.protocol.errors import FakebrokerError, InvalidArgument, Unavailable
 from fakebroker.protocol.listeners import Address
 from fakebroker.scenarios.conformance.access import Access, BrokerClient
@@ -170,16 +169,11 @@ def _process(command: str, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     try:
         yield process
     finally:
-        _signal(process, signal.SIGTERM)
+        end_group(process, by_force=False)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
-        _signal(process, signal.SIGKILL)
+        end_group(process, by_force=True)
         process.wait()
-
-
-def _signal(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
 
 
 def _with_ports(value: str, port: int, second_port: int) -> str:

@@ -1,8 +1,6 @@
 """Many plays: one after the other while that is faster, then in several processes. The outcomes keep their order."""
 
 import gc
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -10,6 +8,8 @@ from itertools import islice
 from multiprocessing import get_context
 from time import perf_counter
 from typing import TypeVar
+
+from fakebroker.platform.processes import can_fork, processors
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,7 +26,7 @@ def outcomes(work: Callable[[T], R], tasks: Sequence[T], processes: int | None =
     `processes` is how many may work, the number of this process's processors unless given. Whoever ends the iteration
     early ends the work.
     """
-    most = len(_processors()) if processes is None else processes
+    most = len(processors()) if processes is None else processes
     if most < 2:
         yield from map(work, tasks)
         return
@@ -49,7 +49,7 @@ def _in_processes(work: Callable[[T], R], tasks: Sequence[T], processes: int, ea
 @contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block, however it ends."""
-    context = get_context("fork" if _forks() else "spawn")
+    context = get_context("fork" if can_fork() else "spawn")
     # What is there when a process begins, all modules, stays: its collector need not look at that again and again.
     pool = ProcessPoolExecutor(processes, context, initializer=gc.freeze)
     try:
@@ -58,16 +58,5 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _forks() -> bool:
-    """Whether other processes may begin as copies of this one, with all modules loaded: safe without other threads."""
-    return sys.platform == "linux"
-
-
 def _start_s() -> float:
-    return FORKED_S if _forks() else SPAWNED_S
-
-
-def _processors() -> Sequence[int]:
-    if sys.platform == "linux":
-        return sorted(os.sched_getaffinity(0))
-    return range(os.cpu_count() or 1)
+    return FORKED_S if can_fork() else SPAWNED_S

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from enum import Enum
 from functools import partial
 from itertools import islice
-from struct import pack
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fakebroker.broker.engine.blocked_link import BlockableLink
 from fakebroker.broker.engine.connection import Connection
 from fakebroker.broker.engine.connection_state import CLIENT_LEFT, READING
+from fakebroker.platform.sockets import CAN_GATHER, CLOSE_WITH_RESET
 from fakebroker.protocol.listeners import Address, Listener
 from fakebroker.serve.garbage import READ
 from fakebroker.serve.net.loop import end_watch_for_end, watch_for_end
@@ -28,8 +28,6 @@ READ_BYTES = 256 * 1024  # at once; the others are read before more is
 MAX_WAITING_BYTES = 256 * 1024  # after a parked request or a long turn, before we stop reading
 JOINED_BYTES = 64 * 1024  # more than this is not joined
 PIECES_AT_ONCE = 256  # in a system call; Linux allows 1,024
-CAN_GATHER = hasattr(socket.socket, "sendmsg")
-CLOSE_WITH_RESET = pack("ii", 1, 0)  # linger: on, for no time
 
 
 class ClientState(Enum):

@@ -19,6 +19,8 @@ import selectors
 from collections.abc import Callable
 from typing import Protocol
 
+from fakebroker.platform.sockets import HAS_EPOLL
+
 
 class SocketWatcher(Protocol):
     """Who calls when sockets, given by their file descriptors, are ready: an asyncio loop, or our selector.
@@ -45,29 +47,29 @@ def watch_for_end(watcher: SocketWatcher, fd: int, callback: Callable[[], None])
     """Call `callback` when the other side of a socket closes it, although nothing is read from it. If that was already
     so, it is called, too. A loop that is not ours cannot tell.
     """
-    if hasattr(select, "epoll") and isinstance(watcher, SocketSelector):
+    if HAS_EPOLL and isinstance(watcher, SocketSelector):
         watcher.add_ender(fd, callback)
 
 
 def end_watch_for_end(watcher: SocketWatcher, fd: int) -> None:
     """Do not call any more for this; nothing happens if it was not watched."""
-    if hasattr(select, "epoll") and isinstance(watcher, SocketSelector):
+    if HAS_EPOLL and isinstance(watcher, SocketSelector):
         watcher.remove_ender(fd)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """A loop for one broker. Without epoll (not Linux) it is the platform's own, without an order of arrival."""
-    return SocketLoop() if hasattr(select, "epoll") else asyncio.SelectorEventLoop()
+    return SocketLoop() if HAS_EPOLL else asyncio.SelectorEventLoop()
 
 
 def watcher_of(loop: asyncio.AbstractEventLoop) -> SocketWatcher:
     """Who watches a broker's sockets in this loop: its selector in a loop of ours, the loop itself in another's."""
-    if hasattr(select, "epoll") and isinstance(loop, SocketLoop):
+    if HAS_EPOLL and isinstance(loop, SocketLoop):
         return loop.sockets
     return loop
 
 
-if hasattr(select, "epoll"):
+if HAS_EPOLL:
     READABLE, WRITABLE, HUNG_UP = select.EPOLLIN, select.EPOLLOUT, select.EPOLLRDHUP
     LOST = select.EPOLLERR | select.EPOLLHUP  # always reported, whatever is watched for
 

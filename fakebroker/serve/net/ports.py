@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fakebroker.platform.sockets import make_port_reusable
+
 if TYPE_CHECKING:
     from fakebroker.protocol.listeners import Listener
 
@@ -107,8 +109,7 @@ def _bound_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if os.name == "posix":
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        make_port_reusable(bound)
         if family == socket.AF_INET6:
             only_ipv6 = host != EVERY_ADDRESS or not is_dual_stack()
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_ipv6)

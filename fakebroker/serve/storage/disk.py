@@ -5,6 +5,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
+from fakebroker.platform.files import OPEN_FLAGS, write_at
+
 OPEN_FILES = 256  # of segments that are written to, at once; the one that was used longest ago is closed
 
 
@@ -26,7 +28,7 @@ class Disk:
         written = 0
         try:
             while written < len(data):
-                written += os.pwrite(fd, data[written:] if written else data, size_bytes + written)
+                written += write_at(fd, data[written:] if written else data, size_bytes + written)
         except OSError as error:
             raise _named(error, path) from None
 
@@ -45,7 +47,7 @@ class Disk:
         Raises OSError.
         """
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(path, os.O_RDONLY | OPEN_FLAGS)
         except FileNotFoundError:
             return
         try:
@@ -77,7 +79,7 @@ class Disk:
     def _fd(self, path: Path) -> int:
         fd = self._open.get(path)
         if fd is None:
-            fd = self._open[path] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = self._open[path] = os.open(path, os.O_WRONLY | os.O_CREAT | OPEN_FLAGS, 0o644)
             if len(self._open) > OPEN_FILES:
                 os.close(self._open.popitem(last=False)[1])
         else:

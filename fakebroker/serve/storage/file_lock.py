@@ -1,16 +1,17 @@
 """A file that says that a folder is in use. The system unlocks it when the process ends, however that happens."""
 
-import fcntl
 from pathlib import Path
 from typing import BinaryIO
+
+from fakebroker.platform.files import lock_for_process
 
 
 def locked(path: Path) -> BinaryIO | None:
     """The file, which is made if needed, locked until it is closed; None if another process has it. Raises OSError."""
     file = path.open("ab")
     try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # systems differ
+        lock_for_process(file.fileno())
+    except BlockingIOError:
         file.close()
         return None
     return file

@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from fakebroker.platform.files import OPEN_FLAGS
+
 COUNT: Final = 16
 _NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
 
@@ -49,6 +51,6 @@ class SpareDescriptors:
     def _fill(self) -> None:
         try:
             while len(self._kept) < COUNT:
-                self._kept.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+                self._kept.append(os.open(os.devnull, os.O_RDONLY | OPEN_FLAGS))
         except OSError:
             return  # there are none at the moment

@@ -1,9 +1,9 @@
 """One log directory of a Kafka: its cluster, broker, folders and checkpoints. It is only read."""
 
-import fcntl
 import os
 from pathlib import Path
 
+from fakebroker.platform.files import lock_for_process
 from fakebroker.protocol.errors import InvalidArgument, Unavailable, WireError
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets
@@ -72,10 +72,10 @@ class CopiedDirectory:
             raise Unavailable(text)
         try:
             with (self.path / names.LOCK).open("rb") as lock:
-                fcntl.lockf(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                lock_for_process(lock.fileno(), is_shared=True)
         except FileNotFoundError:
             return
-        except (BlockingIOError, PermissionError):
+        except BlockingIOError:
             raise Unavailable(text) from None
         except OSError as error:
             raise wrong(self.path / names.LOCK, f"cannot be read: {_reason(error)}") from None

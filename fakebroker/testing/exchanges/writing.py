@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from fakebroker.platform.files import OPEN_FLAGS
 from fakebroker.protocol.errors import InvalidArgument
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -42,7 +43,7 @@ class LineFile:
         self.path = os.fspath(path)
         self.error: str | None = None  # why nothing more is written
         self.written_bytes = 0
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND | (os.O_TRUNC if force else os.O_EXCL)
+        flags = os.O_WRONLY | os.O_CREAT | OPEN_FLAGS | os.O_APPEND | (os.O_TRUNC if force else os.O_EXCL)
         self._fd = os.open(self.path, flags, mode)
 
     def write(self, *lines: Mapping[str, Any]) -> None:

@@ -1,0 +1,78 @@
+"""Locks and writes of files that are open by their descriptor."""
+
+import errno
+import os
+from contextlib import suppress
+from typing import Final
+
+OPEN_FLAGS: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""For every `os.open`: child processes do not inherit the descriptor, and Windows changes no line ends."""
+
+_LOCKED_BYTE: Final = 0x7FFF_FFFE  # Windows locks bytes, also against reading: one beyond every content
+_HELD: Final = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)  # systems differ
+
+
+def lock_for_process(fd: int, *, is_shared: bool = False) -> None:
+    """Lock a file until this process closes it, or any other descriptor of it.
+
+    Raises BlockingIOError if another process has locked it, OSError if that is impossible. Windows has no shared locks.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        _lock_byte(fd)
+        return
+    with _Held():
+        fcntl.lockf(fd, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
+def lock_for_descriptor(fd: int) -> None:
+    """Lock a file until this descriptor is closed, against others of this process, too.
+
+    Raises BlockingIOError if another one has locked it, OSError if that is impossible.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        _lock_byte(fd)
+        return
+    with _Held():
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _lock_byte(fd: int) -> None:
+    import msvcrt
+
+    position = os.lseek(fd, 0, os.SEEK_CUR)
+    try:
+        os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
+        with _Held():
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    finally:
+        with suppress(OSError):
+            os.lseek(fd, position, os.SEEK_SET)
+
+
+class _Held:
+    """Makes one error of the several that say that a lock is held."""
+
+    def __enter__(self) -> None:
+        """Nothing is to be prepared."""
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        """Raises BlockingIOError in place of another error with that meaning."""
+        if isinstance(error, OSError) and error.errno in _HELD and not isinstance(error, BlockingIOError):
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
+
+
+def write_at(fd: int, data: bytes | memoryview, position: int) -> int:
+    """Write at a position. Returns the number of bytes written, which may be fewer than given. Raises OSError."""
+    if hasattr(os, "pwrite"):
+        return os.pwrite(fd, data, position)
+    os.lseek(fd, position, os.SEEK_SET)
+    return os.write(fd, data)
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Whether a file belongs to the user of this process. Windows does not tell, and says yes."""
+    return not hasattr(os, "getuid") or found.st_uid == os.getuid()
