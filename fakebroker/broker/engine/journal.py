@@ -149,23 +149,24 @@ class Exchange:
     clocks (`.wall_ms`, `.mono_ms`); a request without an answer has the moment of its end in `answered`.
     """
 
-    __slots__ = (
-        "_body_offset",
-        "_topic_name",
-        "answered",
-        "header",
-        "peer",
-        "received",
-        "request_frame",
-        "response_frame",
-        "seq",
-    )
+    __slots__ = ("_head", "_topic_name", "answered", "peer", "received", "request_frame", "response_frame", "seq")
 
     def __init__(self, seq: int, entry: "ExchangeEntry", topic_name: TopicName = no_name) -> None:
         self.seq = seq
         self._topic_name = topic_name
         self.peer, self.request_frame, self.response_frame, self.received, self.answered = entry
-        self.header, self._body_offset = _header_of(_kept(self.request_frame))
+        self._head: tuple[RequestHeader, int] | None = None
+
+    @property
+    def header(self) -> RequestHeader:
+        """The request header."""
+        return self.header_and_end()[0]
+
+    def header_and_end(self) -> tuple[RequestHeader, int]:
+        """The request header, and where the body begins."""
+        if self._head is None:
+            self._head = _header_of(_kept(self.request_frame))
+        return self._head
 
     @property
     def api(self) -> str:
@@ -190,7 +191,7 @@ class Exchange:
             return None
         try:
             spoken = self._overlay or find_api(self.header.api_key)
-            message, _ = spoken.request.decode(self.request_frame, self.version, self._body_offset)
+            message, _ = spoken.request.decode(self.request_frame, self.version, self.header_and_end()[1])
         except (WireError, KeyError):
             return None
         return message

@@ -9,12 +9,13 @@ from typing import Any
 from fakebroker.platform.files import OPEN_FLAGS
 from fakebroker.protocol.errors import InvalidArgument
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+encode_value = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+"""A value as it stands in a line."""
 
 
 def line_of(row: Mapping[str, Any]) -> bytes:
     """A line with its end."""
-    return _encode(row).encode("utf-8", "backslashreplace") + b"\n"
+    return encode_value(row).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def new_file(path: str | os.PathLike[str], *, force: bool = False) -> "LineFile":
@@ -51,8 +52,12 @@ class LineFile:
 
         If that fails, `error` says why, the file ends with what was written before, and nothing more is written.
         """
+        self.write_encoded(b"".join(map(line_of, lines)))
+
+    def write_encoded(self, lines: bytes) -> None:
+        """As `write`, for lines that are bytes already, each with its end."""
         if self._fd >= 0:
-            self._put((b"".join(map(line_of, lines)),))
+            self._put((lines,))
 
     def write_long(self, line: Mapping[str, Any], frame: bytes | memoryview) -> None:
         """Write a line with the bytes of a long frame as `hex`, its last field, without making one text of them."""

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, time
 
-from fakebroker.broker.engine.journal import Event, Exchange, Recorded
+from fakebroker.broker.engine.journal import BrokerStarted, Event, Exchange, Recorded
 from fakebroker.protocol.errors import InvalidArgument
-from fakebroker.testing.exchanges.writing import LineFile
+from fakebroker.testing.exchanges.writing import LineFile, line_of
 from fakebroker.testing.journal.observed import Observer
+from fakebroker.testing.journal.repeated_lines import RepeatedLines
 from fakebroker.testing.journal.rows import rows_of
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -41,6 +42,7 @@ class JournalFile(Observer):
         Raises InvalidArgument naming `journal_dir` if there can be no files in the directory, which is made if need be.
         """
         self.run = new_run()
+        self._repeated = RepeatedLines(self.run)
         self._directory = Path(directory)
         self._most_bytes, self._most_age_s = max_bytes, max_age_s
         self._number = 0
@@ -62,11 +64,18 @@ class JournalFile(Observer):
         try:
             if entries:
                 self._file = self._file or self._open()
-                self._file.write(*(row for entry in entries for row in rows_of(entry, self.run)))
+                self._file.write_encoded(b"".join(map(self._lines_of, entries)))
             if self._file is not None and self._is_over(self._file):
                 self.end()
         except OSError as error:
             self._fail(f"no file can be made in {self._directory}: {error.strerror or error}")
+
+    def _lines_of(self, entry: Exchange | Recorded[Event]) -> bytes:
+        if not isinstance(entry, Exchange):
+            if isinstance(entry.event, BrokerStarted):
+                self._repeated.clear()
+            return b"".join(map(line_of, rows_of(entry, self.run)))
+        return self._repeated.line_of(entry) or self._repeated.lines_and_learn(entry)
 
     def end(self) -> None:
         """Close the file and give it its name; the next line begins another."""
