@@ -50,7 +50,7 @@ def _lowest(python: str) -> int:
     lowest.set_up(python)
     found = lowest.installed()
     for name, wanted in (line.split("==") for line in lowest.constraints()):
-        print(f"{name:20} {wanted:10} {found.get(name.lower(), 'not installed: of an extra that the tests leave out')}")
+        print(f"{name:20} {wanted:10} {found.get(name, 'not installed: of an extra that the tests leave out')}")
     return 0
 
 

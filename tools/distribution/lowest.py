@@ -55,9 +55,10 @@ def set_up(python: str) -> None:
 
 def installed() -> dict[str, str]:
     """The version of each constrained package that is installed in the environment of `FOLDER`."""
-    program = "import importlib.metadata as m; [print(d.name.lower(), d.version) for d in m.distributions()]"
+    program = "import importlib.metadata as m; [print(d.name, d.version) for d in m.distributions()]"
     done = subprocess.run([str(FOLDER / "venv/bin/python"), "-c", program], capture_output=True, text=True, check=True)
-    return dict(line.split() for line in done.stdout.splitlines())
+    lines = (line.split() for line in done.stdout.splitlines())
+    return {name.lower().replace("_", "-"): version for name, version in lines}
 
 
 def _of_group(name: str) -> str:
