@@ -13,9 +13,9 @@ from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.broker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.records.record_codec import encode_plain_records
 from fakebroker.protocol.records.offsets_codec import Format
 from fakebroker.protocol.records.offsets_topic import StoredOffset, TopicPartition, stored_offset
+from fakebroker.protocol.records.record_codec import encode_plain_records
 from tests.support.offsets import PASS, OffsetsCluster, state_of
 from tests.support.time import DAY, MINUTE
 
