@@ -48,19 +48,20 @@ def commands(work: Path, history: History, engine: str) -> Iterator[list[str]]:
     """The commands, in their order. The log that is decoded is the one of `history`."""
     out, by = work / engine, ["--engine", engine]
     pipeline, decoded, whatif = (str(out / name) for name in ("pipeline", "history", "whatif"))
-    yield ["pipeline", "ingest", str(work / "journals"), "--out", pipeline, *by]
-    yield ["pipeline", "build", pipeline, *by]
-    yield ["pipeline", "check", pipeline, *by]
-    yield ["history", "decode", str(work / "data" / history.run), "--source", history.run, "--out", decoded, *by]
-    yield ["history", "whatif", decoded, "--retention", RETENTIONS, "--out", whatif, *by]
+    yield ["pipeline", "ingest", str(work / "journals"), "--tables", pipeline, *by]
+    yield ["pipeline", "build", "--tables", pipeline, *by]
+    yield ["pipeline", "check", "--tables", pipeline, *by]
+    yield ["history", "decode", str(work / "data" / history.run), "--source", history.run, "--tables", decoded, *by]
+    yield ["history", "whatif", "--tables", decoded, "--retention", RETENTIONS, "--out", whatif, *by]
     group, around = incident(Path(decoded))
     incident_file = str(out / "incident.yaml")
-    yield ["history", "compile", decoded, "--group", group, "--around", around, "--anonymise", "--secret-file",
-           str(work / "secret"), "--out", incident_file, *by]  # fmt: skip
+    yield ["history", "compile", "--tables", decoded, "--group", group, "--around", around, "--anonymise",
+           "--secret-file", str(work / "secret"), "--out", incident_file, *by]  # fmt: skip
     yield ["scenario", "run", incident_file]
     keep_or_compare(Path(incident_file), work / "incident.yaml")
-    yield ["campaign", "run", str(work / "incident.yaml"), "--seeds", "20", "--out", str(out / "campaign"), *by]
-    yield ["pipeline", "report", pipeline, whatif, str(out / "campaign"), "--out", str(out / "report.html")]
+    yield ["campaign", "run", str(work / "incident.yaml"), "--seeds", "20", "--tables", str(out / "campaign"), *by]
+    folders = [word for each in (pipeline, whatif, str(out / "campaign")) for word in ("--tables", each)]
+    yield ["pipeline", "report", *folders, "--out", str(out / "report.html")]
 
 
 def keep_or_compare(compiled: Path, kept: Path) -> None:

@@ -10,6 +10,7 @@ from fakebroker.analysis.pipeline.publish import Staging
 FROM_LOG: Final = ("coordinator_records", "rejects", "commits", "group_states", "members", "assignments")
 SILVER: Final = ("commits", "group_states", "members", "assignments", "requests", "log_ends", "expiries")
 GOLD: Final = ("lag_minute", "rebalances", "expiry_audit", "protocol_coverage", "group_health")
+OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whatif` makes them of commits and states
 
 
 def make_tables(stage: Staging, names: Iterable[str], frames: dict[str, Frame], options: Any = None) -> None:
@@ -31,6 +32,7 @@ def build(stage: Staging) -> None:
         frames["commits"] = _with_commits_of_log(stage)
     names = [name for name in (*SILVER, *GOLD) if name not in frames]
     make_tables(stage, names, frames)
+    stage.drop(OF_RETENTION)
 
 
 def _with_commits_of_log(stage: Staging) -> Frame:

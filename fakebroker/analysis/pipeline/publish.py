@@ -176,6 +176,10 @@ class Staging:
         """Whether the table is made, or was published before."""
         return name in self.made or name in self._kept
 
+    def drop(self, names: Iterable[str]) -> None:
+        """Do not publish these tables again, which were made of others than those that are published now."""
+        self._kept = tuple(name for name in self._kept if name not in names)
+
     def publish(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Check what was made and put it in place; returns the manifest, with `about` in it.
 

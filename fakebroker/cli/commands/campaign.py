@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+from fakebroker.cli.commands.tables_option import tables_option
 from fakebroker.cli.exit_status import CommandError, ExitStatus, errors_end_the_command
 from fakebroker.cli.lazy_commands import Commands
 from fakebroker.protocol.errors import FakebrokerError
@@ -38,14 +39,14 @@ def campaign() -> None:
     metavar="NAME=VALUE,VALUE",
     help="Values of a broker setting to combine with other settings. Repeatable.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
+@tables_option
 @click.option("--journals", metavar="DIR", help="Keep the journal of one run of each failure in DIR.")
 @engine_options
 def run(
     paths: tuple[str, ...],
     seeds: str,
     settings: tuple[str, ...],
-    out: str,
+    tables: Path,
     journals: str | None,
     choice: EngineChoice,
 ) -> None:
@@ -70,11 +71,11 @@ def run(
         from fakebroker.analysis.pipeline.build import make_tables
         from fakebroker.analysis.pipeline.publish import staging
 
-        with staging(engine, Path(out), progress) as stage:
+        with staging(engine, tables, progress) as stage:
             frame = _played(engine, stage, planned)
             make_tables(stage, ["campaign_failures"], {"campaign_runs": frame})
             stage.publish({"campaign": _about(planned)})
-    failures = _tell(Path(out))
+    failures = _tell(tables)
     if journals is not None:
         _keep_journals(planned, failures, Path(journals))
     if failures:
@@ -82,11 +83,11 @@ def run(
 
 
 @campaign.command()
-@click.argument("folder", metavar="DIR")
-def report(folder: str) -> None:
+@tables_option
+def report(tables: Path) -> None:
     """Show the failures of a campaign, each with the command that repeats it.
 
-    DIR has the tables of `campaign run`. The exit status is 1 if a run failed.
+    The exit status is 1 if a run failed.
     """
     from fakebroker.analysis.pipeline.extras import need_extra
 
@@ -95,7 +96,7 @@ def report(folder: str) -> None:
         from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
         with storage_failures_reported():
-            failures = _tell(Path(folder))
+            failures = _tell(tables)
     if failures:
         raise SystemExit(ExitStatus.FAILED)
 

@@ -1,4 +1,4 @@
-"""`fakebroker history compile DIR`: a window of a group's history as a scenario."""
+"""`fakebroker history compile`: a window of a group's history as a scenario."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from fakebroker.cli.commands.engine_options import EngineChoice, engine_options_for_little, running_spark
 from fakebroker.cli.commands.scenario_output import check_is_new, write_whole
+from fakebroker.cli.commands.tables_option import tables_option
 from fakebroker.cli.exit_status import ExitStatus, errors_end_the_command
 from fakebroker.protocol.errors import FakebrokerError
 
@@ -18,7 +19,7 @@ _DURATION_HELP = "Length of the window, half of it before --around: 30m, 2h, 1d 
 
 
 @click.command("compile")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@tables_option
 @click.option("--group", "group_id", required=True, metavar="GROUP", help="Group to make the scenario of.")
 @click.option(
     "--around", required=True, metavar="TIME", help="Moment in the history: 2026-03-01T10:00, UTC unless it has a zone."
@@ -43,10 +44,10 @@ _DURATION_HELP = "Length of the window, half of it before --around: 30m, 2h, 1d 
 @click.option("--every-commit", is_flag=True, help="Also keep commits that were overwritten later.")
 @click.option("--config", multiple=True, metavar="NAME=VALUE", help="Broker setting in force at the time. Repeatable.")
 @click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Kafka release to emulate.")
-@click.option("--source", metavar="NAME", help="Log or run, if several in DIR have this group.")
+@click.option("--source", metavar="NAME", help="Log or run, if several have this group.")
 @engine_options_for_little
 def compile_history(
-    folder: Path,
+    tables: Path,
     group_id: str,
     around: str,
     window: str,
@@ -63,8 +64,8 @@ def compile_history(
 ) -> None:
     """Make a scenario from the history of a group around a moment.
 
-    DIR has the tables of `history decode` or `pipeline build`. The scenario is played once before it is written; one
-    that does not pass is written to X.failed.yaml, and the exit status is 1.
+    `history decode` and `pipeline build` make the tables. The scenario is played once before it is written; one that
+    does not pass is written to X.failed.yaml, and the exit status is 1.
     """
     from fakebroker.analysis.history.compile.scenario import Options, compiled
     from fakebroker.analysis.history.compile.window import window_of
@@ -73,7 +74,7 @@ def compile_history(
         check_is_new(out, force=force)
         options = Options(release, tuple(_setting(each) for each in config), every_commit)
         start_ms, end_ms = _bounds(around, window)
-        rows = _rows(folder, group_id, start_ms, end_ms, source, choice)
+        rows = _rows(tables, group_id, start_ms, end_ms, source, choice)
         names = _names(anonymise, secret_file, digits)
         found = compiled(window_of(rows, group_id, start_ms, end_ms), names, options)
         path = _write(out, found.text, passes=not found.problems)

@@ -9,6 +9,7 @@ import click
 from fakebroker.analysis.pipeline.contract import KEY_CHECK
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.kafka_options import kafka_options
+from fakebroker.cli.commands.tables_option import tables_option
 from fakebroker.client.security import ClientConfig
 
 if TYPE_CHECKING:
@@ -22,27 +23,26 @@ _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
 
 @click.command()
 @click.argument("paths", metavar="PATH...", nargs=-1)
-@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
+@tables_option
 @click.option("--source", metavar="NAME", help="Name of the log, to tell clusters apart.")
 @kafka_options("--bootstrap", "Read from a running Kafka cluster instead of files; changes nothing.")
 @engine_options
 def decode(
-    paths: tuple[str, ...], out: str, source: str | None, bootstrap: ClientConfig | None, choice: EngineChoice
+    paths: tuple[str, ...], tables: Path, source: str | None, bootstrap: ClientConfig | None, choice: EngineChoice
 ) -> None:
-    """Decode histories of __consumer_offsets into tables in DIR.
+    """Decode histories of __consumer_offsets into tables.
 
     PATHs are log segments, a broker's data directory, Parquet or JSON lines of a sink, or folders of these;
     with Spark also URLs such as s3a://dump/__consumer_offsets/*.parquet.
     """
     if bool(paths) == bool(bootstrap):
         raise click.UsageError("give either PATHs or --bootstrap")
-    for name, text in (("--out", out), ("--source", source or "")):
-        if not _is_utf_8(text):
-            raise click.BadParameter(f"{text!r} is not UTF-8", param_hint=name)
+    if not _is_utf_8(source or ""):
+        raise click.BadParameter(f"{source!r} is not UTF-8", param_hint="--source")
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.analysis.pipeline.publish import ChecksFailed
 
-        asked = _Asked(engine, progress, Path(out), paths, source, bootstrap)
+        asked = _Asked(engine, progress, tables, paths, source, bootstrap)
         try:
             summary = _publish(asked, may_repeat=False)
         except ChecksFailed as failed:
@@ -63,7 +63,7 @@ class _Asked(NamedTuple):
 
     engine: "Engine"
     progress: "Progress"
-    out: Path
+    tables: Path
     paths: tuple[str, ...]
     source: str | None
     kafka: ClientConfig | None
@@ -74,25 +74,26 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
 
     With `may_repeat` two rows may be of one record even if the names of the files say otherwise: damage does that.
     """
-    from fakebroker.analysis.pipeline.build import FROM_LOG, make_tables
+    from fakebroker.analysis.pipeline.build import FROM_LOG, OF_RETENTION, make_tables
     from fakebroker.analysis.pipeline.publish import staging
     from fakebroker.analysis.pipeline.summary import summary
 
-    _, _, out, paths, source, kafka = asked
-    with staging(asked.engine, out, asked.progress) as stage:
+    _, _, tables, paths, source, kafka = asked
+    with staging(asked.engine, tables, asked.progress) as stage:
         frames: dict[str, Any] = {}
         frames["decoded"], rows_in, options = _decoded(stage, paths, source, kafka, may_repeat=may_repeat)
         make_tables(stage, _FROM_DECODED, frames, options)
         make_tables(stage, [name for name in FROM_LOG if name not in _FROM_DECODED], frames)
         if kafka:
             _store_log_ends(stage, frames, source, kafka)
+        stage.drop(OF_RETENTION)
         made = stage.made
         about = {
             "rows_in": rows_in,
             "rejected": made["rejects"],
             "paths": [kafka.bootstrap] if kafka else list(paths),
         }
-        return summary(out, stage.publish(about), made)
+        return summary(tables, stage.publish(about), made)
 
 
 def _decoded(

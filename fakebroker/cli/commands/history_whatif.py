@@ -11,6 +11,7 @@ from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 from fakebroker.broker.engine.printable import printable
 from fakebroker.cli.choice import Choice
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+from fakebroker.cli.commands.tables_option import TablesDir, tables_option
 from fakebroker.protocol.durations import UNITS_MS, duration_ms
 
 _MINUTE_MS: Final = UNITS_MS["m"]
@@ -58,12 +59,14 @@ class Durations(Duration):
 
 
 @click.command()
-@click.argument("folder", metavar="DIR")
+@tables_option
 @click.option(
     "--retention", "retentions", type=Durations(), default="1d,3d,7d,14d", show_default=True, metavar="TIME,...",
     help="Retentions to try.",
 )  # fmt: skip
-@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
+@click.option(
+    "--out", type=TablesDir(), metavar="DIR", help="Directory for the two tables of losses. [default: that of --tables]"
+)
 @click.option(
     "--recorded-retention", type=Duration(), default="7d", show_default=True, metavar="TIME",
     help="Recorded retention: tombstones that it explains count as expiry.",
@@ -78,9 +81,9 @@ class Durations(Duration):
 )  # fmt: skip
 @engine_options
 def whatif(
-    folder: str,
+    tables: Path,
     retentions: tuple[int, ...],
-    out: str,
+    out: Path | None,
     recorded_retention: int,
     check_interval: int,
     policy: str,
@@ -88,8 +91,9 @@ def whatif(
 ) -> None:
     """Show which groups would lose committed offsets under other retentions.
 
-    DIR has the tables of `history decode`, or of `pipeline ingest` and `pipeline build`.
+    `history decode`, or `pipeline ingest` and `pipeline build`, make the tables.
     """
+    target = tables if out is None else out
     options = WhatifOptions(retentions, recorded_retention, check_interval, policy=policy)
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.analysis.pipeline.engines import contract_of, tables_needed
@@ -97,11 +101,11 @@ def whatif(
         from fakebroker.analysis.pipeline.summary import summary
         from fakebroker.protocol.errors import FakebrokerError
 
-        published = Published(Path(folder))
+        published = Published(tables)
         for name in ("commits", "group_states"):
             if not published.has(name):
-                raise FakebrokerError(f"{folder} has no table {name}: `history decode` and `pipeline build` make it")
-        with staging(engine, Path(out), progress) as stage:
+                raise FakebrokerError(f"{tables} has no table {name}: `history decode` and `pipeline build` make it")
+        with staging(engine, target, progress) as stage:
             frames = {
                 name: engine.load(contract_of(name), published.folder_of(name))
                 for name in tables_needed(engine, "retention_losses")
@@ -110,12 +114,12 @@ def whatif(
             for name in ("retention_losses", "retention_whatif"):
                 frames[name] = stage.make(name, frames, options)
             rows_in = {name: published.tables[name]["rows"] for name in ("commits", "group_states")}
-            manifest = stage.publish({"of": folder, "options": options._asdict()})
+            manifest = stage.publish({"of": str(tables), "options": options._asdict()})
         for line in _without_times(published.folder_of("commits")):
             click.echo(line)
-        click.echo(_losses_text(Path(out), retentions))
+        click.echo(_losses_text(target, retentions))
         click.echo("rows in: " + ", ".join(f"{name} {rows:,}" for name, rows in rows_in.items()))
-        click.echo(summary(Path(out), manifest, stage.made))
+        click.echo(summary(target, manifest, stage.made))
 
 
 def _without_times(commits: Path) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+from fakebroker.cli.commands.tables_option import tables_option
 from fakebroker.cli.lazy_commands import LazyCommands
 
 
@@ -13,6 +14,7 @@ class _Commands(LazyCommands):
 
     elsewhere: dict[str, tuple[str, str]] = {
         "ingest": ("fakebroker.cli.commands.pipeline_ingest", "ingest"),
+        "run": ("fakebroker.cli.commands.pipeline_run", "run"),
         "report": ("fakebroker.cli.commands.pipeline_report", "report"),
     }
 
@@ -26,38 +28,34 @@ def pipeline() -> None:
 
 
 @pipeline.command()
-@click.argument("folder", metavar="[DIR]", default="pipeline")
+@tables_option
 @engine_options
-def build(folder: str, choice: EngineChoice) -> None:
-    """Make the silver and gold tables from the events in DIR.
-
-    DIR is `pipeline` unless it is given.
-    """
+def build(tables: Path, choice: EngineChoice) -> None:
+    """Make the silver and gold tables from the table of events."""
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.analysis.pipeline.build import build as build_tables
         from fakebroker.analysis.pipeline.publish import Published, staging
         from fakebroker.analysis.pipeline.summary import summary
 
-        Published(Path(folder))
-        with staging(engine, Path(folder), progress) as stage:
+        Published(tables)
+        with staging(engine, tables, progress) as stage:
             build_tables(stage)
             manifest = stage.publish({})
-        click.echo(summary(Path(folder), manifest, stage.made))
+        click.echo(summary(tables, manifest, stage.made))
 
 
 @pipeline.command()
-@click.argument("folder", metavar="[DIR]", default="pipeline")
+@tables_option
 @engine_options
-def check(folder: str, choice: EngineChoice) -> None:
-    """Run the checks of all tables in DIR; exit status 1 if one fails.
+def check(tables: Path, choice: EngineChoice) -> None:
+    """Run the checks of all tables; exit status 1 if one fails.
 
-    Prints the rows that break a check. A file that is not byte for byte the published one fails, too. DIR is `pipeline`
-    unless it is given.
+    Prints the rows that break a check. A file that is not byte for byte the published one fails, too.
     """
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.analysis.pipeline.publish import Published, check_tables
 
-        published = Published(Path(folder))
+        published = Published(tables)
         published.check_contents()
         folders = {name: published.folder_of(name) for name in published.tables}
         done = check_tables(engine, folders, progress)

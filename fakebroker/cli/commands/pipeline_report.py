@@ -1,24 +1,32 @@
 """`fakebroker pipeline report`: published tables as a page to look at."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from fakebroker.analysis.pipeline.extras import need_extra
+from fakebroker.cli.commands.tables_option import several_tables_option
 from fakebroker.cli.exit_status import errors_end_the_command
 from fakebroker.protocol.errors import FakebrokerError
 
+markdown_option = click.option("--markdown", metavar="FILE", help="Also write the report as Markdown.")
+
 
 @click.command()
-@click.argument("folders", metavar="[DIR...]", nargs=-1)
+@several_tables_option
 @click.option("--out", default="report.html", show_default=True, metavar="FILE", help="HTML file to write.")
-@click.option("--markdown", metavar="FILE", help="Also write the report as Markdown.")
-def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
+@markdown_option
+def report(tables: tuple[Path, ...], out: str, markdown: str | None) -> None:
     """Make one HTML page from the tables in one or more directories.
 
-    DIR is `pipeline` unless it is given. The page is one file without dependencies. A table that is missing has no
-    section.
+    The page is one file without dependencies. A table that is missing has no section.
     """
+    write_report(tables, out, markdown)
+
+
+def write_report(folders: Sequence[Path], out: str, markdown: str | None) -> None:
+    """Write the report of these tables as HTML, and as Markdown if that is asked for; ends the command for an error."""
     with errors_end_the_command():
         need_extra("history")
         from fakebroker.analysis.pipeline.progress import Progress
@@ -29,7 +37,7 @@ def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
         from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
         with storage_failures_reported():
-            made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]), Progress())
+            made = make_report(Tables(folders), Progress())
         _write(Path(out), page_of(made))
         if markdown is not None:
             _write(Path(markdown), markdown_of(made))

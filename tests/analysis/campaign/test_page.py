@@ -24,4 +24,4 @@ def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     assert (played.exit_code, played.stdout) == (1, printed)
     assert CliRunner().invoke(main, repeated.split()).exit_code == 1
-    assert CliRunner().invoke(main, ["campaign", "report", "campaign"]).stdout == printed
+    assert CliRunner().invoke(main, ["campaign", "report"]).stdout == printed

@@ -23,7 +23,7 @@ def test_a_record_that_stands_twice_in_a_segment(spark: "SparkSession", tmp_path
     segment(tmp_path / "data", batch(0, 3) + batch(1, 1))
 
     for engine in ("spark", "python"):
-        arguments = ["history", "decode", tmp_path / "data", "--out", tmp_path / engine, "--engine", engine]
+        arguments = ["history", "decode", tmp_path / "data", "--tables", tmp_path / engine, "--engine", engine]
         result = CliRunner().invoke(main, list(map(str, arguments)))
         assert result.exit_code == 0, result.output
         assert ("the segments of a folder repeat a record" in result.output) == (engine == "spark")

@@ -50,13 +50,23 @@ def test_the_cluster_makes_the_tables_of_plain_python(master: str, tmp_path: Pat
     assert history.rows == make_history(1, steps=60).rows
     (tmp_path / "left.yaml").write_text(SCENARIO)
     for where, options in (("python", ("--engine", "python")), ("cluster", ("--master", master, *SMALL))):
-        run(tmp_path, "pipeline", "ingest", "journals", "--out", f"{where}/pipeline", *options)
-        run(tmp_path, "pipeline", "build", f"{where}/pipeline", *options)
+        run(tmp_path, "pipeline", "ingest", "journals", "--tables", f"{where}/pipeline", *options)
+        run(tmp_path, "pipeline", "build", "--tables", f"{where}/pipeline", *options)
         data = f"data/{history.run}"
-        run(tmp_path, "history", "decode", data, "--source", "log", "--out", f"{where}/history", *options)
+        run(tmp_path, "history", "decode", data, "--source", "log", "--tables", f"{where}/history", *options)
         retentions = ("--retention", "6h,1d,7d")
-        run(tmp_path, "history", "whatif", f"{where}/history", *retentions, "--out", f"{where}/whatif", *options)
-        run(tmp_path, "campaign", "run", "left.yaml", "--seeds", "40", "--out", f"{where}/campaign", *options)
+        run(
+            tmp_path,
+            "history",
+            "whatif",
+            "--tables",
+            f"{where}/history",
+            *retentions,
+            "--out",
+            f"{where}/whatif",
+            *options,
+        )
+        run(tmp_path, "campaign", "run", "left.yaml", "--seeds", "40", "--tables", f"{where}/campaign", *options)
 
     for folder in ("pipeline", "history", "whatif", "campaign"):
         one, other = (Published(tmp_path / where / folder) for where in ("python", "cluster"))

@@ -25,7 +25,7 @@ def campaign(*words: str) -> Result:
 
 
 def run(*words: str) -> Result:
-    return campaign("run", *words, "--out", "campaign", "--engine", "python")
+    return campaign("run", *words, "--tables", "campaign", "--engine", "python")
 
 
 def test_a_good_campaign_ends_well(folder: Path) -> None:
@@ -57,7 +57,7 @@ def test_failures_are_ranked_with_their_commands() -> None:
     assert "2. 6 of 12 runs of s/expires.yaml, first with seed 1, offsets.retention.check" in result.stdout
     assert "expected 42, but saw 41\n   repeat: fakebroker scenario run s/depends.yaml --config " in result.stdout
     assert result.stdout.endswith("36 runs of 3 scenarios: 20 passed, 16 failed in 2 different ways\n")
-    again = campaign("report", "campaign")
+    again = campaign("report", "--tables", "campaign")
     assert (again.exit_code, again.stdout) == (1, result.stdout)
 
 
@@ -121,7 +121,7 @@ def test_a_folder_with_other_things_is_left_alone(folder: Path) -> None:
 
 def test_a_report_needs_a_campaign(folder: Path) -> None:
     """A folder without one is reported, with the status of bad input."""
-    result = campaign("report", str(folder))
+    result = campaign("report", "--tables", str(folder))
 
     assert result.exit_code == 2
     assert "is not a folder of published tables" in result.output

@@ -39,7 +39,7 @@ def run(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     monkeypatch.delenv("FAKEBROKER_SECRET", raising=False)
 
     def compiled(*arguments: str, folder: Path = published) -> Result:
-        return CliRunner().invoke(main, ["history", "compile", str(folder), "--group", GROUP, *arguments])
+        return CliRunner().invoke(main, ["history", "compile", "--tables", str(folder), "--group", GROUP, *arguments])
 
     return compiled
 

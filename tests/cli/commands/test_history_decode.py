@@ -32,7 +32,7 @@ def test_segments_become_tables(tmp_path: Path) -> None:
     out = tmp_path / "out"
 
     for _ in range(2):
-        result = decode(tmp_path / "data", "--out", out, "--source", "west")
+        result = decode(tmp_path / "data", "--tables", out, "--source", "west")
         assert (result.exit_code, result.exception) == (0, None), result.output
         assert "rows in: 7, rejected: 1" in result.output
         assert [row["outcome"] for row in rows(out, "commits")] == ["committed"] * 3 + ["aborted"] * 2
@@ -48,7 +48,7 @@ def test_a_running_broker_becomes_tables(tmp_path: Path) -> None:
         broker.create_topic("orders", partitions=2)
         broker.client("a").produce("orders", 0, [b"x", b"y", b"z"])
         broker.client("a").commit({("orders", 0): 2}, group_id="billing")
-        result = decode("--bootstrap", broker.bootstrap, "--out", tmp_path / "out")
+        result = decode("--bootstrap", broker.bootstrap, "--tables", tmp_path / "out")
 
     assert result.exit_code == 0, result.output
     assert [(row["group_id"], row["committed_offset"]) for row in rows(tmp_path / "out", "commits")] == [("billing", 2)]
@@ -59,7 +59,7 @@ def test_a_negative_committed_offset_is_a_row(tmp_path: Path) -> None:
     """Brokers store it, Kafka too; it keeps nothing else from being published."""
     records = [Record(n, AT_MS, KEY, value(offset)) for n, offset in enumerate((-1, -(2**63), 2**63 - 1))]
     segment(tmp_path / "data", build_batch(records))
-    result = decode(tmp_path / "data", "--out", tmp_path / "out")
+    result = decode(tmp_path / "data", "--tables", tmp_path / "out")
 
     assert result.exit_code == 0, result.output
     assert [row["committed_offset"] for row in rows(tmp_path / "out", "commits")] == [-1, -(2**63), 2**63 - 1]
@@ -69,7 +69,7 @@ def test_two_logs_taken_for_one_are_an_error(tmp_path: Path) -> None:
     """Another cluster has the group in another partition: which, and what to do, is said."""
     segment(tmp_path / "one", batch(0, 1), partition=3)
     segment(tmp_path / "two", batch(0, 1), partition=40)
-    result = decode(tmp_path / "one", tmp_path / "two", "--out", tmp_path / "out")
+    result = decode(tmp_path / "one", tmp_path / "two", "--tables", tmp_path / "out")
 
     assert result.exit_code == 1
     assert "a group is in one partition of a log; decode logs of several clusters" in result.output
@@ -89,12 +89,12 @@ def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch
         return "published"
 
     monkeypatch.setattr(decode_command, "_publish", publish)
-    result = decode("x", "--out", tmp_path)
+    result = decode("x", "--tables", tmp_path)
     assert (result.exit_code, asked) == (0, [False, True])
     assert result.output.endswith("comparing all records\npublished\n")
 
     check = table("commits").all_checks[-1]
-    result = decode("x", "--out", tmp_path)
+    result = decode("x", "--tables", tmp_path)
     assert (result.exit_code, asked) == (1, [False, True, False])
     assert "Error: commits: a check failed: the outcome is" in result.output
 
@@ -113,7 +113,7 @@ def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch
 )
 def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], exit_code: int, problem: str) -> None:
     """Nothing is published, and what was wrong is said."""
-    result = decode(*arguments, "--out", tmp_path / "out")
+    result = decode(*arguments, "--tables", tmp_path / "out")
 
     assert (result.exit_code, problem in result.output) == (exit_code, True), result.output
     assert not (tmp_path / "out").exists()
@@ -127,6 +127,6 @@ def test_a_secured_kafka_is_read(tmp_path: Path, protocol: str) -> None:
         broker.client("a").commit({("orders", 0): 7}, group_id="billing")
         properties = command_config(tmp_path, protocol)
         address = broker.bootstrap_of(protocol)
-        result = decode("--bootstrap", address, "--command-config", properties, "--out", tmp_path / "out")
+        result = decode("--bootstrap", address, "--command-config", properties, "--tables", tmp_path / "out")
 
     assert (result.exit_code, "commits" in result.output) == (0, True), result.output

@@ -37,7 +37,7 @@ def run(*arguments: object) -> tuple[int, str]:
 
 def test_who_would_lose_offsets(history: Path, tmp_path: Path) -> None:
     """It prints the groups that lose most and rows in and out, and publishes both tables."""
-    code, output = run(history, "--retention", "10m,2d", "--out", tmp_path / "whatif")
+    code, output = run("--tables", history, "--retention", "10m,2d", "--out", tmp_path / "whatif")
 
     assert code == 0, output
     assert "rows in: commits" in output
@@ -59,7 +59,7 @@ def test_who_would_lose_offsets(history: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("retention", ["", "7", "0d", "90s", "0.5m", "7d,", "week", "9999999d", "9" * 5000 + "d"])
 def test_what_is_no_retention(history: Path, tmp_path: Path, retention: str) -> None:
     """A time that is none, or that no broker can be set to, is named."""
-    code, output = run(history, "--retention", retention, "--out", tmp_path / "whatif")
+    code, output = run("--tables", history, "--retention", retention, "--out", tmp_path / "whatif")
 
     assert code == 2
     assert "--retention" in output
@@ -75,15 +75,15 @@ def test_commits_without_times_are_said_to_be_so(history: Path, tmp_path: Path) 
         stage.store("group_states", [])
         stage.publish({})
 
-    code, output = run(tmp_path / "blank", "--out", tmp_path / "whatif")
+    code, output = run("--tables", tmp_path / "blank", "--out", tmp_path / "whatif")
     assert code == 0, output
     assert f"{len(rows)} commits have no record time" in output
-    assert "no record time" not in run(history, "--out", tmp_path / "other")[1]
+    assert "no record time" not in run("--tables", history, "--out", tmp_path / "other")[1]
 
 
 def test_a_folder_without_tables(tmp_path: Path) -> None:
     """It says that there are none, on one line."""
-    code, output = run(tmp_path, "--out", tmp_path / "whatif")
+    code, output = run("--tables", tmp_path, "--out", tmp_path / "whatif")
 
     assert code == 2
     assert "not a folder of published tables" in output

@@ -21,12 +21,13 @@ def report(*words: str) -> Result:
 
 
 def test_page_and_markdown_are_written(folder: Path) -> None:
-    """Without arguments it is `pipeline` that becomes report.html; folders may be several."""
+    """Without options it is `tables` that becomes report.html; folders may be several."""
     tables = small_tables()
-    publish(folder / "pipeline", {name: tables[name] for name in ("rebalances", "group_health")})
+    publish(folder / "tables", {name: tables[name] for name in ("rebalances", "group_health")})
     publish(folder / "whatif", {"retention_whatif": tables["retention_whatif"]})
 
-    alone, both = report(), report("pipeline", "whatif", "--out", "out/both.html", "--markdown", "out/both.md")
+    alone = report()
+    both = report("--tables", "tables", "--tables", "whatif", "--out", "out/both.html", "--markdown", "out/both.md")
 
     assert (alone.exit_code, both.exit_code) == (0, 0), alone.output + both.output
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
@@ -40,7 +41,7 @@ def test_page_and_markdown_are_written(folder: Path) -> None:
 
 def test_a_second_report_is_the_same(folder: Path) -> None:
     """The same tables make the same bytes: nothing of the hour, and no order by chance."""
-    publish(folder / "pipeline", small_tables())
+    publish(folder / "tables", small_tables())
 
     report("--out", "one.html", "--markdown", "one.md")
     report("--out", "two.html", "--markdown", "two.md")
@@ -51,11 +52,11 @@ def test_a_second_report_is_the_same(folder: Path) -> None:
 
 def test_what_cannot_be_is_reported_in_a_line(folder: Path) -> None:
     """No folder, no manifest, no place to write: a sentence, and no page."""
-    publish(folder / "pipeline", {"rejects": rows("rejects")})
+    publish(folder / "tables", {"rejects": rows("rejects")})
     (folder / "file").write_text("")
     for words, message in (
-        (["nowhere"], "no such folder"),
-        ([str(folder)], "it has no manifest.json"),
+        (["--tables", "nowhere"], "no such folder"),
+        (["--tables", str(folder)], "it has no manifest.json"),
         (["--out", "file/report.html"], "cannot be written"),
     ):
         result = report(*words)

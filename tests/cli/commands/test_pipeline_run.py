@@ -1,0 +1,85 @@
+"""`fakebroker pipeline run`, and the directory of tables that all commands share. In plain Python."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fakebroker import VirtualBroker
+from fakebroker.analysis.pipeline.publish import Published
+from fakebroker.cli.main import main
+from tests.support.published import differences
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with a journal of a group in `journals`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "journals").mkdir()
+    with VirtualBroker() as broker:
+        broker.create_topic("orders")
+        client = broker.client("svc-1")
+        client.join("billing", ["orders"])
+        client.commit({("orders", 0): 0}, group_id="other")
+        broker.journal.save(tmp_path / "journals" / "run.jsonl")
+    return tmp_path
+
+
+def fakebroker(*words: str) -> Result:
+    engine = [] if words[:2] == ("pipeline", "report") else ["--engine", "python"]
+    return CliRunner().invoke(main, [*words, *engine])
+
+
+def test_run_does_what_the_commands_do_one_after_the_other(folder: Path) -> None:
+    """The same tables and the same report as of ingest, build and report; the tables are published once."""
+    steps = [
+        fakebroker("pipeline", "ingest", "journals", "--tables", "by-step"),
+        fakebroker("pipeline", "build", "--tables", "by-step"),
+        fakebroker("pipeline", "report", "--tables", "by-step", "--markdown", "by-step.md"),
+    ]
+    done = fakebroker("pipeline", "run", "journals", "--report", "run.html", "--markdown", "run.md")
+
+    assert [each.exit_code for each in (*steps, done)] == [0, 0, 0, 0], done.output
+    assert differences(Published(folder / "by-step"), Published(folder / "tables")) == []
+    made, by_step = (
+        (folder / name).read_text().partition("## Tables, checks and rejects")[0] for name in ("run.md", "by-step.md")
+    )
+    assert made == by_step.replace("by-step", "tables")
+    assert "## Rebalances" in made
+    assert (folder / "run.html").is_file()
+    assert "published in tables, " in done.stdout
+    assert done.stdout.count("published") == 1
+
+
+def test_a_run_that_fails_writes_nothing(folder: Path) -> None:
+    """A missing journal is an error before tables or a report are written."""
+    failed = fakebroker("pipeline", "run", "nowhere")
+
+    assert failed.exit_code == 2
+    assert "no journal found at 'nowhere'" in failed.output
+    assert [each.name for each in folder.iterdir()] == ["journals"]
+
+
+def test_losses_lie_beside_what_they_are_made_of_until_that_changes(folder: Path) -> None:
+    """`history whatif` adds its tables to those that it reads; `pipeline build` takes them away, since they are old."""
+    fakebroker("pipeline", "run", "journals")
+    built = set(Published(folder / "tables").tables)
+
+    asked = fakebroker("history", "whatif", "--retention", "1d")
+    with_losses = set(Published(folder / "tables").tables)
+    again = fakebroker("pipeline", "build")
+
+    assert (asked.exit_code, again.exit_code) == (0, 0), asked.output + again.output
+    assert with_losses - built == {"retention_losses", "retention_whatif"}
+    assert set(Published(folder / "tables").tables) == built
+
+
+@pytest.mark.parametrize(
+    "command", [("pipeline", "build"), ("pipeline", "report"), ("history", "whatif"), ("campaign", "report")]
+)
+def test_a_directory_that_is_not_utf_8_is_refused(command: tuple[str, str]) -> None:
+    """Manifests and reports have its name, which is text."""
+    result = CliRunner().invoke(main, [*command, "--tables", "caf\udce9"])
+
+    assert result.exit_code == 2
+    assert "is not UTF-8" in result.output
