@@ -91,7 +91,7 @@ class Behaviours:
     epoch_ends_answer_duplicates: bool = True  # OE-5: 2.1.1 answers the last of several entries of a partition
     keeps_message_formats: bool = False  # LO-7: before 3.0 message.format.version decides how records are stored
     altered_value_error: ErrorCode = ErrorCode.INVALID_CONFIG  # AC-2: of a value that a topic cannot have
-    altered_configs_may_repeat: bool = False  # AC-2: in 2.1.1 the last of several values of one config counts
+    altered_configs_may_repeat: bool = False  # AC-2, AC-3: in 2.1.1 the last entry of a config or resource counts
     altered_topics_are_found_first: bool = False  # AC-2: 2.1.1 fails for an unknown one before it looks at values
 
 

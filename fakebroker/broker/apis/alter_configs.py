@@ -5,6 +5,7 @@ Kafka never answers (AC-3).
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP, alter
@@ -21,19 +22,24 @@ from fakebroker.protocol.wire.messages.alter_configs import (
 
 
 def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse | None:
-    """One answer per entry, in their order."""
+    """One answer per entry, in their order; in 2.1.1 one per resource (AC-3)."""
     has_null = any(config.value is None for entry in request.resources for config in entry.configs)
     if has_null and call.cluster.behaviours.unreadable_requests_close:
         raise CloseConnection("a config has no value")
-    return call.work(_in_steps(call, request), must_finish=True)
+    entries = request.resources
+    if call.cluster.behaviours.altered_configs_may_repeat:
+        entries = list({(entry.resource_type, entry.resource_name): entry for entry in entries}.values())
+    return call.work(_in_steps(call, request, entries), must_finish=True)
 
 
-def _in_steps(call: Call, request: AlterConfigsRequest) -> Steps[AlterConfigsResponse]:
+def _in_steps(
+    call: Call, request: AlterConfigsRequest, entries: Sequence[AlterConfigsResource]
+) -> Steps[AlterConfigsResponse]:
     """Each resource is changed in one step."""
     pace = Pace(RESOURCES_PER_STEP)
-    times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
+    times = Counter((entry.resource_type, entry.resource_name) for entry in entries)
     responses = []
-    for entry in request.resources:
+    for entry in entries:
         responses.append(_response(call, request, entry, times))
         if pace.is_over():
             yield

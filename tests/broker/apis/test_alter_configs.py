@@ -96,13 +96,16 @@ def test_an_unknown_topic_in_2_1(ask: Ask) -> None:
     ]
 
 
-@pytest.mark.rules("AC-2")
+@pytest.mark.rules("AC-2", "AC-3")
 def test_values_in_2_1(ask: Ask) -> None:
-    """The last of several values of a config counts; at a null value 2.1.1 closes the connection."""
+    """The last entry of a config or resource counts; at a null value 2.1.1 closes the connection."""
     old = Cluster(Settings(), release("2.1"))
     old.topics.create("t", 1)
 
     assert alter(ask, old, resource(TOPICS, "t", ("retention.ms", "odd"), ("retention.ms", "5")), version=1) == [0]
     assert own(old) == {"retention.ms": "5"}
+    entries = [resource(TOPICS, "t", ("retention.ms", value)) for value in ("odd", "6")]
+    assert alter(ask, old, *entries, version=1) == [0]
+    assert own(old) == {"retention.ms": "6"}
     with pytest.raises(CloseConnection, match="no value"):
         alter(ask, old, resource(TOPICS, "t", ("retention.ms", None)), version=1)
