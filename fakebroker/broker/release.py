@@ -74,6 +74,7 @@ class Behaviours:
     topic_counts_have_defaults: bool = True  # NT-5: 2.1.1 refuses counts of -1, and checks counts before the name
     repeated_deletions_are_refused: bool = True  # XT-3: 2.1.1 deletes a topic that is named twice
     describe_configs_v0_shows_defaults: bool = True  # DC-2: is_default in v0; 3.9.1 never sets it, 2.1.1 did
+    described_configs_may_repeat: bool = True  # DC-1: 2.1.1 describes a resource that is named twice once
     no_config_keys_mean_all: bool = True  # DC-1: only null does in 2.1.1; an empty list is none
     has_logger_resources: bool = True  # DC-5: 2.1.1 describes topics and brokers only, and calls other types 0
     has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
@@ -81,6 +82,7 @@ class Behaviours:
     high_watermark_needs_min_isr: bool = True  # CLU-62: before 3.7 it advances however few replicas are in sync
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
     transaction_version: int = 2  # TX-10: the transaction protocol of the broker; 3.9.1 knows TV1 only
+    coordinators_check_epochs: bool = True  # TO-7: 2.1.1 takes offsets of a producer that was fenced
     end_takes_later_epochs: bool = False  # TX-20: 2.1.1 fences only producers whose epoch is below the stored one
     empty_transactions_never_began: bool = True  # DX-1: 3.9.1 shows the start of the last one after InitProducerId
     verification_checks_epoch: bool = True  # TX-6: 3.9.1 asks the coordinator first, also for a fenced producer
@@ -185,6 +187,7 @@ _BEHAVIOURS_2_1 = replace(
     invalid_times_tell_log_start=False,
     invalid_record_error=ErrorCode.CORRUPT_MESSAGE,
     producers_outlive_records=False,
+    coordinators_check_epochs=False,
     end_takes_later_epochs=True,
     high_watermark_needs_min_isr=False,
     group_value_version=2,
@@ -200,6 +203,7 @@ _BEHAVIOURS_2_1 = replace(
     altered_value_error=ErrorCode.INVALID_REQUEST,
     altered_configs_may_repeat=True,
     altered_topics_are_found_first=True,
+    described_configs_may_repeat=False,
     no_config_keys_mean_all=False,
     has_logger_resources=False,
 )

@@ -53,7 +53,7 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
     response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
     known: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
-    for entry in request.resources:
+    for entry in _resources(call, request):
         described, keys = list[ConfigEntry](), _keys(entry, empty_means_all=empty_means_all)
         result = known.get((entry.resource_type, entry.resource_name, keys))
         if result is None:
@@ -69,6 +69,13 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
         if pace.is_over(1 + len(described) + len(keys or ())):
             yield
     return response
+
+
+def _resources(call: Call, request: DescribeConfigsRequest) -> Sequence[DescribeConfigsResource]:
+    """Those of the request; in 2.1.1 the last of several that are the same (DC-1)."""
+    if call.cluster.behaviours.described_configs_may_repeat:
+        return request.resources
+    return list({(entry.resource_type, entry.resource_name): entry for entry in request.resources}.values())
 
 
 def _keys(entry: DescribeConfigsResource, *, empty_means_all: bool) -> tuple[str, ...] | None:

@@ -133,7 +133,7 @@ class PartitionLog:
         and without a producer. Raises KafkaError(INVALID_PRODUCER_EPOCH) for a producer that was fenced here (ID-4).
         If the disk cannot take them, the coordinator waits for replicas until its partition is unloaded (LR-5).
         """
-        if producer is not None:
+        if producer is not None and self.partition.topic.cluster.behaviours.coordinators_check_epochs:
             self.producers.check_epoch(*producer)
         base_offset = self.log_end_offset
         epoch, size_bytes = self.epochs.latest, records.memory_bytes()

@@ -118,6 +118,18 @@ def test_offsets_of_a_fenced_producer() -> None:
     assert not lab.group().offsets.pending
 
 
+@pytest.mark.rules("TO-7")
+def test_offsets_of_a_fenced_producer_in_2_1() -> None:
+    """2.1.1 takes them, and the producer's next marker ends them."""
+    lab = OffsetsCluster("2.1")
+    mark(lab, lab.partition())
+    commit_pending(lab, 5, epoch=0)
+    assert lab.offsets() == {}
+    mark(lab, lab.partition())
+
+    assert lab.offsets() == {("t", 0): 5}
+
+
 @pytest.mark.rules("WM-5", "FT-14")
 def test_offsets_appear_when_replicas_have_the_marker() -> None:
     """Before that their transaction counts as open, for readers of the log and of offsets."""
