@@ -345,3 +345,20 @@ def test_a_folder_of_tests_is_in_the_package_of_its_parent() -> None:
     packages = [path.parent for path in tests.rglob("__init__.py") if "node_modules" not in path.parts]
 
     assert [str(folder) for folder in packages if folder != tests and folder.parent not in packages] == []
+
+
+def test_operating_systems_are_asked_for_in_one_room() -> None:
+    """Only `platform` imports modules that some systems lack, or asks which system it is."""
+    modules = {"fcntl", "msvcrt", "resource", "termios", "pwd", "grp"}
+    asked = re.compile(
+        r"\bsys\.platform\b|\bos\.(name|uname|killpg|getuid|pwrite|O_CLOEXEC|fork|register_at_fork|sched_\w+)\b"
+        r"|\.add_signal_handler\(|\bsignal\.SIG(KILL|STOP|CONT|HUP)\b|hasattr\((os|select|signal|socket)\b"
+    )
+    wrong = {}
+    for path in SOURCES:
+        if room_of(name_of(path)) not in ("platform", ""):
+            found = {module for module in imports_of(tree_of(path)) if module in modules}
+            found |= {match[0] for match in asked.finditer(path.read_text())}
+            if found:
+                wrong[name_of(path)] = sorted(found)
+    assert wrong == {}

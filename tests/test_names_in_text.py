@@ -135,7 +135,7 @@ def requests_on_the_map() -> int:
         ("docs/index.md", r"in (\w+) pictures", pictures_of_why()),
         ("docs/explanation/architecture.md", r"## (\w+) rooms", len(ROOMS)),
         ("docs/explanation/architecture.md", r"## (\w+) requests", requests_on_the_map()),
-        ("docs/decisions/0001-eight-rooms.md", r"has (\w+) rooms", len(ROOMS)),
+        ("docs/decisions/0001-nine-rooms.md", r"has (\w+) rooms", len(ROOMS)),
         ("docs/how-to/against-kafka.md", r"(\w+) plays run side by side", JOBS),
         ("CONTRIBUTING.md", r"There are (\w+) at most", MOST),
     ],

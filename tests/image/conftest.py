@@ -24,7 +24,9 @@ def image(engine: Engine, tmp_path_factory: pytest.TempPathFactory, worker_id: s
         fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
         file.seek(0)
         if not (built := file.read()):
-            engine.try_call("rmi", "-f", IMAGE)
+            earlier = engine.try_call("image", "inspect", IMAGE, "--format", "{{.Id}}").stdout.strip()
             built = engine.build(IMAGE)
+            if earlier not in ("", built):
+                engine.try_call("rmi", earlier)  # unless a container of another run still uses it
             file.write(built)
         return built

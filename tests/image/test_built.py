@@ -111,8 +111,7 @@ def test_sigterm_ends_it_within_a_second(engine: Engine, image: str) -> None:
         produce(address)
         with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))):
             sent = time.time()
-            engine.call("kill", "--signal", "TERM", container.id)
-            assert engine.call("wait", container.id) == "0"
+            assert container.end() == 0
             ended = re.sub(r"(\.\d{6})\d*", r"\1", container.state["State"]["FinishedAt"]).partition(" +")[0]
     moment = datetime.fromisoformat(ended.replace("Z", "+00:00"))
     assert (moment if moment.tzinfo else moment.astimezone()).timestamp() - sent < 1
@@ -124,7 +123,7 @@ def test_a_journal_is_written_to_a_mounted_folder(engine: Engine, image: str, tm
     mount = ("--volume", f"{tmp_path}:/journals")
     with published(engine, image, "--journal", "/journals", options=mount) as (container, address):
         produce(address)
-        engine.call("stop", container.id)
+        assert container.end() == 0
     assert "Produce" in "".join(file.read_text() for file in tmp_path.glob("*.jsonl"))
 
 

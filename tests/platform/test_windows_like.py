@@ -86,6 +86,7 @@ print("done")
 """
 
 
+@pytest.mark.essential
 def test_a_broker_in_its_own_thread_serves_clients_and_its_test() -> None:
     """FakeBroker chooses a selector loop, reads with select and writes large answers without gathering."""
     assert run(A_WEEK) == "done\n"

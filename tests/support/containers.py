@@ -141,6 +141,11 @@ class Container:
         """A command inside it."""
         return self.engine.try_call("exec", self.id, *command)
 
+    def end(self) -> int:
+        """Send SIGTERM. Returns the status of the process when it has ended."""
+        self.engine.call("kill", "--signal", "TERM", self.id)
+        return int(self.engine.call("wait", self.id))
+
     @property
     def log(self) -> str:
         """What its process has printed."""
