@@ -23,6 +23,7 @@ from bench import (
     journal,
     scale,
     snapshots,
+    start,
     switch_interval,
     work,
 )
@@ -32,7 +33,7 @@ from bench.joining import ms_to_stable
 from bench.page import write_broker_part
 from bench.pythons import build, change_to, fast_python
 from bench.rows import one_number, section
-from bench.targets import bare_asyncio, fakebroker
+from bench.targets import fakebroker
 
 ABOUT = """Measured on {date}: {model}, {system}, {cores} cores shared with the load driver, loopback; {python}.
 Ours and the mock take turns in one run, {rounds} rounds of {seconds} s each: trust the ratios, not the rates. `us` is
@@ -53,20 +54,18 @@ broker.stop()
 
 
 def start_and_memory(rounds: int) -> list[str]:
-    """Start to first accept next to a bare asyncio listener, memory at rest, and the forming of a group."""
-    ratios, memory = [], []
+    """First answers next to a bare interpreter, memory at rest, and the forming of a group."""
+    memory = []
     for _ in range(rounds):
-        ours, bare = fakebroker(), bare_asyncio()
-        ratios.append(ours.accepted_ms / bare.accepted_ms)
+        ours = fakebroker()
         memory.append(ours.rss_mb())
         ours.stop()
-        bare.stop()
     in_process = [float(subprocess.check_output([sys.executable, "-c", IN_PROCESS])) for _ in range(rounds)]
     broker = fakebroker()
     forming = [ms_to_stable(broker.address, f"forming-{n}") for n in range(rounds + 2)][2:]
     broker.stop()
     return [
-        one_number("`fakebroker serve`, start to first accept", ratios, 1.5, "x a bare asyncio listener"),
+        *start.rows(rounds),
         one_number("`FakeBroker().start()` after import", in_process, 10, "ms"),
         one_number("resident memory at rest", memory, 40, "MB"),
         one_number("50 members, empty to stable, no initial delay", forming, 20, "ms"),
@@ -119,6 +118,7 @@ def main() -> None:
         clients.report(options.kafka, options.kafka_is, options.before),
         consumer_groups.report(options.kafka, options.kafka_is, LEAST_ROUNDS, options.seconds),
         section("Start, memory, forming", ["what", "measured (spread)", "goal"], start_and_memory(options.rounds)),
+        start.ABOUT + "\n",
         section(
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
         ),

@@ -1,4 +1,4 @@
-"""What a benchmark compares, each in its own process: fakebroker, librdkafka's mock, a bare asyncio listener."""
+"""What a benchmark compares, each in its own process: fakebroker, librdkafka's mock."""
 
 import os
 import re
@@ -17,18 +17,6 @@ producer = confluent_kafka.Producer({"bootstrap.servers": "unused", "test.mock.n
 broker = next(iter(producer.list_topics(timeout=10).brokers.values()))
 print(f"listening on {broker.host}:{broker.port}", flush=True)
 signal.pause()
-"""
-
-BARE_ASYNCIO = """
-import asyncio
-class Echo(asyncio.Protocol):
-    def connection_made(self, transport): self.transport = transport
-    def data_received(self, data): self.transport.write(data)
-async def main():
-    server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", {port})
-    print("listening on %s:%s" % server.sockets[0].getsockname()[:2], flush=True)
-    await server.serve_forever()
-asyncio.run(main())
 """
 
 
@@ -123,7 +111,3 @@ def fakebroker(*options: str, root: Path | None = None) -> Target:
 
 def rdkafka_mock() -> Target:
     return Target("librdkafka mock", [sys.executable, "-c", RDKAFKA_MOCK])
-
-
-def bare_asyncio() -> Target:
-    return Target("bare asyncio", [sys.executable, "-c", BARE_ASYNCIO])

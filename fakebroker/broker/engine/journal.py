@@ -160,9 +160,9 @@ class Exchange:
     @property
     def header(self) -> RequestHeader:
         """The request header."""
-        return self.header_and_end()[0]
+        return self._header_and_end()[0]
 
-    def header_and_end(self) -> tuple[RequestHeader, int]:
+    def _header_and_end(self) -> tuple[RequestHeader, int]:
         """The request header, and where the body begins."""
         if self._head is None:
             self._head = _header_of(_kept(self.request_frame))
@@ -191,7 +191,7 @@ class Exchange:
             return None
         try:
             spoken = self._overlay or find_api(self.header.api_key)
-            message, _ = spoken.request.decode(self.request_frame, self.version, self.header_and_end()[1])
+            message, _ = spoken.request.decode(self.request_frame, self.version, self._header_and_end()[1])
         except (WireError, KeyError):
             return None
         return message

@@ -83,7 +83,7 @@ def _said(entry: Exchange | Recorded[Event]) -> Iterator[Said]:
 def _request_data(exchange: Exchange) -> tuple[bytes, int]:
     api = APIS.get(exchange.header.api_key)
     kind = api.request if api else None
-    return _safe(exchange, exchange.request_frame, exchange.header_and_end()[1], exchange.request, kind)
+    return _safe(exchange, exchange.request_frame, exchange._header_and_end()[1], exchange.request, kind)
 
 
 def _response_data(exchange: Exchange) -> tuple[bytes, int]:
