@@ -1,7 +1,7 @@
 """What a report is made of: sections with findings, numbers, plots and grids. Names in them are not escaped."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 Severity = Literal["problem", "look", "note"]  # something is wrong, should be looked at, is good to know
 
@@ -52,11 +52,10 @@ class Grid(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """A figure of plotly (its `data` and `layout`), what it shows, and the same as a grid."""
+    """A chart, which is HTML of `charts`, what it shows, and the same as a grid."""
 
     about: str
-    figure: Mapping[str, Any]
-    height: int
+    chart: str
     grid: Grid
 
 

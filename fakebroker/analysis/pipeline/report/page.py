@@ -1,14 +1,12 @@
-"""The report as one HTML page that needs nothing else: style, script, plotly and data are in it."""
+"""The report as one HTML page that needs nothing else: style, script and charts are in it."""
 
-import json
-from collections.abc import Iterator, Sequence
-from html import escape as html_escape
 from pathlib import Path
 from typing import Final
 
 from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Plot, Section, Span, Text
+from fakebroker.analysis.pipeline.report.charts.svg import escape
 from fakebroker.analysis.pipeline.report.report import Report
-from fakebroker.analysis.pipeline.report.words import span_text, visible
+from fakebroker.analysis.pipeline.report.words import span_text
 
 _HERE: Final = Path(__file__).parent
 _WORDS: Final = {"problem": "Problem", "look": "Look", "note": "Note"}
@@ -17,15 +15,9 @@ _LONG_WORD: Final = 24  # characters: longer ones may be broken, shorter texts a
 _POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
-def escape(text: str) -> str:
-    """A text as the page shows it."""
-    return html_escape(visible(text))
-
-
 def page_of(report: Report) -> str:
     """The page as a text."""
-    figures: list[Plot] = []
-    sections = "\n".join(_section(each, figures) for each in report.sections)
+    sections = "\n".join(map(_section, report.sections))
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -36,7 +28,7 @@ def page_of(report: Report) -> str:
             f"<style>{_own('page.css')}</style></head><body>",
             _header(report),
             f"<main>{_first(report)}{sections}</main>",
-            *(_scripts(figures) if figures else [f"<script>const figures = [];\n{_own('page.js')}</script>"]),
+            f"<script>{_own('page.js')}</script>",
             "</body></html>\n",
         ]
     )
@@ -44,19 +36,6 @@ def page_of(report: Report) -> str:
 
 def _own(name: str) -> str:
     return (_HERE / name).read_text("utf-8")
-
-
-def _scripts(figures: Sequence[Plot]) -> Iterator[str]:
-    from plotly.offline import get_plotlyjs
-
-    yield f"<script>{get_plotlyjs()}</script>"
-    yield f"<script>const figures = {_json([each.figure for each in figures])};\n{_own('page.js')}</script>"
-
-
-def _json(value: object) -> str:
-    """JSON that can stand in a script: nothing in it ends the script or is a line's end to JavaScript."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _header(report: Report) -> str:
@@ -88,23 +67,21 @@ def _finding(finding: Finding) -> str:
     return f'<li>{word} <a href="#{escape(finding.key)}">{escape(text)}</a></li>'
 
 
-def _section(section: Section, figures: list[Plot]) -> str:
-    blocks = "".join(_block(each, figures) for each in section.blocks)
+def _section(section: Section) -> str:
+    blocks = "".join(map(_block, section.blocks))
     return f'<section id="{escape(section.key)}"><h2>{escape(section.title)}</h2>{blocks}</section>'
 
 
-def _block(block: Block, figures: list[Plot]) -> str:
+def _block(block: Block) -> str:
     match block:
         case Text(text):
             return f"<p>{escape(text)}</p>"
         case Grid():
             return f"<figure><figcaption>{escape(block.about)}</figcaption>{_table(block)}</figure>"
         case Plot():
-            figures.append(block)
             return (
                 f"<figure><figcaption>{escape(block.about)}</figcaption>"
-                f'<div class=plot id="plot{len(figures) - 1}" style="height:{block.height}px"'
-                f' role="img" aria-label="{escape(block.about)}"></div>'
+                f'<div class=plot role="img" aria-label="{escape(block.about)}">{block.chart}</div>'
                 f"<details><summary>as a table</summary>{_table(block.grid)}</details></figure>"
             )
 

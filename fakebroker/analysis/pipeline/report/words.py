@@ -37,6 +37,13 @@ def time_text(ms: int | None) -> str:
     return "unknown" if ms is None else f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def moment_text(ms: int, precision_ms: int = 1000) -> str:
+    """A moment, UTC: with milliseconds if the precision is below a second, and without seconds if it is minutes."""
+    if precision_ms < 1000:
+        return f"{time_text(ms)}.{ms % 1000:03}"
+    return time_text(ms)[: -3 if precision_ms % 60_000 == 0 else None]
+
+
 def short(number: float) -> str:
     """A number in a few characters: 950, 12k, 3.4M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

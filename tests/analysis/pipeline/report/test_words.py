@@ -1,11 +1,8 @@
-"""Numbers, spans and times in words, and the bins of time."""
+"""Numbers, spans and times in words."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from fakebroker.analysis.pipeline.report.figures import MAX_BINS, bin_ms, name
-from fakebroker.analysis.pipeline.report.words import counted, percent, short, span_text, time_text
+from fakebroker.analysis.pipeline.report.words import counted, moment_text, percent, short, span_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -50,17 +47,8 @@ def test_one_is_no_plural() -> None:
     assert time_text(0) == "1970-01-01 00:00:00"
 
 
-@given(st.integers(0, 2 * 10**12), st.integers(0, 10**12))
-def test_time_is_cut_into_few_bins(first_ms: int, span_ms: int) -> None:
-    """However long the time is, there are no more bins than a plot can show."""
-    width = bin_ms(first_ms, first_ms + span_ms)
+def test_moments_are_as_precise_as_their_bins() -> None:
+    """Milliseconds below a second, no seconds in steps of minutes."""
+    texts = [moment_text(1_500, precision) for precision in (100, 1000, 60_000)]
 
-    assert (first_ms + span_ms) // width - first_ms // width <= MAX_BINS
-
-
-@given(st.text())
-def test_names_in_figures_are_text(text: str) -> None:
-    """No name has a tag in it, and none takes more room than others."""
-    assert "<" not in name(text)
-    assert ">" not in name(text)
-    assert len(name(text)) <= 34 * len("&amp;")
+    assert texts == ["1970-01-01 00:00:01.500", "1970-01-01 00:00:01", "1970-01-01 00:00"]

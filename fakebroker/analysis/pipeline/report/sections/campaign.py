@@ -5,15 +5,16 @@ from typing import Final
 
 import pyarrow.compute as pc
 
-from fakebroker.analysis.pipeline.report.blocks import Block, Command, Finding, Grid, Number, Plot, Section, Text
-from fakebroker.analysis.pipeline.report.figures import BAD, GOOD, LEGEND_ABOVE, PALETTE, axis, figure, name, names_axis
+from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Number, Plot, Section, Text
+from fakebroker.analysis.pipeline.report.charts.bars import Series, ranked_bars
+from fakebroker.analysis.pipeline.report.charts.svg import BAD, GOOD, series_class
 from fakebroker.analysis.pipeline.report.tables import Tables, ones
 from fakebroker.analysis.pipeline.report.words import counted, percent
 
 KEY: Final = "campaign_runs"
 MAX_SCENARIOS: Final = 20
 MAX_FAILURES: Final = 25
-_OUTCOMES: Final = (("passed", GOOD), ("failed", BAD), ("broken", PALETTE[5]))
+_OUTCOMES: Final = (("passed", GOOD), ("failed", BAD), ("broken", series_class(5)))
 
 _Counts = dict[str, Counter[str]]
 
@@ -45,38 +46,16 @@ def _plot(counts: _Counts) -> Plot:
     ranked = sorted(counts, key=lambda each: (counts[each]["passed"] / counts[each].total(), each))
     failing = [each for each in ranked if counts[each]["passed"] < counts[each].total()]
     shown = failing[:MAX_SCENARIOS]
-    places = list(range(len(shown)))
-    traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": outcome,
-            "y": places,
-            "x": [100 * counts[each][outcome] / counts[each].total() for each in shown],
-            "customdata": [f"{counts[each][outcome]:,} of {counts[each].total():,} runs {outcome}" for each in shown],
-            "marker": {"color": colour, "line": {"width": 0}},
-            "hovertemplate": "%{customdata}<extra></extra>",
-        }
-        for outcome, colour in _OUTCOMES
-    ]
-    made = figure(
-        traces,
-        barmode="stack",
-        showlegend=True,
-        legend=LEGEND_ABOVE,
-        xaxis=axis("runs", ticksuffix=" %", range=[0, 100]),
-        yaxis=names_axis(places, [name(each) for each in shown]),
-    )
+    series = [Series(colour, outcome, [counts[each][outcome] for each in shown]) for outcome, colour in _OUTCOMES]
     about = "Outcomes of runs, by scenario"
     if len(failing) > len(shown):
         about += f"; {counted(len(failing) - len(shown), 'other scenario')} with failed runs not shown"
     if len(counts) > len(failing):
         about += f"; all runs of {counted(len(counts) - len(failing), 'other scenario')} passed"
     outcomes = [outcome for outcome, _ in _OUTCOMES]
-    grid = Grid(
-        about, ["scenario", *outcomes], [[each, *(counts[each][outcome] for outcome in outcomes)] for each in shown]
-    )
-    return Plot(about, made, 120 + 26 * len(shown), grid)
+    cells: list[list[Cell]] = [[each, *(counts[each][outcome] for outcome in outcomes)] for each in shown]
+    headings = ["scenario", *(f"runs {outcome}" for outcome in outcomes)]
+    return Plot(about, ranked_bars(shown, series, "runs", as_shares=True), Grid(about, headings, cells))
 
 
 def _failures(tables: Tables) -> Block:
@@ -87,4 +66,4 @@ def _failures(tables: Tables) -> Block:
     left = tables.rows_in("campaign_failures") - len(rows)
     about = "Ways to fail, the most frequent first" + (f"; {counted(left, 'other')} not shown" if left > 0 else "")
     cells = [[r["rank"], r["runs"], r["of_runs"], r["failure"], Command(r["repeat"])] for r in rows]
-    return Grid(about, ["", "runs", "of", "message of the first", "repeat it"], cells)
+    return Grid(about, ["", "runs failed", "of runs", "message of the first", "repeat it"], cells)

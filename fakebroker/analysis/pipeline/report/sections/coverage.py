@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from typing import Final
 
 from fakebroker.analysis.pipeline.report.blocks import Finding, Grid, Number, Plot, Section, Text
-from fakebroker.analysis.pipeline.report.figures import BAD, axis, escaped, heat_map
+from fakebroker.analysis.pipeline.report.charts.heat_map import Cell, heat_map
 from fakebroker.analysis.pipeline.report.tables import Row, Tables
 from fakebroker.analysis.pipeline.report.words import counted, percent, short
 from fakebroker.testing.explanations.wording import STEPS
@@ -54,56 +54,32 @@ def _plot(rows: list[Row]) -> Plot:
     for row in rows:
         requests[row["api"]][row["version"]] += row["requests"]
         if row["error"] != _NONE and row["requests"]:
-            errors[row["api"], row["version"]].append(f"{escaped(row['error'])} {row['requests']:,}")
+            errors[row["api"], row["version"]].append(f"{row['error']} {row['requests']:,}")
     apis = sorted(requests, key=lambda api: (not requests[api].total(), -requests[api].total(), api))
     versions = list(range(max(max(each) for each in requests.values()) + 1))
     values = [[requests[api].get(each) for each in versions] for api in apis]
-    hover = [
-        [_hover(api, each, requests[api].get(each), errors.get((api, each), [])) for each in versions] for api in apis
+    cells = [
+        [_cell(api, each, requests[api].get(each), errors.get((api, each), [])) for each in versions] for api in apis
     ]
-    made = heat_map(
-        versions,
-        apis,
-        values,
-        hover,
-        "requests",
-        xaxis=axis("version", dtick=1, side="top", fixedrange=True, showgrid=False, zeroline=False),
-    )
-    made["data"][0]["showscale"] = False
-    made["layout"]["annotations"] = [
-        {"x": x, "y": y, "text": short(value) if value else "·", "showarrow": False, "font": {"size": 11}}
-        for y, row in enumerate(values)
-        for x, value in enumerate(row)
-        if value is not None
-    ]
-    places = [(version, apis.index(api)) for api, version in errors]
-    made["data"].append(
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [version + 0.38 for version, _ in places],
-            "y": [place - 0.2 for _, place in places],
-            "marker": {"symbol": "triangle-up", "size": 7, "color": BAD},
-            "hoverinfo": "skip",
-        }
-    )
+    chart = heat_map(apis, cells, [(each + 0.5, (str(each),)) for each in versions])
     unseen = sum(value == 0 for row in values for value in row if value is not None)
-    cells = sum(value is not None for row in values for value in row)
+    supported = sum(value is not None for row in values for value in row)
     about = (
         "Requests by API and version. A triangle: some were answered with an error. A dot: the broker "
-        f"supports the version, but no client used it ({unseen:,} of {cells:,})"
+        f"supports the version, but no client used it ({unseen:,} of {supported:,})"
     )
     used: list[tuple[str, str, int]] = [
         (api, ", ".join(str(v) for v in versions if requests[api].get(v)), requests[api].total()) for api in apis
     ]
     grid = Grid(about, ["API", "versions used", "requests"], [row for row in used if row[2]])
-    return Plot(about, made, 90 + 22 * len(apis), grid)
+    return Plot(about, chart, grid)
 
 
-def _hover(api: str, version: int, requests: int | None, errors: list[str]) -> str:
+def _cell(api: str, version: int, requests: int | None, errors: list[str]) -> Cell | None:
     if requests is None:
-        return ""
-    return "<br>".join([f"{escaped(api)} v{version}", f"{requests:,} requests" if requests else "not used", *errors])
+        return None
+    title = ", ".join([f"{api} v{version}", f"{requests:,} requests" if requests else "not used", *errors])
+    return Cell(requests, title, short(requests) if requests else "·", bool(errors))
 
 
 def _errors(errors: list[Row], total: int) -> Text | Grid:
@@ -125,4 +101,4 @@ def _errors(errors: list[Row], total: int) -> Text | Grid:
     about = "Errors that clients got" + (
         f", the most frequent; {counted(more, 'other kind')} not shown" if more > 0 else ""
     )
-    return Grid(about, ["error", "API", "version", "requests", "of all", "clients", ""], rows)
+    return Grid(about, ["error", "API", "version", "requests", "of all requests", "clients", ""], rows)

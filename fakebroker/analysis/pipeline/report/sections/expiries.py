@@ -6,22 +6,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Text
-from fakebroker.analysis.pipeline.report.figures import (
-    BAD,
-    GOOD,
-    LEGEND_ABOVE,
-    MAX_SERIES,
-    PALETTE,
-    bin_ms,
-    count_axis,
-    figure,
-    name,
-    names_axis,
-    stacked_bars,
-)
+from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Finding, Grid, Number, Plot, Section, Text
+from fakebroker.analysis.pipeline.report.charts.bars import Series, ranked_bars, time_bars
+from fakebroker.analysis.pipeline.report.charts.scales import bin_ms
+from fakebroker.analysis.pipeline.report.charts.svg import BAD, GOOD, MAX_SERIES, series_class
 from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of, ones
-from fakebroker.analysis.pipeline.report.words import counted, percent, span_text, time_text
+from fakebroker.analysis.pipeline.report.words import counted, moment_text, percent, span_text, time_text
 
 KEY: Final = "expiries"
 MAX_GROUPS: Final = 25
@@ -67,7 +57,7 @@ def rule_text(rule: str) -> str:
     return f"{rule}: {_RULES[rule]}" if rule in _RULES else rule
 
 
-def _over_time(tables: Tables) -> Plot:
+def _over_time(tables: Tables) -> Block:
     (span,) = tables.summed(KEY, {}, {"first": (ms_of("expired_at"), "min"), "last": (ms_of("expired_at"), "max")})
     width = bin_ms(span["first"], span["last"])
     keys = {"bin": pc.multiply(pc.divide(ms_of("expired_at"), width), width), "rule": pc.field("rule")}
@@ -76,12 +66,16 @@ def _over_time(tables: Tables) -> Plot:
         counts[row["rule"]][row["bin"]] += row["offsets"]
     rules = sorted(counts, key=lambda rule: (-counts[rule].total(), rule))[:MAX_SERIES]
     bins = sorted({each for rule in rules for each in counts[rule]})
-    series = [(rule_text(rule), [counts[rule][each] for each in bins]) for rule in rules]
-    what = f"Offsets that expired, by the rule that decided, in steps of {span_text(width)}"
-    grid = Grid(
-        what, ["expired (UTC)", *rules], [[time_text(each), *(counts[r][each] for r in rules)] for each in bins]
-    )
-    return Plot(what, stacked_bars(bins, width, series, "offsets", PALETTE[: len(rules)]), 300, grid)
+    what = "Offsets that expired, by the rule that decided"
+    if len(bins) == 1:
+        about = f"{what}: all within {span_text(width)} from {moment_text(bins[0], width)} on (UTC)"
+        return Grid(about, ["rule", "offsets"], [[rule_text(rule), counts[rule].total()] for rule in rules])
+    series = [
+        Series(series_class(n), rule_text(rule), [counts[rule][each] for each in bins]) for n, rule in enumerate(rules)
+    ]
+    what += f", in steps of {span_text(width)}"
+    cells: list[list[Cell]] = [[moment_text(each, width), *(counts[r][each] for r in rules)] for each in bins]
+    return Plot(what, time_bars(bins, width, series, "offsets"), Grid(what, ["expired (UTC)", *rules], cells))
 
 
 def _kept_and_lost(tables: Tables) -> Block:
@@ -101,36 +95,18 @@ def _kept_and_lost(tables: Tables) -> Block:
         return Text(f"All committed offsets of {counted(len(groups), 'group')} were kept.")
     ranked = sorted(hit, key=lambda group: (-groups[group]["lost"], -groups[group]["kept"], group))
     shown = ranked[:MAX_GROUPS]
-    places = list(range(len(shown)))
-    traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": label,
-            "y": places,
-            "x": [groups[each][kind] for each in shown],
-            "marker": {"color": colour, "line": {"width": 0}},
-            "hovertemplate": f"%{{x:,}} {label}<extra></extra>",
-        }
+    series = [
+        Series(colour, label, [groups[each][kind] for each in shown])
         for kind, label, colour in (("kept", "kept", GOOD), ("lost", "expired or deleted", BAD))
     ]
-    made = figure(
-        traces,
-        barmode="stack",
-        showlegend=True,
-        legend=LEGEND_ABOVE,
-        xaxis=count_axis("partitions", max(groups[each]["kept"] + groups[each]["lost"] for each in shown)),
-        yaxis=names_axis(places, [name(each) for each in shown]),
-    )
     about = "Groups that lost committed offsets: how many are kept, and how many expired or were deleted"
     if len(hit) > len(shown):
         about += f"; {counted(len(hit) - len(shown), 'other group')} with as many losses or fewer not shown"
     if len(hit) < len(groups):
         about += f". {counted(len(groups) - len(hit), 'group')} lost none"
-    grid = Grid(
-        about, ["group", "there", "gone"], [[each, groups[each]["kept"], groups[each]["lost"]] for each in shown]
-    )
-    return Plot(about, made, 120 + 22 * len(shown), grid)
+    headings = ["group", "offsets kept", "expired or deleted"]
+    grid = Grid(about, headings, [[each, groups[each]["kept"], groups[each]["lost"]] for each in shown])
+    return Plot(about, ranked_bars(shown, series, "partitions"), grid)
 
 
 def _audit(tables: Tables) -> tuple[list[Block], list[Finding]]:
@@ -149,7 +125,7 @@ def _audit(tables: Tables) -> tuple[list[Block], list[Finding]]:
     rows = tables.first("expiry_audit", columns, ("group_id", "topic", "partition"), MAX_WRONG, ~pc.field("agrees"))
     grid = Grid(
         f"{text}; the first of them",
-        ["group", "topic", "partition", "offset", "expired (UTC)", "due by the rules"],
+        ["group", "topic", "partition", "offset", "expired (UTC)", "due by the rules (UTC)"],
         [
             [*(row[each] for each in columns[:4]), time_text(row["recorded_at"]), time_text(row["recomputed_due_at"])]
             for row in rows

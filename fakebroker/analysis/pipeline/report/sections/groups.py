@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span, Text
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, time_text
+from fakebroker.analysis.pipeline.report.words import counted, moment_text
 
 KEY: Final = "group_health"
 MAX_ROWS: Final = 100
@@ -20,7 +20,7 @@ class _Column(NamedTuple):
 
 
 def _minute(at_ms: int | None) -> str | None:
-    return None if at_ms is None else time_text(at_ms).rpartition(":")[0]
+    return None if at_ms is None else moment_text(at_ms, 60_000)
 
 
 _COLUMNS: Final = (
@@ -33,8 +33,8 @@ _COLUMNS: Final = (
     _Column("rebalancing_ms", "time in rebalances", Span),
     _Column("commits", "commits"),
     _Column("last_commit_at", "last commit (UTC)", _minute),
-    _Column("most_lag", "max lag"),
-    _Column("last_lag", "last lag"),
+    _Column("most_lag", "max lag (records)"),
+    _Column("last_lag", "last lag (records)"),
     _Column("expired_offsets", "expired offsets"),
     _Column("failed_requests", "failed requests"),
 )

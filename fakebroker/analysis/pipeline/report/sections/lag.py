@@ -4,10 +4,11 @@ from typing import Final
 
 import pyarrow.compute as pc
 
-from fakebroker.analysis.pipeline.report.blocks import Grid, Plot, Section, Text
-from fakebroker.analysis.pipeline.report.figures import at, axis, bin_ms, escaped, heat_map
+from fakebroker.analysis.pipeline.report.blocks import Block, Grid, Plot, Section, Text
+from fakebroker.analysis.pipeline.report.charts.heat_map import Cell, heat_map
+from fakebroker.analysis.pipeline.report.charts.scales import bin_ms, time_ticks
 from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of
-from fakebroker.analysis.pipeline.report.words import counted, span_text, time_text
+from fakebroker.analysis.pipeline.report.words import counted, moment_text, span_text
 
 KEY: Final = "lag_minute"
 MAX_GROUPS: Final = 30
@@ -32,7 +33,7 @@ def section(tables: Tables) -> Section | None:
     return Section(KEY, "Lag", [_plot(tables, ranked)])
 
 
-def _plot(tables: Tables, ranked: list[Row]) -> Plot:
+def _plot(tables: Tables, ranked: list[Row]) -> Block:
     shown = [row["group_id"] for row in ranked[:MAX_GROUPS]]
     first, last = min(row["first"] for row in ranked), max(row["last"] for row in ranked)
     width = max(bin_ms(first, last), _MINUTE_MS)
@@ -44,27 +45,28 @@ def _plot(tables: Tables, ranked: list[Row]) -> Plot:
     rows = tables.summed(KEY, keys, {"lag": (pc.field("lag"), "max")}, where)
     lags = {(row["group_id"], row["bin"]): row["lag"] for row in rows}
     bins = list(range(first // width * width, last + 1, width))
-    values = [[lags.get((group, each)) for each in bins] for group in shown]
-    hover = [[_hover(group, each, lags.get((group, each))) for each in bins] for group in shown]
-    about = (
-        f"Lag of each group in records, in its most lagging partition, in steps of {span_text(width)}. No "
-        "colour: no activity"
-    )
+    cells = [[_cell(group, each, lags.get((group, each))) for each in bins] for group in shown]
+    about = "Lag of each group in records, in its most lagging partition"
+    if len(bins) > 1:
+        about += f", in steps of {span_text(width)}. No colour: no activity"
     if len(ranked) > len(shown):
         left, most = len(ranked) - len(shown), ranked[len(shown)]["most"]
         about += f". {counted(left, 'other group')} {'was' if left == 1 else 'were'} never more than {most:,} behind"
-    figure = heat_map(
-        [at(each) for each in (*bins, bins[-1] + width)],
-        shown,
-        values,
-        hover,
-        "records behind",
-        xaxis=axis(type="date", showgrid=False),
-    )
-    grid_rows = [[row["group_id"], row["most"], time_text(row["first"]), time_text(row["last"])] for row in ranked]
-    grid = Grid("Consumer lag", ["group", "max lag (records)", "from (UTC)", "to"], grid_rows[:MAX_GROUPS])
-    return Plot(about, figure, 110 + 24 * len(shown), grid)
+    headings = ["group", "max lag (records)", "from (UTC)", "to (UTC)"]
+    grid_rows = [
+        [row["group_id"], row["most"], *(moment_text(row[each], _MINUTE_MS) for each in ("first", "last"))]
+        for row in ranked[:MAX_GROUPS]
+    ]
+    if len(bins) == 1:
+        return Grid(about, headings, grid_rows)
+    ticks = [
+        ((tick.ms - bins[0]) / width, (tick.text, tick.date) if tick.date else (tick.text,))
+        for tick in time_ticks(bins[0], bins[-1] + width)
+    ]
+    return Plot(about, heat_map(shown, cells, ticks, "records behind"), Grid("Consumer lag", headings, grid_rows))
 
 
-def _hover(group: str, bin_start_ms: int, lag: int | None) -> str:
-    return "" if lag is None else f"{escaped(group)}<br>{time_text(bin_start_ms)}<br>{lag:,} records behind"
+def _cell(group: str, bin_start_ms: int, lag: int | None) -> Cell | None:
+    if lag is None:
+        return None
+    return Cell(lag, f"{group}, {moment_text(bin_start_ms, _MINUTE_MS)}: {lag:,} records behind")

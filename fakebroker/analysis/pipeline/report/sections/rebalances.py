@@ -5,10 +5,12 @@ from typing import Final
 
 import pyarrow.compute as pc
 
-from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
-from fakebroker.analysis.pipeline.report.figures import MAX_SERIES, OTHERS, PALETTE, bin_ms, stacked_bars
+from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Finding, Grid, Number, Plot, Section, Span, Text
+from fakebroker.analysis.pipeline.report.charts.bars import Series, time_bars
+from fakebroker.analysis.pipeline.report.charts.scales import bin_ms
+from fakebroker.analysis.pipeline.report.charts.svg import MAX_SERIES, OTHERS, series_class
 from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of, ones
-from fakebroker.analysis.pipeline.report.words import counted, span_text, time_text
+from fakebroker.analysis.pipeline.report.words import counted, moment_text, span_text
 
 KEY: Final = "rebalances"
 MAX_GROUPS: Final = 15
@@ -64,17 +66,23 @@ def _over_time(tables: Tables, by_cause: list[Row]) -> Block:
         counts[row["cause"] if row["cause"] in shown else "other causes"][row["bin"]] += row["rebalances"]
     names = [*shown, *(["other causes"] if len(shown) < len(ranked) else [])]
     bins = sorted({row["bin"] for row in rows})
-    series = [(cause, [counts[cause][each] for each in bins]) for cause in names]
-    colours = [*PALETTE[: len(shown)], OTHERS][: len(names)]
+    if len(bins) == 1:
+        began = counted(sum(row["rebalances"] for row in rows), "rebalance")
+        return Text(f"{began} began within {span_text(width)} from {moment_text(bins[0], width)} on (UTC).")
+    kinds = [*map(series_class, range(len(shown))), OTHERS]
+    series = [
+        Series(kind, cause, [counts[cause][each] for each in bins]) for kind, cause in zip(kinds, names, strict=False)
+    ]
     what = f"Rebalances by cause, in steps of {span_text(width)}"
-    grid = Grid(what, ["began (UTC)", *names], [[time_text(each), *(counts[c][each] for c in names)] for each in bins])
-    return Plot(what, stacked_bars(bins, width, series, "rebalances", colours), 340, grid)
+    cells: list[list[Cell]] = [[moment_text(each, width), *(counts[c][each] for c in names)] for each in bins]
+    return Plot(what, time_bars(bins, width, series, "rebalances"), Grid(what, ["began (UTC)", *names], cells))
 
 
 def _causes(by_cause: list[Row]) -> Grid:
     ranked = sorted(by_cause, key=lambda row: (-row["rebalances"], row["cause"]))
     rows = [[row["cause"], row["rebalances"], Span(row["median_ms"]), Span(row["longest_ms"])] for row in ranked]
-    return Grid("Causes of rebalances, and their durations", ["cause", "rebalances", "median", "longest"], rows)
+    headings = ["cause", "rebalances", "median duration", "longest"]
+    return Grid("Causes of rebalances, and their durations", headings, rows)
 
 
 def _groups(tables: Tables) -> list[Row]:

@@ -6,12 +6,14 @@ from typing import Any, Final
 import pyarrow.compute as pc
 
 from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
-from fakebroker.analysis.pipeline.report.figures import LEGEND_ABOVE, OTHERS, PALETTE, axis, count_axis, figure, name
+from fakebroker.analysis.pipeline.report.charts.bars import Series
+from fakebroker.analysis.pipeline.report.charts.curves import curves
+from fakebroker.analysis.pipeline.report.charts.svg import MAX_SERIES, OTHERS, series_class
 from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, span_text
 
 KEY: Final = "retention_whatif"
-MAX_GROUPS: Final = len(PALETTE) - 1
+MAX_GROUPS: Final = MAX_SERIES - 1
 MAX_ROWS: Final = 15
 
 _Curves = dict[str, dict[int, int]]
@@ -55,42 +57,19 @@ def section(tables: Tables) -> Section | None:
     return Section(KEY, title, blocks, [number], _findings(reset, retentions))
 
 
-def _curves(curves: _Curves, ranked: list[str], retentions: list[int], about: str, unit: str) -> Plot:
+def _curves(values: _Curves, ranked: list[str], retentions: list[int], about: str, unit: str) -> Plot:
     """A curve for each of the first groups, which have the same colours in every plot, and one for all others."""
     shown, others = ranked[:MAX_GROUPS], ranked[MAX_GROUPS:]
-    series = {group: [curves[group].get(each, 0) for each in retentions] for group in shown}
-    traces = [_line(group, series[group], retentions, PALETTE[n], unit) for n, group in enumerate(shown)]
-    if others:
-        label = counted(len(others), "other group")
-        series[label] = [sum(curves[group].get(each, 0) for group in others) for each in retentions]
-        dotted = {"color": OTHERS, "dash": "dot", "width": 2.5}
-        traces.append({**_line(label, series[label], retentions, OTHERS, unit), "line": dotted})
-    made = figure(
-        traces,
-        showlegend=True,
-        legend=LEGEND_ABOVE,
-        hovermode="x unified",
-        xaxis=axis("retention", type="log", tickvals=retentions, ticktext=list(map(span_text, retentions))),
-        yaxis=count_axis(unit, max(map(max, series.values()))),
-    )
-    rows: list[list[Any]] = [
-        [Span(each), *(values[n] for values in series.values())] for n, each in enumerate(retentions)
+    series = [
+        Series(series_class(n), group, [values[group].get(each, 0) for each in retentions])
+        for n, group in enumerate(shown)
     ]
-    return Plot(about, made, 340, Grid(about, ["retention", *series], rows))
-
-
-def _line(label: str, values: list[int], retentions: list[int], colour: str, unit: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name(label),
-        "x": retentions,
-        "y": values,
-        "line": {"color": colour, "width": 2.5},
-        "marker": {"size": 8},
-        "cliponaxis": False,
-        "hovertemplate": f"%{{y:,}} {unit}",
-    }
+    if others:
+        rest = [sum(values[group].get(each, 0) for group in others) for each in retentions]
+        series.append(Series(OTHERS, counted(len(others), "other group"), rest))
+    rows: list[list[Any]] = [[Span(each), *(one.values[n] for one in series)] for n, each in enumerate(retentions)]
+    grid = Grid(about, ["retention", *(each.label for each in series)], rows)
+    return Plot(about, curves(retentions, series, unit, "retention"), grid)
 
 
 def _grid(lost: _Curves, reset: _Curves, again: _Curves, retentions: list[int]) -> Grid:
