@@ -9,10 +9,13 @@ from random import Random
 from typing import Any
 
 from fakebroker.broker.core.security.principals import Principal
+from fakebroker.protocol.listeners import Listener
 from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.wire.dialects import Overlay
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.registry import APIS, Api
 from fakebroker.testing.virtual_broker import VirtualBroker
+from tests.support.dialects import listener_of
 from tests.support.engine import Client
 from tests.support.frames import framed
 from tests.support.hostile_requests import HostileRequests
@@ -68,9 +71,9 @@ def _make_rest(root: Client) -> None:
     ask(root, "AlterUserScramCredentials", 0, Deletions=[], Upsertions=[scram])
 
 
-def client_of(broker: VirtualBroker, name: str) -> Client:
+def client_of(broker: VirtualBroker, name: str, listener: Listener | None = None) -> Client:
     """A client that is this user; the login itself is another matter."""
-    client = Client(broker._server.connect())
+    client = Client(broker._server.connect(listener))
     client.socket.connection.principal = Principal(name)
     return client
 
@@ -81,6 +84,14 @@ def served(broker: VirtualBroker) -> Iterator[tuple[Api, int]]:
         if key in APIS and key not in _LOGGING_IN:
             for version in range(lowest, highest + 1):
                 yield APIS[key], version
+
+
+def with_dialect(broker: VirtualBroker, dialect: str) -> Listener:
+    """A listener of the broker where a dialect is spoken."""
+    listener = listener_of(dialect)
+    broker._server.ports.listeners.append(listener)
+    broker._engine.add_listener(listener)
+    return listener
 
 
 def topic_ids(broker: VirtualBroker) -> dict[str, bytes]:
@@ -103,7 +114,7 @@ class SecretRequests(HostileRequests):
         for topic_id in topics.values():
             self.learn_topic(topic_id)
 
-    def frame(self, api: Api, version: int) -> bytes:
+    def frame(self, api: Api | Overlay, version: int) -> bytes:
         """A request, framed."""
         request = api.request(**self.fields(api.request, version))
         return framed(encode_request(request, version, 1, "stranger"))

@@ -8,7 +8,7 @@ mirrors which, and what is repeated of each entry. Both are found by what the fi
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from fakebroker.broker.apis.handlers import handler
 from fakebroker.broker.engine.subjects import FORGOTTEN
@@ -109,13 +109,30 @@ def _repeated(element: type[Declaration], asked: FieldSpec) -> dict[str, str]:
     return repeated
 
 
-class _Mirrors(Mapping[int, tuple[Mirror, ...]]):
-    """The mirrors of APIs, by their keys; found when first looked up."""
+class Mirrors(Mapping[int, tuple[Mirror, ...]]):
+    """The mirrors of released APIs, by their keys; found when first looked up.
+
+    `between` has those of dialects, too, whose messages have other fields.
+    """
 
     def __init__(self, has: Callable[[int], bool], *, outermost: bool = False) -> None:
         self._has = has
         self._outermost = outermost
         self._found: dict[int, tuple[Mirror, ...] | None] = {}
+        self._of_drafts: dict[tuple[type[Message], type[Message]], tuple[Mirror, ...]] = {}
+
+    def between(self, response: type[Message], request: type[Message]) -> tuple[Mirror, ...]:
+        """The mirrors between the two classes, released ones or a dialect's; none if the API has none."""
+        api_key = response.api_key
+        if APIS[api_key].request is request and APIS[api_key].response is response:
+            return self.get(api_key, ())
+        if not self._has(api_key):
+            return ()
+        found = self._of_drafts.get((response, request))
+        if found is None:
+            found = tuple(mirrors_between(response, request, outermost=self._outermost))
+            self._of_drafts[response, request] = found
+        return found
 
     def __getitem__(self, api_key: int) -> tuple[Mirror, ...]:
         if api_key not in self._found:
@@ -147,7 +164,7 @@ def _needs_entries(api_key: int) -> bool:
 
 # Where the code stands in entries, in versions that have none at the top. Those of DescribeLogDirs, v0 to v2, are the
 # broker's directories and stand for nothing that was asked for.
-MIRRORS: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_needs_entries, outermost=True)
+MIRRORS: Final = Mirrors(_needs_entries, outermost=True)
 
 # Entries that have a code beside that at the top, or below that of `MIRRORS`, for a fault that means some of them only:
 # what stands in the entries of Fetch is made by its module.
@@ -160,13 +177,13 @@ _WITH_ENTRIES = frozenset(
         ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
     }
 )
-ENTRIES: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_WITH_ENTRIES.__contains__)
+ENTRIES: Final = Mirrors(_WITH_ENTRIES.__contains__)
 
 # Where Kafka fills the entries, too, although there is a code at the top (seen on 4.3.1).
 _BESIDE_TOP = frozenset(
     {ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS}
 )
-BESIDE_TOP: Mapping[int, tuple[Mirror, ...]] = _Mirrors(_BESIDE_TOP.__contains__)
+BESIDE_TOP: Final = Mirrors(_BESIDE_TOP.__contains__)
 
 
 def error_response(response: type[Answered], request: Message | None, version: int, code: ErrorCode) -> Answered:
@@ -175,7 +192,7 @@ def error_response(response: type[Answered], request: Message | None, version: i
     answer: Answered = made(response, {"error_code": int(code)} if is_at_top else {})
     if request is None:  # its body was not looked at
         return answer
-    for mirror in (BESIDE_TOP if is_at_top else MIRRORS).get(response.api_key, ()):
+    for mirror in (BESIDE_TOP if is_at_top else MIRRORS).between(response, type(request)):
         getattr(answer, mirror.answered).extend(error_entries(mirror, response, request, version, code))
     return answer
 

@@ -19,7 +19,7 @@ class Kip17OffsetFetchRequest(Message, api_key=9, versions="2"):
 
 class Kip17ResponsePartition(Row):
     partition_index: Int32 = field("2", entity="partitionIndex")
-    committed_offset: Int64 = field("2")
+    committed_offset: Int64 = field("2", default=-1)
     metadata: Str = field("2", entity="committedMetadata")
     error_code: Int16 = field("2", entity="errorCode")
     high_watermark: Int64 = field("2", default=-1)

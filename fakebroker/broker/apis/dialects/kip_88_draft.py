@@ -3,10 +3,13 @@
 Kafka shipped OffsetFetch v2 with null topics instead.
 """
 
+from collections.abc import Callable
+
 from fakebroker.broker.apis import describe_groups
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.offset_fetch import offsets_of
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import CommittedOffset
 from fakebroker.protocol.wire.drafts import (
     Kip88DescribeGroupsRequest,
@@ -16,14 +19,36 @@ from fakebroker.protocol.wire.drafts import (
 )
 from fakebroker.protocol.wire.messages.describe_groups import DescribedGroup
 
+MayDescribe = Callable[[str], bool]
+"""Whether the client may describe a topic."""
 
-def handle(call: Call, request: Kip88DescribeGroupsRequest) -> Kip88DescribeGroupsResponse:
-    """Describe the groups as the released v0 does, and add their committed offsets."""
-    described = (describe_groups.describe(call, group_id) for group_id in request.groups)
-    return Kip88DescribeGroupsResponse(groups=[_with_offsets(call, group) for group in described])
+ENTRIES_PER_STEP = 2_000  # groups, members and offsets
 
 
-def _with_offsets(call: Call, group: DescribedGroup) -> Kip88Group:
+def handle(
+    call: Call, request: Kip88DescribeGroupsRequest, *, may_describe: MayDescribe = lambda _topic: True
+) -> Kip88DescribeGroupsResponse | None:
+    """Describe the groups as the released v0 does, and add their committed offsets in topics that `may_describe`."""
+    return call.work(steps(call, request, may_describe))
+
+
+def steps(
+    call: Call, request: Kip88DescribeGroupsRequest, may_describe: MayDescribe
+) -> Steps[Kip88DescribeGroupsResponse]:
+    """The steps of `handle`. A group that is asked for again has the same entry."""
+    response, known, pace = Kip88DescribeGroupsResponse(), dict[str, Kip88Group](), Pace(ENTRIES_PER_STEP)
+    for group_id in request.groups:
+        group = known.get(group_id)
+        if group is None:
+            group = known[group_id] = _with_offsets(call, describe_groups.describe(call, group_id), may_describe)
+            pace.count(len(group.members) + len(group.offsets))
+        response.groups.append(group)
+        if pace.is_over():
+            yield
+    return response
+
+
+def _with_offsets(call: Call, group: DescribedGroup, may_describe: MayDescribe) -> Kip88Group:
     return Kip88Group(
         error_code=group.error_code,
         group_id=group.group_id,
@@ -40,11 +65,13 @@ def _with_offsets(call: Call, group: DescribedGroup) -> Kip88Group:
             )
             for member in group.members
         ],
-        offsets=_offsets(call, group.group_id) if group.error_code == ErrorCode.NONE else [],
+        offsets=_offsets(call, group.group_id, may_describe) if group.error_code == ErrorCode.NONE else [],
     )
 
 
-def _offsets(call: Call, group_id: str) -> list[tuple[str, int, int, str]]:
-    """Everything stored, by topic and partition."""
-    committed = map(CommittedOffset._make, offsets_of(call, group_id))
-    return sorted((each.topic, each.partition, each.offset, each.metadata) for each in committed)
+def _offsets(call: Call, group_id: str, may_describe: MayDescribe) -> list[tuple[str, int, int, str]]:
+    """Everything stored in those topics, by topic and partition."""
+    offsets = offsets_of(call, group_id)
+    shown = set(filter(may_describe, offsets.topics))
+    committed = map(CommittedOffset._make, offsets)
+    return sorted((each.topic, each.partition, each.offset, each.metadata) for each in committed if each.topic in shown)

@@ -176,8 +176,8 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         return errors
 
     def _mirror(self, field: str) -> Mirror:
-        api_key = self.route.api_key
-        mirrors = (*MIRRORS.get(api_key, ()), *ENTRIES.get(api_key, ()))
+        classes = self.route.response, self.route.request
+        mirrors = (*MIRRORS.between(*classes), *ENTRIES.between(*classes))
         return next(each for each in mirrors if each.asked == field)
 
     def _keep(self, field: str, rest: list[T]) -> None:

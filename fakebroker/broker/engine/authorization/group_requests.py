@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from fakebroker.broker.apis import consumer_group_heartbeat, streams_group_heartbeat
+from fakebroker.broker.apis.dialects import kip_88_draft
 from fakebroker.broker.apis.find_coordinator import GROUP as GROUP_KEY
 from fakebroker.broker.apis.find_coordinator import SHARE as SHARE_KEY
 from fakebroker.broker.apis.find_coordinator import TRANSACTION as TRANSACTION_KEY
@@ -15,9 +16,11 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     AuthorizedRequest,
     name_in,
 )
+from fakebroker.broker.engine.error_response import element_of, has_code
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.drafts import Kip88DescribeGroupsResponse
 from fakebroker.protocol.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -25,7 +28,6 @@ from fakebroker.protocol.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
-    OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
 from fakebroker.protocol.wire.registry import newest_for_one
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         FindCoordinatorResponse,
     )
     from fakebroker.protocol.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+    from fakebroker.protocol.wire.messages.offset_fetch import OffsetFetchResponseTopic
     from fakebroker.protocol.wire.messages.share_group_heartbeat import (
         ShareGroupHeartbeatRequest,
         ShareGroupHeartbeatResponse,
@@ -80,7 +83,8 @@ TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 _NOT_ASKED = -2147483648
 _REFUSED_TOPIC = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _KEYS = {GROUP_KEY: GROUP, TRANSACTION_KEY: ResourceType.TRANSACTIONAL_ID}
-_FIRST_WITH_CODE, _FIRST_WITH_GROUPS = 2, 8  # of OffsetFetch
+_REFUSED_ROW = (-1, -1, "", _REFUSED_TOPIC)  # of a partition in OffsetFetch, behind its index
+_FIRST_WITH_GROUPS = 8  # of OffsetFetch
 
 
 def show_operations(authorized: "Describe") -> None:
@@ -94,6 +98,16 @@ def show_operations(authorized: "Describe") -> None:
 
     if getattr(authorized.request, "include_authorized_operations", False):
         authorized.finish_with(finish)
+
+
+def show_allowed_offsets(authorized: "Describe") -> None:
+    """DescribeGroups of the early KIP-88: offsets of topics that the client may not describe are left out (AU-6)."""
+    if authorized.route.response is not Kip88DescribeGroupsResponse:
+        return
+    access = authorized.access
+    authorized.handle = partial(
+        kip_88_draft.handle, may_describe=lambda name: access.may(Operation.DESCRIBE, TOPIC, name, noted=False)
+    )
 
 
 def hide_groups_with_topics(authorized: "DescribeModern") -> None:
@@ -172,7 +186,7 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> None:
         if not access.may(Operation.DESCRIBE, GROUP, group.group_id):
             refused.append(OffsetFetchResponseGroup(group_id=group.group_id, error_code=int(CODES[GROUP])))
             continue
-        rest, errors = _parted(authorized, group.topics, OffsetFetchResponseTopics)
+        rest, errors = _parted(authorized, group.topics, OffsetFetchResponseTopics, _REFUSED_ROW)
         topics_refused.append(errors)
         groups.append(with_fields(group, topics=rest) if errors else group)
     hides = any(group.topics is None for group in groups)
@@ -205,12 +219,12 @@ def _fetch_of_one_group(authorized: "OffsetFetch") -> None:
     if not authorized.access.may(Operation.DESCRIBE, GROUP, request.group_id):
         _refuse_group(authorized)
         return
-    rest, errors = _parted(authorized, request.topics, OffsetFetchResponseTopic)
+    rest, errors = _parted(authorized, request.topics, *_topic_of_one_group(authorized, CODES[TOPIC]))
 
     def finish(response: "OffsetFetchResponse") -> None:
         if request.topics is None:
             response.topics = _describable(authorized, response.topics)
-        elif not response.error_code:
+        elif not getattr(response, "error_code", 0):
             response.topics = [*response.topics, *errors]
 
     if errors:
@@ -220,22 +234,41 @@ def _fetch_of_one_group(authorized: "OffsetFetch") -> None:
 
 
 def _refuse_group(authorized: "OffsetFetch") -> None:
-    """Before v2 there is no error code at the top: each partition has it, with no offset."""
+    """Where there is no error code at the top, as before v2, each partition has it, with no offset."""
     refusal = authorized.refuse(GROUP)
-    if authorized.route.version < _FIRST_WITH_CODE:
-        code = int(CODES[GROUP])
+    if not has_code(authorized.route.response, authorized.route.version):
+        answered, row = _topic_of_one_group(authorized, CODES[GROUP])
         refusal.topics = [
-            OffsetFetchResponseTopic(
-                name=topic.name, partitions=[(index, -1, -1, "", code) for index in topic.partition_indexes]
-            )
+            made(answered, {"name": topic.name, "partitions": [(index, *row) for index in topic.partition_indexes]})
             for topic in authorized.request.topics or ()
         ]
 
 
+def _topic_of_one_group(
+    authorized: "OffsetFetch", code: ErrorCode
+) -> tuple[type["OffsetFetchResponseTopic"], tuple[object, ...]]:
+    """What the answer has for a topic, and what a partition's row has behind its index if it has no offset but a code.
+
+    Dialects have a class of their own.
+    """
+    topic = element_of(authorized.route.response, "topics")
+    _, *row = made(
+        element_of(topic, "partitions"),
+        {"committed_offset": -1, "committed_leader_epoch": -1, "metadata": "", "error_code": int(code)},
+    )
+    return cast("type[OffsetFetchResponseTopic]", topic), tuple(row)
+
+
 def _parted(
-    authorized: "OffsetFetch", topics: "Sequence[Topic] | None", answered: type[AnsweredTopic]
+    authorized: "OffsetFetch",
+    topics: "Sequence[Topic] | None",
+    answered: type[AnsweredTopic],
+    refused_row: tuple[object, ...],
 ) -> "tuple[list[Topic] | None, list[AnsweredTopic]]":
-    """The topics that the client may describe, and entries with errors for the others."""
+    """The topics that the client may describe, and entries with errors for the others.
+
+    `refused_row` is what their partitions have behind the index.
+    """
     if topics is None:
         return None, []
     rest: list[Topic] = []
@@ -244,7 +277,7 @@ def _parted(
         if _may_describe(authorized, topic):
             rest.append(topic)
             continue
-        rows = [(index, -1, -1, "", _REFUSED_TOPIC) for index in topic.partition_indexes]
+        rows = [(index, *refused_row) for index in topic.partition_indexes]
         topic_id = {"topic_id": topic.topic_id} if isinstance(topic, OffsetFetchRequestTopics) else {}
         errors.append(made(answered, {"name": topic.name, "partitions": rows, **topic_id}))
     return rest, errors

@@ -80,7 +80,9 @@ def _cluster_needing(operation: Operation) -> tuple[Check, ...]:
 _GROUP_READ = Whole(READ, GROUP, "group_id")
 _GROUP_READ_SAYING = Whole(READ, GROUP, "group_id", REFUSED_TEXTS[GROUP])
 _CLUSTER_REFUSED = REFUSED_TEXTS[ResourceType.CLUSTER]
-_DESCRIBE_GROUPS = (Each(DESCRIBE, GROUP, "groups"), group_requests.show_operations)
+_DESCRIBE_GROUPS = (
+    Each(DESCRIBE, GROUP, "groups"), group_requests.show_operations, group_requests.show_allowed_offsets,
+)  # fmt: skip
 _DESCRIBE_GROUP_IDS = (
     Each(DESCRIBE, GROUP, "group_ids"), group_requests.show_operations, group_requests.hide_groups_with_topics,
 )  # fmt: skip

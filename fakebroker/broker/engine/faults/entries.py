@@ -41,11 +41,12 @@ Part = TypeVar("Part")
 Errors = list[tuple[Mirror, list[Entry]]]
 
 
-def mirrors_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
+def mirrors_of(response: type[Message], request: type[Message], *, of_groups: bool) -> tuple[Mirror, ...]:
     """Where the answers of an API have error codes in entries: `of_groups`, in entries that are groups."""
+    mirrors = MIRRORS.between(response, request)
     if of_groups:
-        return tuple(each for each in MIRRORS.get(api_key, ()) if "group_id" in each.repeated)
-    return ENTRIES.get(api_key) or MIRRORS.get(api_key, ())
+        return tuple(each for each in mirrors if "group_id" in each.repeated)
+    return ENTRIES.between(response, request) or mirrors
 
 
 class Parts:

@@ -161,13 +161,13 @@ class FaultedRequest:
 
     def _parts(self) -> Parts | None:
         """The request in the entries that the deciding fault means, and the rest; None if it means it as a whole."""
-        exchange, fault = self._exchange, self._plan.deciding
+        exchange, route, fault = self._exchange, self._exchange.route, self._plan.deciding
         assert fault is not None
         spec = fault.spec
         is_of_entries = "topic" in spec.fields or "partition" in spec.fields
         if not is_of_entries and "group" not in spec.fields:
             return None
-        mirrors = mirrors_of(exchange.route.api_key, of_groups=not is_of_entries)
+        mirrors = mirrors_of(route.response, route.request, of_groups=not is_of_entries)
         request = with_session(exchange.call, self._request)
         parts = Parts(request, mirrors, fault.chooses, exchange.call.cluster.topics)
         return parts if parts.chosen is not None else None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 DELAY = "connection.failed.authentication.delay.ms"
 SESSION = "connections.max.reauth.ms"
 MAX_CHARACTERS = 200  # of what a client says, in the journal
+_LOGGING_IN = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refused
 
 
@@ -95,6 +96,8 @@ class Authentication:
 
     def serve(self, exchange: "Exchange", request: "Message") -> Passage:
         """What may come when, and what answers it; once the client has logged in, all goes on to its handler."""
+        if exchange.is_gone:
+            return (yield from self._without_client(exchange, request))
         handler = self._handler(exchange)
         if handler is not None:
             return (yield Handle(request, handler))
@@ -102,6 +105,16 @@ class Authentication:
         if self.state is BEFORE and not getattr(response, "error_code", ErrorCode.NONE):
             self.state = ASKED  # an ApiVersions that is refused does not count (SA-6)
         return response
+
+    def _without_client(self, exchange: "Exchange", request: "Message") -> Passage:
+        """The client left before its request came here, which a fault delayed.
+
+        What a client sent that had logged in is handled all the same. Raises CloseConnection for all else.
+        """
+        has_ended = self._session_ends_ms is not None and exchange.call.now.mono_ms >= self._session_ends_ms
+        if self.state is not DONE or has_ended or exchange.route.api_key in _LOGGING_IN:
+            raise CloseConnection("the client left")
+        return (yield Handle(request))
 
     def _handler(self, exchange: "Exchange") -> Handler | None:
         """What has a request in place of the handler of its API; None: that has it. Raises CloseConnection."""
@@ -154,11 +167,12 @@ class Authentication:
             self._begin(call, name)
             return SaslHandshakeResponse(mechanisms=enabled)
 
-        def begin() -> None:
+        def begin(_now: Instant) -> None:
             self._begin(call, name)
             call.reply(SaslHandshakeResponse(mechanisms=enabled))
 
-        self._connection.engine.key_sets.when_fetched(url, self._logins.refresh_ms(), begin)
+        forget = self._connection.engine.key_sets.when_fetched(url, self._logins.refresh_ms(), begin)
+        call.on_close(lambda _now: forget())
         return None
 
     def _begin(self, call: Call, mechanism: str) -> None:
@@ -201,7 +215,8 @@ class Authentication:
         try:
             answer = self._answer(self._mechanism, message)
         except AuthenticationFailed as failure:
-            self._close_later(failure.why, lambda: None, now)
+            deadline = self._close_later(failure.why, lambda: None, now)
+            self._connection.at_end(deadline, lambda _now: deadline.end())
             return None
         if self._mechanism.login is not None:
             self._finish(self._mechanism.login, now)

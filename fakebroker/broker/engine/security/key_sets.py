@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.security.signed_tokens import KeySet, TokenRules, UnknownKey, signed_login
+from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.security.mechanisms import Login
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 Fetched = bytes | Exception
 Fetch = Callable[[str, Callable[[Fetched], None]], None]
 """Gets what a URL gives, and calls back on the engine's thread, at once or later, with it or with what was wrong."""
+
+Then = Callable[[Instant], None]
+"""What goes on when the keys are there."""
 
 FETCH_AGAIN_MS = 60_000  # at the earliest, because of one unknown key
 MAX_MISSED = 100  # unknown keys that are remembered
@@ -35,7 +39,7 @@ class FetchedKeys:
         self.fetched_ms: int | None = None  # when the keys came, by the monotonic reading; so are the next
         self.failed_ms: int | None = None  # when a fetch failed, after the last that did not
         self.missed_ms: dict[str, int] = {}  # when a key id was unknown that led to a fetch
-        self.waiting: list[Callable[[], None]] = []
+        self.waiting: dict[Then, None] = {}
         self.is_fetching = False
 
 
@@ -46,16 +50,25 @@ class KeySets:
         self._engine = engine
         self._by_url: dict[str, FetchedKeys] = {}
 
-    def when_fetched(self, url: str, refresh_ms: int, then: Callable[[], None]) -> None:
-        """Call `then` when the keys are there that a login may be checked with, or cannot be had: often at once."""
+    def when_fetched(self, url: str, refresh_ms: int, then: Then) -> Callable[[], None]:
+        """Call `then` when the keys are there that a login may be checked with, or cannot be had: often at once.
+
+        Returns what takes `then` back, for a client that leaves meanwhile.
+        """
         keys = self._by_url.setdefault(url, FetchedKeys(url))
         is_fresh = keys.fetched_ms is not None and self._now_ms - keys.fetched_ms < refresh_ms
         has_just_failed = keys.failed_ms is not None and self._now_ms - keys.failed_ms < RETRY_MS
         if is_fresh or (keys.fetched_ms is not None and has_just_failed):
-            then()
-            return
-        keys.waiting.append(then)
+            then(self._engine.now)
+            return _nothing
+        waiting = keys.waiting
+        waiting[then] = None
         self._fetch(keys)
+
+        def forget() -> None:
+            waiting.pop(then, None)
+
+        return forget
 
     def login(self, url: str, token: str, rules: TokenRules, wall_ms: int) -> "Login":
         """Whom a token is for. Raises InvalidToken; one with an unknown key has the keys fetched anew after that."""
@@ -94,9 +107,15 @@ class KeySets:
             keys.failure, keys.failed_ms = "", None
         except (OSError, ValueError) as error:
             keys.failure, keys.failed_ms = str(error) or type(error).__name__, self._now_ms
-        waiting, keys.waiting = keys.waiting, []
-        for then in waiting:
-            then()
+        waiting, keys.waiting = keys.waiting, {}
+        while waiting:  # what one of them does may take others back
+            then = next(iter(waiting))
+            del waiting[then]
+            self._engine.run(then, self._engine.now)
+
+
+def _nothing() -> None:
+    """Takes nothing back: it was called already."""
 
 
 def _newest(missed_ms: dict[str, int]) -> dict[str, int]:

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis.dialects import kip_88_draft
 from fakebroker.broker.engine.engine import Engine
 from fakebroker.broker.engine.journal import Journal
 from fakebroker.client.connection import ClientConnection
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError, WireError
 from fakebroker.protocol.listeners import Address, Listener
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.dialects import DIALECTS, overlays_of, response_to, versions_with
@@ -145,6 +147,29 @@ def test_the_early_kip_88_tells_offsets() -> None:
     ]
     assert group.offsets == [("t", 0, 5, ""), ("t", 2, 6, ""), ("u", 1, 7, "")]
     assert (none.group_state, none.members, none.offsets) == ("Dead", [], [])
+
+
+@pytest.mark.rules("DR-10")
+def test_the_early_kip_88_describes_a_group_once() -> None:
+    """A group that a request names very many times is described once, and others are served in between."""
+    lab = DialectCluster()
+    lab.commit([("t", index, 5) for index in range(3)])
+    request = Kip88DescribeGroupsRequest(groups=["g"] * (3 * kip_88_draft.ENTRIES_PER_STEP))
+    topics_read = 0
+
+    def may_describe(_topic: str) -> bool:
+        nonlocal topics_read
+        topics_read += 1
+        return True
+
+    steps = kip_88_draft.steps(lab.call(1), request, may_describe)
+    pauses = sum(1 for _ in steps)
+
+    assert topics_read == 1
+    assert pauses == 3
+    answer = finished(kip_88_draft.steps(lab.call(1), request, may_describe))
+    assert answer is not None
+    assert [len(group.offsets) for group in answer.groups] == [3] * len(request.groups)
 
 
 @pytest.mark.rules("DR-3")

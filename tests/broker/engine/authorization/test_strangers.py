@@ -11,13 +11,24 @@ from typing import Any
 import pytest
 
 from fakebroker.protocol.schema.jsonable import to_json, uuid_to_text
+from fakebroker.protocol.wire.dialects import Overlay
 from fakebroker.protocol.wire.frame import decode_response
 from fakebroker.protocol.wire.registry import Api
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.chance import IS_FUZZING, SEED
+from tests.support.dialects import NAMES_OF_OVERLAYS, OVERLAYS
 from tests.support.engine import Client
 from tests.support.frames import frames
-from tests.support.strangers import TOPICS, SecretRequests, client_of, secretive_broker, served, state_of, topic_ids
+from tests.support.strangers import (
+    TOPICS,
+    SecretRequests,
+    client_of,
+    secretive_broker,
+    served,
+    state_of,
+    topic_ids,
+    with_dialect,
+)
 
 FACTOR = 40 if IS_FUZZING else 1
 OF_EACH_VERSION, OF_EACH_API = 5 * FACTOR, 30 * FACTOR  # requests, at least
@@ -36,21 +47,25 @@ UNKNOWN_OR_DENIED_TEXTS = ("Topic authorization failed.", "This server does not 
 
 
 class Pair:
-    """A stranger at a broker with secrets, and at one without."""
+    """A stranger at a broker with secrets, and at one without; `dialect` is what is spoken."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: str = "") -> None:
         self.brokers = [secretive_broker(has_secrets=each) for each in (True, False)]
         chance = [broker._engine.cluster.random for broker in self.brokers]
         chance[1].setstate(chance[0].getstate())  # so that ids which are made up are the same
         self.ids = {uuid_to_text(each) for each in topic_ids(self.brokers[0]).values()}
-        self.clients = [client_of(broker, "stranger") for broker in self.brokers]
+        self.listeners = [with_dialect(broker, dialect) if dialect else None for broker in self.brokers]
+        self.clients = [self._client(place) for place in (0, 1)]
 
-    def answers(self, api: Api, version: int, frame: bytes) -> list[Any]:
+    def _client(self, place: int) -> Client:
+        return client_of(self.brokers[place], "stranger", self.listeners[place])
+
+    def answers(self, api: Api | Overlay, version: int, frame: bytes) -> list[Any]:
         """What the two say, without what `SHOWN_BY_KAFKA`."""
         refused = []
-        for place, broker in enumerate(self.brokers):
+        for place in (0, 1):
             if self.clients[place].socket.is_closed:
-                self.clients[place] = client_of(broker, "stranger")
+                self.clients[place] = self._client(place)
             client = self.clients[place]
             client.socket.send(frame)
             refused.append(self._answer_to(client, api, version))
@@ -58,11 +73,11 @@ class Pair:
                 client.socket.close()
         return refused
 
-    def _answer_to(self, client: Client, api: Api, version: int) -> Any:
+    def _answer_to(self, client: Client, api: Api | Overlay, version: int) -> Any:
         arrived = frames(client.socket.take())
         if not arrived:
             return None
-        return self._neutral(to_json(decode_response(api.key, version, arrived[0])[1], version))
+        return self._neutral(to_json(decode_response(api.key, version, arrived[0], api.response)[1], version))
 
     def _neutral(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -109,6 +124,43 @@ def test_a_stranger_changes_nothing_and_learns_nothing() -> None:
             assert with_secrets == without, f"seed {SEED}, {api.name} v{version}: {frame.hex()}"
         for broker, known in zip(pair.brokers, before, strict=True):
             assert _changes(broker, known) == [], f"seed {SEED}, {api.name} v{version}, one of {asked}"
+
+
+@pytest.mark.random
+@pytest.mark.rules("AU-2", "AU-4", "AU-6", "DR-6")
+@pytest.mark.parametrize(("dialect", "overlay"), OVERLAYS, ids=NAMES_OF_OVERLAYS)
+def test_a_stranger_who_speaks_a_dialect(dialect: str, overlay: Overlay) -> None:
+    """The same of every overlay of every dialect, and each request is answered."""
+    pair = Pair(dialect)
+    requests = SecretRequests(Random(f"strangers {dialect} {SEED}"), topic_ids(pair.brokers[0]))
+    before = [state_of(broker) for broker in pair.brokers]
+    for _ in range(OF_EACH_API):
+        frame = requests.frame(overlay, overlay.version)
+        with_secrets, without = pair.answers(overlay, overlay.version, frame)
+        assert with_secrets is not None, f"seed {SEED}: {frame.hex()}"
+        assert with_secrets == without, f"seed {SEED}: {frame.hex()}"
+    assert [broker.errors for broker in pair.brokers] == [[], []]
+    for broker, known in zip(pair.brokers, before, strict=True):
+        assert _changes(broker, known) == []
+
+
+@pytest.mark.random
+@pytest.mark.rules("AU-6", "DR-10")
+@pytest.mark.parametrize(("dialect", "overlay"), OVERLAYS, ids=NAMES_OF_OVERLAYS)
+def test_rights_on_groups_show_no_topics(dialect: str, overlay: Overlay) -> None:
+    """No answer in a dialect names a topic that the client may not describe and has not named."""
+    broker = secretive_broker(has_secrets=True)
+    broker.acls.allow("User:stranger", "ALL", group="*")
+    client = client_of(broker, "stranger", with_dialect(broker, dialect))
+    requests = SecretRequests(Random(f"groups {dialect} {SEED}"), topic_ids(broker))
+    for _ in range(OF_EACH_API):
+        frame = requests.frame(overlay, overlay.version)
+        client.socket.send(frame)
+        answer = client.socket.take()
+        assert answer, client.close_reason
+        shown = [name for name in TOPICS if name.encode() in answer and name.encode() not in frame]
+        assert shown == [], f"seed {SEED}: {frame.hex()}"
+    assert broker.errors == []
 
 
 def _changes(broker: VirtualBroker, before: dict[str, Any]) -> list[str]:

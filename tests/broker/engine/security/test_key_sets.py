@@ -3,6 +3,7 @@
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from fakebroker.broker.core.events import ClientLogin
 from fakebroker.broker.core.security.bearer_tokens import InvalidToken
 from fakebroker.broker.core.security.signed_tokens import TokenRules
 from fakebroker.broker.engine.security.key_sets import MAX_MISSED, RETRY_MS, KeySets
+from fakebroker.protocol.instant import Instant
 from fakebroker.testing.tokens import TokenAuthority
 from tests.support.engine import Client, SimEngine
 from tests.support.logins import lab_with_sasl
@@ -104,16 +106,47 @@ def test_the_first_login_waits_for_the_keys(lab: SimEngine, authority: TokenAuth
     assert not client.socket.is_closed
 
 
-def test_a_client_that_leaves_meanwhile_leaves_nothing(lab: SimEngine) -> None:
-    """The answer finds nobody."""
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("with_error", [None, OSError("no such host")])
+def test_a_client_that_leaves_meanwhile_leaves_nothing(
+    lab: SimEngine, version: int, with_error: Exception | None
+) -> None:
+    """Nothing of it is kept, the answer finds nobody, and the others who wait are answered."""
     fetches_of(lab).is_at_once = False
-    client = lab.client()
-    client.ask("SaslHandshake", 1, mechanism="OAUTHBEARER")
-    client.socket.close()
+    clients = [lab.client() for _ in range(5)]
+    for client in clients:
+        client.ask("SaslHandshake", version, mechanism="OAUTHBEARER")
+    (known,) = lab.engine.key_sets._by_url.values()
+    for client in clients[::2]:
+        client.socket.close()
+    assert len(known.waiting) == 2
 
-    fetches_of(lab).answer()
+    fetches_of(lab).answer(with_error)
+    lab.network.flush()
 
     assert lab.engine.errors == []
+    assert [client.answer("SaslHandshake", version).error_code for client in clients[1::2]] == [0, 0]
+
+
+def test_one_that_cannot_go_on_takes_no_others_with_it(lab: SimEngine) -> None:
+    """What one of them raises is an internal error, and the others go on."""
+    fetches_of(lab).is_at_once = False
+    gone_on = list[int]()
+
+    def note(number: int, _now: Instant) -> None:
+        gone_on.append(number)
+
+    def fail(_now: Instant) -> None:
+        raise RuntimeError("on purpose")
+
+    for number in range(2):
+        lab.engine.key_sets.when_fetched(URL, REFRESH_MS, partial(note, number))
+        lab.engine.key_sets.when_fetched(URL, REFRESH_MS, fail)
+    fetches_of(lab).answer()
+
+    assert gone_on == [0, 1]
+    assert [str(error) for error in lab.engine.errors] == ["on purpose"]
+    lab.engine.errors.clear()
 
 
 def test_a_new_key_is_known_at_the_second_login(lab: SimEngine, authority: TokenAuthority) -> None:
