@@ -43,7 +43,8 @@ class Http:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
                 return _answer(answer.status, answer)
         except urllib.error.HTTPError as error:
-            return _answer(error.code, error)
+            with error:
+                return _answer(error.code, error)
 
 
 def _answer(status: int, answer: Any) -> Answer:

@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -117,7 +118,7 @@ class PythonEngine:
 
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
         """Ask SQLite, over the tables that the query names."""
-        with sqlite3.connect(":memory:") as database:
+        with closing(sqlite3.connect(":memory:")) as database:
             database.row_factory = sqlite3.Row
             for name in tables_in(check.query):
                 contract = table(name)

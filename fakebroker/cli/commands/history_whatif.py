@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -13,6 +13,11 @@ from fakebroker.cli.choice import Choice
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.tables_option import TablesDir, tables_option
 from fakebroker.protocol.durations import UNITS_MS, duration_ms
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:  # no class with parameters before click 8.4
+    _ParamType = click.ParamType
 
 _MINUTE_MS: Final = UNITS_MS["m"]
 _MAX_SHOWN: Final = 10  # groups in what is printed
@@ -26,7 +31,7 @@ class _Lost(NamedTuple):
     reset: int
 
 
-class Duration(click.ParamType[Any]):
+class Duration(_ParamType):
     """A time such as 7d, 12h or 1h 30m, in whole minutes; a number of milliseconds."""
 
     name = "duration"

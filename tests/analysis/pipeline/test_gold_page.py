@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ QUERIES = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.S)
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_queries_of_the_page_run(query: str) -> None:
     """On tables with the columns of the contracts."""
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         for table in all_tables():
             base.execute(f"CREATE TABLE {table.name} ({', '.join(f'`{name}`' for name in table.column_names)})")
         assert base.execute(query).fetchall() == []

@@ -86,7 +86,7 @@ def test_files_of_the_journal(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("journal", "file", "--out", str(journal)).exit_code == 0
     assert ctl("journal", "diff", str(journal)).output == "no difference\n"
     assert json.loads(ctl("journal", "trace").output)
-    assert ctl("journal", "pcap").output_bytes[:4] == b"\xd4\xc3\xb2\xa1"
+    assert ctl("journal", "pcap").stdout_bytes[:4] == b"\xd4\xc3\xb2\xa1"
     journal.write_text("garbage")
     refused = ctl("journal", "diff", str(journal))
     assert (refused.exit_code, "the body, line 1: not JSON: Expecting value" in refused.output) == (1, True)

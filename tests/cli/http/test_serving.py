@@ -19,7 +19,8 @@ def get(url: str, token: str | None = None) -> int:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
-        return error.code
+        with error:
+            return error.code
 
 
 def test_a_port_alone_is_on_loopback_without_a_token() -> None:
