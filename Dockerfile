@@ -17,7 +17,7 @@ FROM $BASE
 ARG EXTRAS=control,scenario,tls
 LABEL org.opencontainers.image.title="fakebroker" \
     org.opencontainers.image.description="A Kafka broker made for tests" \
-    org.opencontainers.image.version="0.1.0" \
+    org.opencontainers.image.version="1.0.0" \
     org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/fakebroker /opt/fakebroker
 RUN useradd --no-create-home --uid 10001 fakebroker && /opt/fakebroker/bin/python -m compileall -q /opt/fakebroker
