@@ -198,3 +198,14 @@ for each in pkgutil.walk_packages(fakebroker.__path__, "fakebroker."):
 print(found > 900)
 """
     assert run(code) == "True\n"
+
+
+def test_the_simulation_refuses_names() -> None:
+    """A file name with a colon fails, as on Windows; the tests above would find one."""
+    code = """
+try:
+    open("/tmp/12:30.jsonl", "w")
+except OSError as error:
+    print(error.filename)
+"""
+    assert run(code) == "/tmp/12:30.jsonl\n"

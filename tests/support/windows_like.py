@@ -2,9 +2,10 @@
 
 `hide` must run before asyncio and fakebroker are imported, so it is for processes of their own: see `windows_like`.
 It takes away epoll and poll, modules such as fcntl and resource, signal handlers of loops, and functions of `os`.
-Signals do not interrupt `select`, and a module msvcrt locks files.
+Signals do not interrupt `select`, file names have no colon, and a module msvcrt locks files.
 """
 
+import errno
 import os
 import sys
 from types import ModuleType
@@ -34,6 +35,7 @@ def hide() -> None:
         delattr(os, name)
     asyncio.SelectorEventLoop.add_signal_handler = _refuse  # type: ignore[method-assign, assignment]
     _take_signals_in_a_thread()
+    sys.addaudithook(_check_names)
     from fakebroker.platform import sockets
 
     sockets.CAN_GATHER = False  # type: ignore[misc]
@@ -46,6 +48,14 @@ def _take_signals_in_a_thread() -> None:
 
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+
+
+def _check_names(event: str, arguments: tuple[object, ...]) -> None:
+    """Raises OSError for a file that is made with a name that Windows refuses."""
+    if event in ("open", "os.mkdir", "os.rename"):
+        for path in arguments[:2]:
+            if isinstance(path, str) and set(os.path.basename(path)) & set('<>:"|?*'):
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
 
 
 def _refuse(*_arguments: object) -> None:
