@@ -22,6 +22,7 @@ from bench import (
     hits,
     journal,
     next_to_kfake,
+    offsets_memory,
     scale,
     snapshots,
     start,
@@ -132,6 +133,7 @@ def main() -> None:
         connections.report(),
         switch_interval.report(),
         scale.report(),
+        offsets_memory.report(),
         journal.report(),
     ]
     write_broker_part(
