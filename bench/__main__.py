@@ -21,6 +21,8 @@ from bench import (
     data_directory,
     hits,
     journal,
+    next_to_kfake,
+    offsets_memory,
     scale,
     snapshots,
     start,
@@ -115,6 +117,7 @@ def main() -> None:
         return
     sections = [
         section("Work, next to librdkafka's mock cluster (C, one thread)", work.header(options.before), rows),
+        next_to_kfake.report(options.rounds, options.seconds),
         clients.report(options.kafka, options.kafka_is, options.before),
         consumer_groups.report(options.kafka, options.kafka_is, LEAST_ROUNDS, options.seconds),
         section("Start, memory, forming", ["what", "measured (spread)", "goal"], start_and_memory(options.rounds)),
@@ -130,6 +133,7 @@ def main() -> None:
         connections.report(),
         switch_interval.report(),
         scale.report(),
+        offsets_memory.report(),
         journal.report(),
     ]
     write_broker_part(

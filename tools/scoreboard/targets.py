@@ -17,7 +17,7 @@ FOLDER = ROOT / ".scoreboard"
 RESULTS = Path(__file__).parent / "results"
 _PYTHON = shlex.quote(sys.executable)
 _GO = Path(__file__).parent / "kfake"
-_KFAKE = FOLDER / "kfake"
+KFAKE = FOLDER / "kfake"
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ def _version_of_kfake() -> str:
     return found[1] if found else "?"
 
 
-def _why_no_kfake() -> str | None:
+def why_no_kfake() -> str | None:
     """Compiles it, if Go is there."""
     if shutil.which("go") is None:
         return "no go on the PATH"
     FOLDER.mkdir(exist_ok=True)
-    built = subprocess.run(["go", "build", "-o", str(_KFAKE), "."], cwd=_GO, capture_output=True, text=True)
+    built = subprocess.run(["go", "build", "-o", str(KFAKE), "."], cwd=_GO, capture_output=True, text=True)
     return None if built.returncode == 0 else f"kfake does not compile: {built.stderr.strip()[-200:]}"
 
 
@@ -131,9 +131,7 @@ TARGETS = (
     ),
     _kafka_target("kafka-4.3.1", "4.3.1", "4.3"),
     _kafka_target("kafka-3.9.1", "3.9.1", "4.3"),
-    Target(
-        "kfake", "kfake", f"{shlex.quote(str(_KFAKE))} {{port}} {{settings_file}}", _version_of_kfake, _why_no_kfake
-    ),
+    Target("kfake", "kfake", f"{shlex.quote(str(KFAKE))} {{port}} {{settings_file}}", _version_of_kfake, why_no_kfake),
     Target(
         "librdkafka",
         "librdkafka's mock",
