@@ -86,6 +86,12 @@ def tables_in(query: str) -> list[str]:
     return [name for name in NAMES if name in read]
 
 
+def columns_in(query: str, contract: Table) -> list[str]:
+    """The columns of a table that a query names, at least one: rows can be counted by it."""
+    words = set(re.findall(r"\w+", query))
+    return [name for name in contract.column_names if name in words] or [contract.column_names[0]]
+
+
 class PythonEngine:
     """Lists of rows in memory; checks run in SQLite. For inputs that fit."""
 
@@ -117,18 +123,21 @@ class PythonEngine:
         return [row for row in frame if row[column] is not None]
 
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
-        """Ask SQLite, over the tables that the query names."""
+        """Ask SQLite, over the columns that the query names; over whole rows only to show those that are wrong."""
+        contracts = [table(name) for name in tables_in(check.query)]
+        if not self._found(check, {each.name: columns_in(check.query, each) for each in contracts}, folders):
+            return []
+        return self._found(check, {each.name: each.column_names for each in contracts}, folders)
+
+    def _found(self, check: Check, columns: Mapping[str, Sequence[str]], folders: Mapping[str, Path]) -> Rows:
         with closing(sqlite3.connect(":memory:")) as database:
             database.row_factory = sqlite3.Row
-            for name in tables_in(check.query):
-                contract = table(name)
-                names = ", ".join(f"`{column}`" for column in contract.column_names)
+            for name, of_table in columns.items():
+                names = ", ".join(f"`{column}`" for column in of_table)
                 database.execute(f"CREATE TABLE {name} ({names})")
-                marks = ", ".join("?" for _ in contract.columns)
-                values = (
-                    [_in_sqlite(row[column]) for column in contract.column_names]
-                    for row in read_rows(contract, folders[name])
-                )
+                marks = ", ".join("?" for _ in of_table)
+                rows = read_rows(table(name), folders[name], columns=of_table)
+                values = ([_in_sqlite(row[column]) for column in of_table] for row in rows)
                 database.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
             return [dict(row) for row in database.execute(check.query).fetchmany(MAX_SHOWN)]
 

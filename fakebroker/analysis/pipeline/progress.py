@@ -23,7 +23,7 @@ class Stage:
 
 
 class Progress:
-    """Tells of stages. On a terminal a stage of Spark also shows how many of its tasks are done, as it works."""
+    """Tells of stages. On a terminal a stage is shown as it works, with the tasks of Spark that are done."""
 
     def __init__(self, out: TextIO | None = None, context: "SparkContext | None" = None) -> None:
         self._out = out if out is not None else sys.stderr
@@ -41,13 +41,17 @@ class Progress:
 
     @contextmanager
     def _watched(self, name: str) -> Iterator[None]:
-        if self._context is None or not self._out.isatty():
+        if not self._out.isatty():
             yield
             return
-        tracker = self._context.statusTracker()
+        self._show(name)
         try:
-            with repeated(lambda: self._show_tasks(name, tracker), _LOOK_EVERY_S):
+            if self._context is None:
                 yield
+            else:
+                tracker = self._context.statusTracker()
+                with repeated(lambda: self._show_tasks(name, tracker), _LOOK_EVERY_S):
+                    yield
         finally:
             self._out.write("\r\x1b[K")
 
@@ -55,7 +59,11 @@ class Progress:
         stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
         tasks = sum(each.numTasks for each in stages if each is not None)
         finished = sum(each.numCompletedTasks for each in stages if each is not None)
-        self._out.write(f"\r\x1b[K{name}: {finished} of {tasks} tasks")
+        self._show(f"{name}: {finished} of {tasks} tasks")
+
+    def _show(self, text: str) -> None:
+        """Write a line that the next one replaces."""
+        self._out.write(f"\r\x1b[K{text}")
         self._out.flush()
 
 

@@ -93,10 +93,13 @@ def _batches(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
         yield batch
 
 
-def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) -> Rows:
+def read_rows(
+    table: Table, folder: Path, where: "ds.Expression | None" = None, columns: Sequence[str] | None = None
+) -> Rows:
     """The rows of a table in `folder`, those for which `where` holds; none if there is no such folder.
 
     `where` is an expression of pyarrow over the table's columns, which reads only the parts of files that it needs.
+    With `columns` rows have only these.
     Raises FakebrokerError for files that are damaged.
     """
     import pyarrow.dataset as ds  # which imports pandas: too long for each of Spark's Python workers
@@ -106,7 +109,7 @@ def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) 
         return []
     data = ds.dataset([str(file) for file in files], format="parquet", schema=arrow_schema(table))
     with storage_failures_reported(str(folder)):
-        return from_arrow(data.to_table(filter=where))
+        return from_arrow(data.to_table(None if columns is None else list(columns), filter=where))
 
 
 def parquet_files(folder: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import zipfile
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -14,6 +13,7 @@ import fakebroker
 from fakebroker.analysis.pipeline.extras import need_extra
 from fakebroker.analysis.pipeline.java import java_home
 from fakebroker.analysis.pipeline.spark_home import fast_home
+from fakebroker.analysis.pipeline.workers_python import check_workers_python, use_this_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,13 +56,12 @@ def spark_session(
     """A session on `master` with `conf` over our defaults; the running one if there is one.
 
     Executors get this package as a zip; pyarrow and numpy, and what the core install brings, must be in their Python.
-    Raises MissingExtra without the libraries, NoJava without a Java.
+    Raises MissingExtra without the libraries, NoJava without a Java, OtherPython for a running session whose workers
+    do not have this package.
     """
     need_extra("spark")
     os.environ["JAVA_HOME"] = java_home()
-    # Spark starts workers with `python3` from the PATH otherwise, which is not that of a venv that is not activated.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    use_this_python()
     from pyspark.sql import SparkSession
 
     is_local = master.startswith("local")
@@ -73,6 +72,7 @@ def spark_session(
         builder = builder.config(key, value)
     with fast_home() if is_local else nullcontext():
         session: SparkSession = builder.getOrCreate()
+    check_workers_python()  # of a session that ran before
     if not is_local:
         session.sparkContext.addPyFile(str(_package_zip()))
     return session

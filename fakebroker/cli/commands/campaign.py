@@ -9,6 +9,7 @@ import click
 
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.tables_option import tables_option
+from fakebroker.cli.commands.work import playing
 from fakebroker.cli.exit_status import CommandError, ExitStatus, errors_end_the_command
 from fakebroker.cli.lazy_commands import Commands
 from fakebroker.protocol.errors import FakebrokerError
@@ -67,7 +68,7 @@ def run(
 
         with _writing_to(Path(journals)):
             make_folder(Path(journals))
-    with chosen_engine(choice) as (engine, progress):
+    with chosen_engine(choice, playing(len(planned))) as (engine, progress):
         from fakebroker.analysis.pipeline.build import make_tables
         from fakebroker.analysis.pipeline.publish import staging
 

@@ -1,6 +1,6 @@
 """The options with which every command of the pipeline chooses its engine, and the engine that they choose."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,26 +16,28 @@ from fakebroker.protocol.errors import FakebrokerError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from fakebroker.cli.commands.work import AskWork
+
 
 class EngineChoice(NamedTuple):
-    """Which engine, and for Spark where and with which settings."""
+    """Which engine (auto, python or spark), and for Spark where and with which settings."""
 
-    engine: str = "spark"
+    engine: str = "auto"
     master: str = DEFAULT_MASTER
     conf: tuple[tuple[str, str], ...] = ()
 
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options --engine, --master and --conf; it gets them as one argument, `choice`."""
-    return _with_engine_options(command, "spark", "Engine; python needs no Java and suits small inputs.")
+    return _with_engine_options(command, ("auto", "python", "spark"), "Engine; auto is Spark for large inputs only.")
 
 
 def engine_options_for_little(command: Callable[..., Any]) -> Callable[..., Any]:
     """As `engine_options`, for a command that needs so little of the tables that plain Python is the default."""
-    return _with_engine_options(command, "python", "Engine that reads the tables.")
+    return _with_engine_options(command, ("python", "spark"), "Engine that reads the tables.")
 
 
-def _with_engine_options(command: Callable[..., Any], default: str, help_text: str) -> Callable[..., Any]:
+def _with_engine_options(command: Callable[..., Any], engines: Sequence[str], help_text: str) -> Callable[..., Any]:
     def with_choice(engine: str, master: str, conf: tuple[str, ...], **arguments: Any) -> Any:
         return command(choice=EngineChoice(engine, master, tuple(map(_setting, conf))), **arguments)
 
@@ -52,8 +54,8 @@ def _with_engine_options(command: Callable[..., Any], default: str, help_text: s
         ),
         click.option(
             "--engine",
-            type=Choice(["spark", "python"]),
-            default=default,
+            type=Choice(engines),
+            default=engines[0],
             show_default=True,
             help=help_text,
         ),
@@ -70,12 +72,15 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 @contextmanager
-def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
+def chosen_engine(choice: EngineChoice, work: "AskWork") -> Iterator[tuple[Any, Progress]]:
     """The engine, and what tells of its progress. Spark ends with the block, unless it ran before.
 
-    An error of this package, or of a file, becomes a line on standard error and the exit status of its kind.
+    `work` says how much there is to do; it is called if the engine is to be chosen by that. An error of this package,
+    or of a file, becomes a line on standard error and the exit status of its kind.
     """
     try:
+        if choice.engine == "auto":
+            choice = _by_itself(choice, work)
         need_extra("history" if choice.engine == "python" else "spark")
         from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
@@ -88,6 +93,18 @@ def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
                 yield from _spark(choice)
     except FakebrokerError as error:
         raise command_error(error) from None
+
+
+def _by_itself(choice: EngineChoice, work: "AskWork") -> EngineChoice:
+    """The choice with an engine for the work; says which, and why, on standard error."""
+    if choice.master != DEFAULT_MASTER or choice.conf:
+        return choice._replace(engine="spark")  # that is what these options are for
+    need_extra("history")
+    from fakebroker.analysis.pipeline.engine_choice import choose
+
+    engine, reason = choose(work())
+    click.echo(f"engine: {engine} ({reason})", err=True)
+    return choice._replace(engine=engine)
 
 
 def _spark(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:

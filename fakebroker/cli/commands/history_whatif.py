@@ -12,6 +12,7 @@ from fakebroker.broker.engine.printable import printable
 from fakebroker.cli.choice import Choice
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.tables_option import TablesDir, tables_option
+from fakebroker.cli.commands.work import asking_what_if
 from fakebroker.protocol.durations import UNITS_MS, duration_ms
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ else:  # no class with parameters before click 8.4
     _ParamType = click.ParamType
 
 _MINUTE_MS: Final = UNITS_MS["m"]
+_READ: Final = ("commits", "group_states")
 _MAX_SHOWN: Final = 10  # groups in what is printed
 _LONGEST_MS: Final = 2**31 * _MINUTE_MS  # what `offsets.retention.minutes` can hold
 
@@ -100,14 +102,14 @@ def whatif(
     """
     target = tables if out is None else out
     options = WhatifOptions(retentions, recorded_retention, check_interval, policy=policy)
-    with chosen_engine(choice) as (engine, progress):
+    with chosen_engine(choice, asking_what_if(tables, _READ)) as (engine, progress):
         from fakebroker.analysis.pipeline.engines import contract_of, tables_needed
         from fakebroker.analysis.pipeline.publish import Published, staging
         from fakebroker.analysis.pipeline.summary import summary
         from fakebroker.protocol.errors import FakebrokerError
 
         published = Published(tables)
-        for name in ("commits", "group_states"):
+        for name in _READ:
             if not published.has(name):
                 raise FakebrokerError(f"{tables} has no table {name}: `history decode` and `pipeline build` make it")
         with staging(engine, target, progress) as stage:
@@ -118,7 +120,7 @@ def whatif(
             }
             for name in ("retention_losses", "retention_whatif"):
                 frames[name] = stage.make(name, frames, options)
-            rows_in = {name: published.tables[name]["rows"] for name in ("commits", "group_states")}
+            rows_in = {name: published.tables[name]["rows"] for name in _READ}
             manifest = stage.publish({"of": str(tables), "options": options._asdict()})
         for line in _without_times(published.folder_of("commits")):
             click.echo(line)

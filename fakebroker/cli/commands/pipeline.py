@@ -6,6 +6,7 @@ import click
 
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.tables_option import tables_option
+from fakebroker.cli.commands.work import building, checking
 from fakebroker.cli.lazy_commands import LazyCommands
 
 
@@ -32,7 +33,7 @@ def pipeline() -> None:
 @engine_options
 def build(tables: Path, choice: EngineChoice) -> None:
     """Make the silver and gold tables from the table of events."""
-    with chosen_engine(choice) as (engine, progress):
+    with chosen_engine(choice, building(tables)) as (engine, progress):
         from fakebroker.analysis.pipeline.build import build as build_tables
         from fakebroker.analysis.pipeline.publish import Published, staging
         from fakebroker.analysis.pipeline.summary import summary
@@ -52,7 +53,7 @@ def check(tables: Path, choice: EngineChoice) -> None:
 
     Prints the rows that break a check. A file that is not byte for byte the published one fails, too.
     """
-    with chosen_engine(choice) as (engine, progress):
+    with chosen_engine(choice, checking(tables)) as (engine, progress):
         from fakebroker.analysis.pipeline.publish import Published, check_tables
 
         published = Published(tables)

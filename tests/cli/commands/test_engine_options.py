@@ -6,8 +6,14 @@ import pytest
 from click.testing import CliRunner
 
 from fakebroker.analysis.pipeline import extras
+from fakebroker.analysis.pipeline.engine_choice import Work
 from fakebroker.analysis.pipeline.extras import MissingExtra, need_extra
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+
+
+def little() -> Work:
+    """Work for plain Python."""
+    return Work(1, 150, "MB of input")
 
 
 @click.command()
@@ -16,7 +22,7 @@ from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, 
 def command(words: tuple[str, ...], choice: EngineChoice) -> None:
     """A command."""
     click.echo(f"{words} {choice.engine} {choice.master} {choice.conf}")
-    with chosen_engine(choice._replace(engine="python")) as (engine, _):
+    with chosen_engine(choice._replace(engine="python"), little) as (engine, _):
         click.echo(engine.name)
 
 
@@ -26,9 +32,9 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_spark_on_this_machine_is_the_default() -> None:
-    """Without options it is Spark on all cores; the command's own arguments stay."""
-    assert run("a", "b") == (0, "('a', 'b') spark local[*] ()\npython\n")
+def test_the_engine_is_chosen_by_default() -> None:
+    """Without options the amount of work decides; Spark would use all cores. The command's own arguments stay."""
+    assert run("a", "b") == (0, "('a', 'b') auto local[*] ()\npython\n")
     assert "A command." in run("--help")[1]
 
 
@@ -55,7 +61,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch: pyte
     need_extra("history")
     with pytest.raises(MissingExtra, match=r"^this needs pyspark: pip install '.*\[spark\]'.*--engine python$"):
         need_extra("spark")
-    with pytest.raises(click.ClickException, match="pyspark"), chosen_engine(EngineChoice()):
+    with pytest.raises(click.ClickException, match="pyspark"), chosen_engine(EngineChoice("spark"), little):
         pass
 
 
@@ -63,8 +69,9 @@ def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(mon
     """Output that was followed is not repeated by the next run."""
     monkeypatch.setattr(extras, "find_spec", lambda name: None)  # noqa: ARG005 - of no name
 
-    for choice, extra in ((EngineChoice(), r"\[spark\]"), (EngineChoice("python"), r"\[history\]")):
-        with pytest.raises(click.ClickException, match=f"pip install '.*{extra}'"), chosen_engine(choice):
+    for engine, extra in (("spark", "spark"), ("python", "history"), ("auto", "history")):
+        said = pytest.raises(click.ClickException, match=rf"pip install '.*\[{extra}\]'")
+        with said, chosen_engine(EngineChoice(engine), little):
             pass
 
 
@@ -77,6 +84,30 @@ def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(mon
 )
 def test_a_full_disk_and_a_damaged_file_are_reported_in_a_line(error: Exception, sentence: str) -> None:
     """What the system or Arrow says of a file is one line and exit code 1, not a stack trace."""
-    with pytest.raises(click.ClickException) as raised, chosen_engine(EngineChoice("python")):
+    with pytest.raises(click.ClickException) as raised, chosen_engine(EngineChoice("python"), little):
         raise error
     assert raised.value.message.endswith(sentence)
+
+
+def test_the_choice_is_said_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Which engine, and why; nothing is said of one that was asked for."""
+    with chosen_engine(EngineChoice(), little) as (engine, _):
+        assert engine.name == "python"
+    with chosen_engine(EngineChoice("python"), little):
+        pass
+
+    assert capsys.readouterr().err == "engine: python (1 MB of input; up to 150 need no Spark)\n"
+
+
+@pytest.mark.parametrize("options", [["--master", "spark://h:7077"], ["--conf", "a.b=1"]])
+def test_options_of_spark_choose_spark(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """--master and --conf are of no use to plain Python, however little there is to do."""
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyspark" else object())
+
+    @click.command()
+    @engine_options
+    def with_little(choice: EngineChoice) -> None:
+        with chosen_engine(choice, little):
+            pass
+
+    assert "this needs pyspark" in CliRunner().invoke(with_little, options).output
