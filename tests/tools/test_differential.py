@@ -17,7 +17,7 @@ from fakebroker.scenarios.dialogue.run import play_in_sim
 from fakebroker.scenarios.dialogue.script import read_dialogue
 from fakebroker.testing.exchanges.kinds import Send
 from tools.differential import brokers, worker
-from tools.differential.__main__ import parts, until
+from tools.differential.__main__ import lines_of, parts, until
 from tools.differential.chapters import CHAPTERS
 from tools.differential.fitting import fitting
 from tools.differential.mutation import mutated
@@ -114,6 +114,7 @@ def test_a_chapter_that_a_broker_does_not_serve_is_not_played(tmp_path: Path) ->
         result = played((one, other), "share groups", tmp_path, tag="missing-")
 
     assert result.why_not == "ShareGroupHeartbeat not served by both"
+    assert list(lines_of(result)) == ["share groups: not played: ShareGroupHeartbeat not served by both"]
 
 
 def test_a_broker_that_is_gone_ends_a_part(pair: tuple[FakeBroker, FakeBroker], tmp_path: Path) -> None:

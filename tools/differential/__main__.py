@@ -99,7 +99,10 @@ def until(end_s: float, results: "IMapIterator[Result]") -> Iterator[Result]:
 
 def lines_of(result: Result) -> Iterator[str]:
     """What came of a part."""
-    yield f"{result.chapter}: {result.steps} steps, {len(result.differences)} differences"
+    if result.why_not:
+        yield f"{result.chapter}: not played: {result.why_not}"
+    else:
+        yield f"{result.chapter}: {result.steps} steps, differences: {len(result.differences)}"
     for found in result.differences:
         yield f"{result.chapter}: {found.text}\n    {found.file}"
     for found in result.once:

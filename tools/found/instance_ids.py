@@ -2,11 +2,13 @@
 
     python -m tools.found.instance_ids HOST:PORT
 
-A member without an instance id that joins again with one is assigned nothing. One that changes its
-instance id, leaves, and joins without one holds the first id for good: a new member with it is refused.
+A member without an instance id that joins again with one, while it does not yet have a new target, is assigned
+nothing. One that changes its instance id, leaves, and joins without one holds the first id for good: a new member
+with it is refused.
 """
 
 import sys
+import time
 import uuid
 from typing import Any
 
@@ -19,6 +21,7 @@ from tools.differential.worker import common_versions
 
 NAME = f"instances-{uuid.uuid4().hex[:8]}"
 JOIN, LEAVE = 0, -1
+TRIES, BETWEEN_S = 20, 0.5
 
 
 def main(address: str) -> None:
@@ -34,9 +37,20 @@ def main(address: str) -> None:
 
 def _becomes_static(client: ScriptedClient, group: str) -> None:
     print("A member becomes static:")
-    for member in ("m", "other"):
-        _beat(client, group, member, JOIN, None)
+    epoch = _join_until_assigned(client, group, "m", 0)
+    _join_until_assigned(client, group, "other", epoch)  # a new target, which m has not heard of
     _beat(client, group, "m", JOIN, "i")
+
+
+def _join_until_assigned(client: ScriptedClient, group: str, member: str, epoch: int) -> int:
+    """Join until a target later than `epoch` is answered, and return its epoch: Kafka assigns a moment after the join."""
+    for _ in range(TRIES):
+        answer = _beat(client, group, member, JOIN, None)
+        has_partitions = answer.assignment is not None and bool(answer.assignment.topic_partitions)
+        if answer.member_epoch > epoch and (epoch or has_partitions):
+            return int(answer.member_epoch)
+        time.sleep(BETWEEN_S)
+    raise SystemExit(f"{member} is not assigned after {TRIES * BETWEEN_S:g} s")
 
 
 def _changes_its_id(client: ScriptedClient, group: str) -> None:

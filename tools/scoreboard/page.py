@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fakebroker.scenarios.conformance.chapters import CHAPTERS
+from fakebroker.scenarios.conformance.score import percent
 from fakebroker.scenarios.conformance.verdicts import Verdict
 from tools.scoreboard.differential_section import TITLE, section
 from tools.scoreboard.targets import ROOT, TARGETS, TARGETS_3_9, Target
@@ -18,14 +19,13 @@ _NOT_JUDGED = (Verdict.NOT_SERVED, Verdict.NEEDS_SETTINGS, Verdict.NEEDS_MORE, V
 _HEAD = """# Scoreboard
 <!-- Written by `make scoreboard`. -->
 
-How many of the dialogues that were recorded from a running Kafka 4.3.1 a broker answers as Kafka did, by chapter.
-A cell has the cases that went as in Kafka and those that were played. Cases that a broker cannot be judged by are
-counted below, not as wrong answers: [how cases are judged](../how-to/conformance.md). The chapter Cluster is played on
-three brokers.
+A case is a dialogue that was recorded from a running Kafka 4.3.1. A cell shows how many cases of a chapter the broker
+answers as Kafka did, of those that were played. Cases that were not played are counted by reason in the last rows
+([what the reasons mean](../how-to/conformance.md)). The chapter Cluster is played on three brokers.
 
 A case goes as in Kafka only if every field of every answer, and every wait, is as recorded, so a broker that serves its
-clients well may have few. Kafka 3.9.1 differs where the releases do. The defects of others that this brought to light
-are in [found.md](found.md). What client libraries do with fakebroker and with Kafka is in [clients.md](clients.md).
+clients well may have few. Kafka 3.9.1 differs where the releases do. Defects found in other brokers and in clients are
+in [found.md](found.md). What client libraries do with fakebroker and with Kafka is in [clients.md](clients.md).
 """
 _YOURS = """
 ## Judge your broker
@@ -35,14 +35,14 @@ pip install 'fakebroker[conformance]'
 fakebroker conformance 127.0.0.1:9092
 ```
 
-[Judge your own broker](../how-to/conformance.md) says what it does there, and how it starts your broker with the
-settings of the recordings.
+[Judge your own broker](../how-to/conformance.md) says what the command does on your broker, and how it starts
+your broker with the settings of the recordings, which most cases need.
 """
 _REPEAT = """
 ## Repeat it
 
 `make scoreboard` judges them all on a machine with Python, Java, Maven and Go, and writes this page. One column, from
-the root of a checkout:
+the root of a checkout in its virtual environment (`. .venv/bin/activate`):
 """
 
 
@@ -55,7 +55,7 @@ def page() -> str:
         _YOURS,
         _REPEAT,
         _commands(TARGETS),
-        "\n## Kafka 3.9\n\nThe same by the recordings of Kafka 3.9.1.\n",
+        "\n## Kafka 3.9\n\nThe same, judged by the recordings of Kafka 3.9.1.\n",
         _table(TARGETS_3_9),
         "\n## Where fakebroker differs\n",
         _differences(),
@@ -97,8 +97,7 @@ def _cell(counts: dict[str, int] | None, result: dict[str, Any]) -> str:
     same, differs = ((counts or {}).get(verdict.value, 0) for verdict in (Verdict.SAME, Verdict.DIFFERS))
     if not same + differs:
         return "-"
-    share = 100 * same / (same + differs)
-    return f"{same} of {same + differs} ({int(share * 10) / 10:g} %)"
+    return f"{same} of {same + differs} ({percent(same, differs)})"
 
 
 def _versions(targets: Iterable[Target]) -> str:

@@ -18,6 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 _PYTHON = shlex.quote(sys.executable)
 _GO = Path(__file__).parent / "kfake"
 KFAKE = FOLDER / "kfake"
+_COMPILE_LIMIT_S = 300
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,11 @@ def why_no_kfake() -> str | None:
     if shutil.which("go") is None:
         return "no go on the PATH"
     FOLDER.mkdir(exist_ok=True)
-    built = subprocess.run(["go", "build", "-o", str(KFAKE), "."], cwd=_GO, capture_output=True, text=True)
+    command = ["go", "build", "-o", str(KFAKE), "."]
+    try:
+        built = subprocess.run(command, cwd=_GO, capture_output=True, text=True, timeout=_COMPILE_LIMIT_S)
+    except subprocess.TimeoutExpired:  # without a network it waits for the module proxy
+        return f"kfake is not compiled after {_COMPILE_LIMIT_S} s; go downloads its modules with GOPROXY"
     return None if built.returncode == 0 else f"kfake does not compile: {built.stderr.strip()[-200:]}"
 
 

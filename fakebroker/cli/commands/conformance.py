@@ -36,6 +36,9 @@ _CHAPTERS = [
     "security",
     "cluster",
 ]
+_FACTOR = click.FloatRange(min=0)
+_SECONDS = click.FloatRange(min=0, min_open=True)
+_OUTPUT = click.Path(dir_okay=False, writable=True)  # checked before the run, which may take half an hour
 
 
 @click.command()
@@ -62,16 +65,28 @@ _CHAPTERS = [
 @click.option(
     "--side-by-side", type=click.IntRange(1, 256), default=16, show_default=True, help="Cases at a time on one broker."
 )
-@click.option("--slack", default=1.0, show_default=True, help="Factor on the tolerance of waits.")
-@click.option("--start-limit", default=60.0, show_default=True, help="With --command: seconds until a broker answers.")
-@click.option("--time-limit", default=1800.0, show_default=True, help="Seconds after which the rest is not run.")
+@click.option("--slack", type=_FACTOR, default=1.0, show_default=True, help="Factor on the tolerance of waits.")
+@click.option(
+    "--start-limit",
+    type=_SECONDS,
+    default=60.0,
+    show_default=True,
+    help="With --command: seconds until a broker answers.",
+)
+@click.option(
+    "--time-limit",
+    type=_SECONDS,
+    default=1800.0,
+    show_default=True,
+    help="Seconds after which the rest is not run.",
+)
 @click.option(
     "--recordings",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of recordings. [default: those of the extra `conformance`]",
 )
-@click.option("--junit", metavar="FILE", help="Write the result as JUnit XML.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON.")
+@click.option("--junit", type=_OUTPUT, metavar="FILE", help="Write the result as JUnit XML.")
+@click.option("--json", "json_file", type=_OUTPUT, metavar="FILE", help="Write the result as JSON.")
 @click.option("--verbose", is_flag=True, help="Show every difference, and why cases were not played.")
 def conformance(
     address: str | None,
@@ -122,8 +137,10 @@ def _judge(address: str | None, command: str | None, options: dict[str, Any]) ->
     from fakebroker.scenarios.conformance.on_fresh import OnFresh
     from fakebroker.scenarios.conformance.on_running import OnRunning, Options
 
-    if (address is None) == (command is None):
+    if address is None and command is None:
         raise click.UsageError("give HOST:PORT of a running broker, or --command to start one")
+    if address is not None and command is not None:
+        raise click.UsageError("HOST:PORT and --command are mutually exclusive")
     how = Options(options["side_by_side"], options["slack"], options["time_limit"], options["exclusive"])
     config = options["command_config"]
     if address is not None:
@@ -178,12 +195,14 @@ class _Progress:
 
 
 def _print_table(results: "Sequence[Result]", judge: "OnRunning | OnFresh", verbose: bool) -> None:
-    from fakebroker.scenarios.conformance.report_text import reasons, table
+    from fakebroker.scenarios.conformance.report_text import reasons, table, under_way
 
     click.echo(table(results))
     if not verbose:
         for line in reasons(results):
             click.echo(line)
+    for line in under_way(results):
+        click.echo(line)
     for left in getattr(judge, "left", []):
         click.echo(f"left behind: {left}", err=True)
 

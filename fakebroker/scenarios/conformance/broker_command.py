@@ -30,7 +30,14 @@ _LOG_TAIL = 300
 
 
 class SettingsRefused(FakebrokerError):
-    """The command ended with status 2: it cannot start a broker with these settings."""
+    """The command ended with status 2: it cannot start a broker with these settings.
+
+    `said` is the last line of its output.
+    """
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"the command refuses them: {said}")
+        self.said = said
 
 
 class NotStarted(Unavailable):
@@ -127,7 +134,7 @@ class BrokerCommand:
         while time.monotonic() < end_s and not is_over.is_set():
             status = process.poll()
             if status == REFUSES_SETTINGS:
-                raise SettingsRefused(f"the command refuses them: {_last_line(log)}")
+                raise SettingsRefused(_last_line(log))
             if status:
                 raise NotStarted(f"the command ended with status {status}: {_last_line(log)}")
             try:

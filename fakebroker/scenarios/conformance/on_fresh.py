@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from threading import Event
 
 from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.scenarios.conformance.broker_command import BrokerCommand, SettingsRefused
+from fakebroker.scenarios.conformance.broker_command import BrokerCommand, NotStarted, SettingsRefused
 from fakebroker.scenarios.conformance.cases import Case
 from fakebroker.scenarios.conformance.needs import needs_of
 from fakebroker.scenarios.conformance.on_running import Options
@@ -30,7 +30,7 @@ class OnFresh:
     """Judges the brokers that a command starts."""
 
     def __init__(self, command: BrokerCommand, options: Options, jobs: int = JOBS, is_per_case: bool = False) -> None:
-        """Starts one without settings, to see what it serves. Raises NotStarted.
+        """Starts one without settings, to see what it serves. Raises NotStarted, also if it refuses to start so.
 
         Args:
             jobs: How many brokers run at a time.
@@ -41,8 +41,12 @@ class OnFresh:
         self._jobs = jobs
         self._is_per_case = is_per_case
         self._is_over = Event()
-        with command.running({}) as started:
-            self.survey: Survey = survey(started.access)
+        try:
+            with command.running({}) as started:
+                self.survey: Survey = survey(started.access)
+        except SettingsRefused as refused:
+            text = f"the command ended with status 2 when it was started without settings: {refused.said}"
+            raise NotStarted(text) from None
 
     def run(self, cases: Sequence[Case]) -> Iterator[Result]:
         """Judge it by each case; each result as it comes."""

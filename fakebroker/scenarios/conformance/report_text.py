@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from fakebroker.scenarios.conformance.score import Score, by_chapter, total
-from fakebroker.scenarios.conformance.verdicts import Result, Verdict
+from fakebroker.scenarios.conformance.verdicts import Gone, Result, Verdict
 
 SHOWN_PROBLEMS, SHOWN_REASONS = 4, 12
 _WIDTH = 118
@@ -22,6 +22,8 @@ _COLUMNS = (
 def difference(result: Result, shows_all: bool = False) -> str:
     """A case that differs: what was different, and the rules that the case shows."""
     lines = [f"differs  {result.case.name}: {result.case.dialogue.about}"]
+    if shows_all:
+        lines.append(f"    recording: {result.case.dialogue.path}")
     shown = result.problems if shows_all else result.problems[:SHOWN_PROBLEMS]
     lines += [f"    {problem}" for problem in shown]
     if len(shown) < len(result.problems):
@@ -51,6 +53,14 @@ def reasons(results: Iterable[Result]) -> list[str]:
     lines = [f"{verdict.value}: {reason} ({count})" for (verdict, reason), count in found.most_common(SHOWN_REASONS)]
     more = len(found) - SHOWN_REASONS
     return lines + ([f"and {more} other reasons (--verbose)"] if more > 0 else [])
+
+
+def under_way(results: Iterable[Result]) -> list[str]:
+    """The cases that were played when the broker stopped answering, in a line: one of them may be the cause."""
+    names = sorted(result.case.name for result in results if result.gone is Gone.DURING)
+    if not names:
+        return []
+    return [f"played when the broker stopped answering: {', '.join(names)}; play one of them with --only CASE"]
 
 
 def _row(score: Score, title: int, columns: Sequence[Verdict]) -> str:

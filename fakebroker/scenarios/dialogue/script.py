@@ -1,15 +1,19 @@
 """Dialogues as data: what a file in the format of `testing/exchanges/kinds.py` says, or one of the format before."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.scenarios.dialogue.old_dialogue import is_old, lines_of_old
 from fakebroker.testing.exchanges.columns import Row
 from fakebroker.testing.exchanges.kinds import DIALOGUE, Json, Step
 from fakebroker.testing.exchanges.reading import checked, read_lines
+
+NEWEST_RELEASE: Final = "4.3"
+_RELEASE: Final = re.compile(r"(?:Kafka |fakebroker --as )(\d+\.\d+)")
 
 
 class DialogueError(FakebrokerError):
@@ -33,9 +37,9 @@ class Dialogue:
 
     @property
     def release(self) -> str:
-        """The release of the recorded broker, "4.3"."""
-        words = self.broker.split()[-1].split(".")
-        return ".".join(words[:2]) if len(words) >= 2 else "4.3"
+        """The release of the recorded Kafka, "4.3"; of another broker the one it emulates, by default the newest."""
+        found = _RELEASE.match(self.broker)
+        return found[1] if found else NEWEST_RELEASE
 
 
 def read_dialogue(path: Path) -> Dialogue:

@@ -158,6 +158,7 @@ def test_differences_have_their_rules(broker: FakeBroker, tmp_path: Path) -> Non
     assert re.search(r"^    LO-\d+: [A-Z]", result.stdout, re.M)
     found = ElementTree.parse(junit).getroot()
     assert (found.get("tests"), found.get("failures")) == ("1", "1")
+    assert re.search(r"recording: .*equal_timestamps.jsonl$", found.findtext(".//failure") or "", re.M)
     case = json.loads(score.read_text())["cases"][0]
     assert case["verdict"] == "differs"
     assert any(rule.startswith("LO-") for rule in case["rules"])
@@ -201,6 +202,7 @@ def test_a_broker_that_dies_ends_the_run(broker: FakeBroker, impatient: None) ->
 
     assert result.exit_code == 3
     assert "not run: the broker stopped answering while listoffsets/" in result.stdout
+    assert re.search(r"^played when the broker stopped answering: listoffsets/\w+; play", result.stdout, re.M)
     assert "as Kafka" in result.stdout
 
 
@@ -283,9 +285,11 @@ def test_a_command_that_starts_no_broker_is_not_run(tmp_path: Path) -> None:
     picky = f"test -z {{settings}} || {{ echo sorry; exit 2; }}; {SERVE_AS_IS}"
     refusing = judge("--command", picky, "--only", "offsets-more/random_43_01", *ONE)
     slow = judge("--command", "sleep 60 # {port}", "--start-limit", "0.3")
+    always = judge("--command", "echo no licence; exit 2 # {port}")
 
-    assert missing.exit_code == slow.exit_code == 3
+    assert missing.exit_code == slow.exit_code == always.exit_code == 3
     assert "the command ended with status 3: no java" in missing.stderr
+    assert "the command ended with status 2 when it was started without settings: no licence" in always.stderr
     assert "no broker after 0.3 s" in slow.stderr
     assert "needs settings: the command refuses them: sorry" in refusing.stdout
     assert refusing.exit_code == 0, refusing.output
@@ -310,14 +314,19 @@ def test_wrong_arguments_are_bad_input() -> None:
         judge("127.0.0.1:9092", "--release", "1.1"),
         judge("127.0.0.1:9092", "--control-command", "x {action} {node}"),
         judge("--command", "x {port}", "--control-command", "x {action}"),
+        judge("127.0.0.1:9092", "--json", "."),
+        judge("127.0.0.1:9092", "--slack", "-1"),
     ]
 
     assert [result.exit_code for result in results] == [2] * len(results)
     assert "give HOST:PORT of a running broker, or --command to start one" in results[0].stderr
+    assert "HOST:PORT and --command are mutually exclusive" in results[1].stderr
     assert "'localhost' is not HOST:PORT" in results[2].stderr
     assert "{port} is missing" in results[3].stderr
     assert "--control-command needs --command" in results[5].stderr
     assert "{node} is missing" in results[6].stderr
+    assert "File '.' is a directory" in results[7].stderr
+    assert "-1.0 is not in the range x>=0" in results[8].stderr
 
 
 def test_a_signal_ends_what_was_started(tmp_path: Path) -> None:

@@ -19,6 +19,21 @@ def written(tmp_path: Path, *lines: object) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("broker", "release"),
+    [
+        ("Kafka 3.9.1", "3.9"),
+        ("fakebroker 0.1.0", "4.3"),
+        ("fakebroker --as 3.9 0.1.0", "3.9"),
+        ("kfake v0.0.0-20260918054303-01f206a7e32c", "4.3"),
+        ("", "4.3"),
+    ],
+)
+def test_the_release_is_that_of_kafka(tmp_path: Path, broker: str, release: str) -> None:
+    """The version of a broker that is no Kafka is not taken for a release of Kafka."""
+    assert read_dialogue(written(tmp_path, {**HEAD, "broker": broker})).release == release
+
+
 def test_head_and_steps_are_read(tmp_path: Path) -> None:
     """A recording is its head and its steps, in order."""
     dialogue = read_dialogue(
