@@ -94,6 +94,15 @@ def with_dialect(broker: VirtualBroker, dialect: str) -> Listener:
     return listener
 
 
+def session_of_root(broker: VirtualBroker) -> int:
+    """The id of a fetch session of root, on a connection that stays open, in which it reads the secret topics."""
+    partitions = [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1000}]
+    topics = [{"Topic": name, "Partitions": partitions} for name in TOPICS]
+    made = ask(client_of(broker, "root"), "Fetch", 12, SessionEpoch=0, Topics=topics, MaxBytes=1000)
+    assert made.session_id
+    return int(made.session_id)
+
+
 def topic_ids(broker: VirtualBroker) -> dict[str, bytes]:
     """The ids of the topics that there are, by their names."""
     return {topic.name: topic.id for topic in broker._engine.cluster.topics}

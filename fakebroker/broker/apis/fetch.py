@@ -28,14 +28,14 @@ def handle(call: Call, request: FetchRequest, denied: frozenset[str] = NO_TOPICS
         params.denied = denied
     if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
         if request.session_id:
-            call.node.fetch_sessions.close(request.session_id)
+            call.node.fetch_sessions.close(request.session_id, str(call.principal))
         return _answer(request, full(call, params, fetches, request.session_epoch))
     try:
         session = _resume_session(call, request, fetches)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     if not session.partitions:  # it ends, and the request counts as one without a session (FS-8)
-        call.node.fetch_sessions.close(session.id)
+        call.node.fetch_sessions.close(session.id, session.owner)
         return _answer(request, full(call, params, fetches, FINAL_EPOCH))
     return _answer(request, incremental(call, params, session, fetches))
 
@@ -72,7 +72,7 @@ def repeat(call: Call, request: FetchRequest, response: FetchResponse) -> Repeat
         partitions = [call.cluster.topics.partition(fetch.topic, fetch.partition) for fetch in fetches]
         targets = [(fetch, found) for fetch, found in zip(fetches, partitions, strict=True) if found is not None]
         return RepeatedFullFetch(call, params, targets)
-    session = call.node.fetch_sessions.get(request.session_id)
+    session = call.node.fetch_sessions.get(request.session_id, str(call.principal))
     if session is None or request.session_epoch <= FULL_EPOCH or session.params is None:
         return None
     return RepeatedIncrementalFetch(call, session.params, session, fetches)
@@ -105,7 +105,7 @@ def _resume_session(call: Call, request: FetchRequest, fetches: list[PartitionFe
     Raises KafkaError as `FetchSessions.resume` does.
     """
     sessions = call.node.fetch_sessions
-    session = sessions.resume(request.session_id, request.session_epoch, call.version >= 13)
+    session = sessions.resume(request.session_id, str(call.principal), request.session_epoch, call.version >= 13)
     session.update(fetches, _forgotten(request))
     if session.partitions:
         sessions.advance(session, call.now.mono_ms)

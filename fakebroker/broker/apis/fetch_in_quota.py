@@ -19,7 +19,7 @@ class FullFetchInQuota(FullFetch):
         if not _throttle_ms(self.call, response):
             return response
         if response.session_id != NO_SESSION:
-            self.call.node.fetch_sessions.close(response.session_id)
+            self.call.node.fetch_sessions.close(response.session_id, str(self.call.principal))
         return FetchResponse(responses=[], node_endpoints=[])
 
 

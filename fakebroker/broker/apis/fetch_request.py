@@ -91,7 +91,9 @@ class FullFetch(_Fetch):
         session_id = 0
         if self.begins_session:
             sessions = self.call.node.fetch_sessions
-            session_id = sessions.create(answers, self.params, self.call.version >= 13, self.now.mono_ms)
+            session_id = sessions.create(
+                answers, self.params, str(self.call.principal), self.call.version >= 13, self.now.mono_ms
+            )
         return fetch_response(self.call, answers, session_id)
 
 

@@ -83,7 +83,7 @@ class RepeatedIncrementalFetch(_FetchAgain):
     def __call__(self, call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
         """As `apis.call.Repeat` says."""
         session, sessions = self._session, call.node.fetch_sessions
-        if not self.is_still_valid() or sessions.get(session.id) is not session:
+        if not self.is_still_valid() or sessions.get(session.id, session.owner) is not session:
             return None
         if session.epoch != values[0] or session.params is not self.params:
             return None

@@ -19,4 +19,4 @@ def instance_of(call: Call, instance_id: bytes) -> Instance:
     )
     telemetry, connection_id = call.cluster.telemetry, call.connection_id
     call.at_end("telemetry", lambda _now: telemetry.forget(connection_id))
-    return telemetry.instance(call.node, connection_id, instance_id, identity)
+    return telemetry.instance(call.node, connection_id, instance_id, str(call.principal), identity)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.protocol.errors import ErrorCode
 from tests.support.fetches import At, Fetches, Pending
 from tests.support.share_state_apis import MakeCall
@@ -191,7 +192,7 @@ def test_a_full_request_closes_the_session_it_names(lab: Fetches, epoch: int) ->
 def test_epochs_wrap(lab: Fetches) -> None:
     """After 2147483647 comes 1."""
     session = opened(lab, At(0))
-    kept = lab.cluster.nodes[1].fetch_sessions.get(session)
+    kept = lab.cluster.nodes[1].fetch_sessions.get(session, str(ANONYMOUS))
     assert kept is not None
     kept.epoch = 2**31 - 1
     assert top(lab.fetch(session=session, epoch=2**31 - 1)) == (0, session, 0)

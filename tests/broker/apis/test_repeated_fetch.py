@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.broker.apis import fetch, repeated_fetch
 from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.security.principals import ANONYMOUS
 from fakebroker.broker.core.topics import Topic
 from fakebroker.broker.engine.lanes import MAX_MISSES
 from fakebroker.protocol.errors import ErrorCode
@@ -367,7 +368,7 @@ def test_a_session_used_in_order_of_its_last_use(twins: Twins) -> None:
     first = twins.session
     twins.wait(1000)
     assert not twins.is_general(At(0))
-    session = twins.quick.sim.cluster.nodes[1].fetch_sessions.get(first)
+    session = twins.quick.sim.cluster.nodes[1].fetch_sessions.get(first, str(ANONYMOUS))
     assert session is not None
     assert session.used_ms == twins.quick.sim.network.now.mono_ms
 

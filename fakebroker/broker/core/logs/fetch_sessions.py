@@ -77,12 +77,16 @@ Reported = dict[Key, tuple[SessionPartition, int, int, int]]
 
 
 class FetchSession:
-    """What one client fetches from one broker. `epoch` is the one its next request has to carry."""
+    """What one client fetches from one broker. `epoch` is the one its next request has to carry.
 
-    __slots__ = ("created_ms", "epoch", "id", "params", "partitions", "used_ms", "uses_ids")
+    `owner` is the principal that it belongs to, as text.
+    """
 
-    def __init__(self, session_id: int, uses_ids: bool, now_ms: int) -> None:
+    __slots__ = ("created_ms", "epoch", "id", "owner", "params", "partitions", "used_ms", "uses_ids")
+
+    def __init__(self, session_id: int, owner: str, uses_ids: bool, now_ms: int) -> None:
         self.id = session_id
+        self.owner = owner
         self.uses_ids = uses_ids
         self.epoch = 1
         self.partitions: dict[Key, SessionPartition] = {}  # in the order in which they are served (FS-6)
@@ -158,7 +162,10 @@ class FetchSession:
 
 
 class FetchSessions:
-    """The sessions of one broker."""
+    """The sessions of one broker.
+
+    A session is there for its owner alone: ids follow from the seed, so that others could guess them (FS-13).
+    """
 
     def __init__(self, cluster: "TopicsHost") -> None:
         self._random = cluster.random
@@ -168,20 +175,22 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def get(self, session_id: int) -> FetchSession | None:
-        """The session of that id, or None."""
-        return self._sessions.get(session_id)
+    def get(self, session_id: int, owner: str) -> FetchSession | None:
+        """The owner's session of that id, or None."""
+        session = self._sessions.get(session_id)
+        return session if session is not None and session.owner == owner else None
 
-    def close(self, session_id: int) -> None:
-        """Forget a session; nothing happens if there is none (FS-1)."""
-        self._sessions.pop(session_id, None)
+    def close(self, session_id: int, owner: str) -> None:
+        """Forget a session; nothing happens if the owner has none of that id (FS-1)."""
+        if self.get(session_id, owner) is not None:
+            del self._sessions[session_id]
 
-    def resume(self, session_id: int, epoch: int, uses_ids: bool) -> FetchSession:
+    def resume(self, session_id: int, owner: str, epoch: int, uses_ids: bool) -> FetchSession:
         """The session that an incremental request continues (FS-9).
 
         Raises KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
         """
-        session = self._sessions.get(session_id)
+        session = self.get(session_id, owner)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"unknown fetch session {session_id}")
         if session.epoch != epoch:
@@ -205,11 +214,12 @@ class FetchSessions:
         self,
         answers: Iterable[tuple[PartitionFetch, LogReadResult]],
         params: FetchParams,
+        owner: str,
         uses_ids: bool,
         now_ms: int,
     ) -> int:
         """Make a session of a full request's answers. Returns its id, NO_SESSION if the cache is full (FS-2, FS-12)."""
-        session = FetchSession(self._new_id(), uses_ids, now_ms)
+        session = FetchSession(self._new_id(), owner, uses_ids, now_ms)
         for fetch, read in answers:
             known = session.partitions[key_of(fetch)] = SessionPartition(fetch)
             known.take(read, params)
@@ -231,11 +241,11 @@ class FetchSessions:
             return True
         idlest = next(iter(self._sessions.values()), None)
         if idlest is not None and now_ms - idlest.used_ms > _EVICTION_AGE_MS:
-            self.close(idlest.id)
+            del self._sessions[idlest.id]
             return True
         old = [each for each in self._sessions.values() if now_ms - each.created_ms > _EVICTION_AGE_MS]
         smallest = min(old, key=lambda each: len(each.partitions), default=None)
         if smallest is None or len(smallest.partitions) >= size:
             return False
-        self.close(smallest.id)
+        del self._sessions[smallest.id]
         return True

@@ -100,7 +100,7 @@ class ClientTelemetry:
 
     def __init__(self, cluster: TelemetryHost) -> None:
         self._cluster = cluster
-        self._instances: dict[tuple[int, int, bytes], Instance] = {}  # by node, its process, and id
+        self._instances: dict[tuple[int, int, bytes, str], Instance] = {}  # by node, its process, id, owner
         self._pushes: deque[Push] = deque(maxlen=MAX_PUSHES)
         self._pushed_bytes = 0
         self.pushes_count = 0  # that there ever were
@@ -109,10 +109,13 @@ class ClientTelemetry:
         return iter(list(self._pushes))
 
     def instance(
-        self, node: TelemetryNode, connection_id: int, instance_id: bytes, identity: ClientIdentity
+        self, node: TelemetryNode, connection_id: int, instance_id: bytes, owner: str, identity: ClientIdentity
     ) -> Instance:
-        """A client of a broker, made if it is not known; anew if the resources have changed since."""
-        key = (node.id, node.incarnation, instance_id)
+        """A client of a broker, made if it is not known; anew if the resources have changed since.
+
+        `owner` is its principal: ids follow from the seed, so that others could guess them (TE-2).
+        """
+        key = (node.id, node.incarnation, instance_id, owner)
         known = self._instances.pop(key, None)
         changes = self._cluster.client_metrics_changes
         if known is None or known.changes != changes:

@@ -180,7 +180,7 @@ def with_session(call: "Call", request: Asked) -> Asked:
     """A Fetch request that names the partitions of its session, too (FS-4); every other request as it is."""
     if not isinstance(request, FetchRequest) or not request.session_id or request.session_epoch <= 0:
         return request
-    session = call.node.fetch_sessions.get(request.session_id)
+    session = call.node.fetch_sessions.get(request.session_id, str(call.principal))
     if session is None:
         return request
     row = element_of(FetchTopic, "partitions")

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from fakebroker.protocol.schema.jsonable import to_json, uuid_to_text
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.dialects import Overlay
 from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.protocol.wire.messages.fetch import FetchResponse
 from fakebroker.protocol.wire.registry import Api
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.chance import IS_FUZZING, SEED
@@ -25,6 +27,7 @@ from tests.support.strangers import (
     client_of,
     secretive_broker,
     served,
+    session_of_root,
     state_of,
     topic_ids,
     with_dialect,
@@ -124,6 +127,26 @@ def test_a_stranger_changes_nothing_and_learns_nothing() -> None:
             assert with_secrets == without, f"seed {SEED}, {api.name} v{version}: {frame.hex()}"
         for broker, known in zip(pair.brokers, before, strict=True):
             assert _changes(broker, known) == [], f"seed {SEED}, {api.name} v{version}, one of {asked}"
+
+
+@pytest.mark.random
+@pytest.mark.rules("AU-2", "FS-13")
+def test_a_stranger_who_knows_the_session_of_another() -> None:
+    """Any Fetch is answered as by a broker that has no such session, which stays as it was."""
+    pair = Pair()
+    session_id = session_of_root(pair.brokers[0])
+    requests = SecretRequests(Random(f"sessions {SEED}"), topic_ids(pair.brokers[0]))
+    requests.learn(FetchResponse(session_id=session_id))
+    for api, version in served(pair.brokers[0]):
+        for _ in range(OF_EACH_VERSION if api.key == ApiKey.FETCH else 0):
+            frame = requests.frame(api, version)
+            answers = pair.answers(api, version, frame)
+            for answer in filter(None, answers):
+                answer.pop("SessionId", None)  # of a new one: the brokers have given others before
+            assert answers[0] == answers[1], f"seed {SEED}, {api.name} v{version}: {frame.hex()}"
+    session = pair.brokers[0]._engine.cluster.nodes[1].fetch_sessions.get(session_id, "User:root")
+    assert session is not None
+    assert session.epoch == 1
 
 
 @pytest.mark.random
