@@ -81,7 +81,7 @@ def test_lowest_versions_are_those_of_pyproject() -> None:
     lines = lowest.constraints()
     assert len(lines) == len({line.split("==")[0] for line in lines})
     assert len(lines) >= len(project["dependencies"]) + 10
-    assert "click==8.1" in lines
+    assert "click==8.2.1" in lines
 
 
 def test_a_dependency_without_a_lower_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from tests.support.data_directories import SMALL, kept
 def none_left() -> Iterator[None]:
     """Others take every descriptor that the process may have."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    highest = max(map(int, os.listdir("/proc/self/fd")))
+    highest = max(map(int, os.listdir("/dev/fd")))
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 8, before[1]))
     taken: list[int] = []
     try:
