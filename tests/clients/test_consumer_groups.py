@@ -145,7 +145,7 @@ def test_a_pattern_takes_in_topics_that_come_later(cast: Cast, topic: str, start
 def test_a_static_member_restarts_and_disturbs_nobody(cast: Cast, topic: str, start: Start) -> None:
     """It has its partitions again, and the other one keeps what it has."""
     if cast.language == "franz-go":
-        pytest.skip("franz-go 1.22.1 leaves with epoch -2 and no instance id, which Kafka refuses; its session ends")
+        pytest.skip("franz-go 1.22.1 leaves with epoch -2 and no instance id, which Kafka refuses: the session ends")
     other = start(**{"group.instance.id": "instance-1"})
     before = start(**{"group.instance.id": "instance-2"})
     balanced(cast, partitions(topic), other, before)

@@ -43,7 +43,10 @@ def _becomes_static(client: ScriptedClient, group: str) -> None:
 
 
 def _join_until_assigned(client: ScriptedClient, group: str, member: str, epoch: int) -> int:
-    """Join until a target later than `epoch` is answered, and return its epoch: Kafka assigns a moment later."""
+    """Join until a target later than `epoch` is there, the first one with partitions, and return its epoch.
+
+    Kafka assigns a moment after the join.
+    """
     for _ in range(TRIES):
         answer = _beat(client, group, member, JOIN, None)
         has_partitions = answer.assignment is not None and bool(answer.assignment.topic_partitions)
