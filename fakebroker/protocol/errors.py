@@ -284,7 +284,8 @@ class WireError(FakebrokerError):
 
 
 class AnswerTooLong(WireError):
-    """An answer that Kafka could not encode either, because it repeats texts of the request. No bug of ours.
+    """An answer that Kafka could not encode either, because it repeats texts of the request, or one without records
+    that would fill the memory. No bug of ours.
 
     It is answered with UNKNOWN_SERVER_ERROR.
     """

@@ -156,6 +156,8 @@ class Route:
         """What `error` means, which was raised when `response` was written: AnswerTooLong if that was too long."""
         from fakebroker.protocol.schema.codec_errors import has_long_string
 
+        if isinstance(error, AnswerTooLong | MemoryError):
+            return error
         if has_long_string(type(response), response):
             return AnswerTooLong(f"{self}: a string in the answer is too long")
         return error

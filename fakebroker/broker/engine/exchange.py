@@ -55,6 +55,7 @@ class Exchange:
         "_entered",
         "_incarnation",
         "_is_in_handler",
+        "_is_long",
         "_outer",
         "_response",
         "_stages",
@@ -94,6 +95,7 @@ class Exchange:
         self._watchers: list[Callable[[Instant], None]] = []
         self._response: Message | None = None
         self._is_in_handler = False  # which has not answered yet
+        self._is_long = self.request_bytes > self.engine.long_list_bytes  # the answer is written in steps
         self.is_settled = False  # a stage has seen to what the client gets
 
     def begin(self) -> "Message | None":
@@ -128,7 +130,8 @@ class Exchange:
             self._watchers.append(callback)
 
     def work(self, call: Call, steps: Steps["Message"], must_finish: bool) -> None:
-        """The handler goes on in steps."""
+        """The handler goes on in steps, so its answer may be long."""
+        self._is_long = True
         self.engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
 
     def if_unsent(self, callback: Callable[[Instant], None]) -> None:
@@ -338,12 +341,13 @@ class Exchange:
         self._let_go()
         if self.is_settled:
             return
+        response = self._response
         if self.mute_ms:
-            answer_and_mute(self._connection, self._outer, self._response, self.mute_ms)
-        elif self.request_bytes > self.engine.long_list_bytes and self._response is not None and not self.is_gone:
-            self._connection.work(self._outer, _made(self._response), must_finish=False)  # it is written in steps
+            answer_and_mute(self._connection, self._outer, response, self.mute_ms, in_steps=self._is_long)
+        elif self._is_long and response is not None and not self.is_gone:
+            self._connection.work(self._outer, _made(response), must_finish=False)  # it is written in steps
         else:
-            self._connection.answer(self._outer, self._response)
+            self._connection.answer(self._outer, response)
 
     def _let_go(self) -> None:
         """No stage and no handler has the request any more: it is not in a cycle with its call, which would keep it and

@@ -30,17 +30,27 @@ def encode_failure(message: "Message", version: int, error: Exception) -> WireEr
     return WireError(f"{name} at {culprit or f'{failing_field(error)[0]}: {error}'}")
 
 
-def has_long_string(declaration: "Primitive | type[Declaration]", value: Any) -> bool:
-    """Whether anywhere in the value is a string longer than its length field can say."""
+def has_long_string(declaration: "Primitive | type[Declaration]", value: Any, seen: set[int] | None = None) -> bool:
+    """Whether anywhere in the value is a string longer than its length field can say.
+
+    `seen` are the ids of the lists and structures that were looked at: entries of an answer may be the same ones.
+    """
     if isinstance(declaration, Primitive):
         return declaration is STRING and isinstance(value, str) and _is_long(value)
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
     parts = value if declaration.is_row else [getattr(value, spec.name) for spec in declaration.fields]
     for spec, part in zip(declaration.fields, parts, strict=False):
         if isinstance(spec.type, ArrayOf):
             element = spec.type.element
-            if any(has_long_string(element, each) for each in part or ()):
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            if any(has_long_string(element, each, seen) for each in part or ()):
                 return True
-        elif part is not None and has_long_string(spec.type, part):
+        elif part is not None and has_long_string(spec.type, part, seen):
             return True
     return False
 

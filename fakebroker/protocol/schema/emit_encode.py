@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import NamedTuple
 
+from fakebroker.protocol.schema.emit_locate import has_records
 from fakebroker.protocol.schema.message import Declaration, Message
 from fakebroker.protocol.schema.runtime import array_writer
 from fakebroker.protocol.schema.source import FunctionSource, field_targets, format_paths
@@ -27,6 +28,7 @@ from fakebroker.protocol.schema.types import RECORDS, STRING, UUID, ArrayOf, Fie
 
 PIECES_PER_STEP = 10_000
 ROWS_AT_ONCE = 4
+FEW_PIECES = 16  # of so many the size is not looked at: that would cost as much as to join them
 
 
 def write_encoder(
@@ -39,7 +41,9 @@ def write_encoder(
     source = FunctionSource(
         f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}"
     )
-    _Encoder(source, version, message.flexible.includes(version), in_steps, joined).function(message)
+    encoder = _Encoder(source, version, message.flexible.includes(version), in_steps, joined)
+    encoder.is_limited = not has_records(message)
+    encoder.function(message)
     return source
 
 
@@ -70,6 +74,7 @@ class _Encoder:
         self.flexible = flexible
         self.in_steps = in_steps
         self.joined = joined
+        self.is_limited = True  # it has no records: how large it may be is looked at
         # The list that takes the pieces, those not yet put there, and fixed-size values waiting for their pack.
         self.parts = "parts"
         self.pending: list[Piece] = []
@@ -85,18 +90,29 @@ class _Encoder:
             self.source.insert(start, f"{self.parts} = []")
             self.flush()
             if self.in_steps:
-                self.source.insert(start, "done = []")
-                self.source.add(f'done.append(b"".join({self.parts}))')
+                self.source.insert(start, "done = []; size = 0")
+                self.source.add(self.joined_step())
                 self.source.add("return done")
                 self.source.add("yield  # never reached; makes it a generator also where no array is long")
+            elif not self.joined:
+                self.source.add(f"return {self.parts}")
             else:
-                self.source.add(f'return b"".join({self.parts})' if self.joined else f"return {self.parts}")
+                if self.is_limited:
+                    check = self.source.helper("check_size")
+                    self.source.add(f"if len({self.parts}) > {FEW_PIECES}: {check}({self.parts}, 0)")
+                self.source.add(f'return b"".join({self.parts})')
             return
         self.end_run()
         if len(self.pending) == 1:
             self.source.add(f"return {self.pending[0].expression}", self.pending[0].path)
         else:
             self.listing('return b"".join((', self.pending, "))")
+
+    def joined_step(self) -> str:
+        """A line that ends a step. The size is looked at before the pieces, which may be large, are copied."""
+        if not self.is_limited:
+            return 'done.append(b"".join(parts))'
+        return f'size = {self.source.helper("check_size")}(parts, size); done.append(b"".join(parts))'
 
     # Pieces
 
@@ -379,7 +395,7 @@ class _Encoder:
         self.source.depth += 1
         if self.in_steps:
             self.source.add(f"if len(parts) > {PIECES_PER_STEP}:")
-            self.source.add('    done.append(b"".join(parts)); parts.clear(); yield')
+            self.source.add(f"    {self.joined_step()}; parts.clear(); yield")
         if isinstance(element, Primitive):
             self.primitive(element, False, item, path + "[]")
         else:

@@ -7,11 +7,12 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.errors import AnswerTooLong, WireError
 from fakebroker.protocol.schema.pieces import whole as whole  # a helper of encoders, as those below
 
 # Kafka rejects longer strings in every version, also where the length is a varint.
 MAX_STRING_BYTES = 32767
+MAX_MESSAGE_BYTES = 256 << 20  # of one without records
 _MAX_INT32 = 2**31 - 1
 _MAX_UINT32 = 2**32 - 1
 
@@ -186,6 +187,18 @@ def array_reader(char: str) -> "Callable[[int, bytes, int], list[Any]]":
         return list(struct.unpack_from(f">{count}{char}", data, position))
 
     return read
+
+
+def check_size(parts: "Sequence[bytes]", before: int) -> int:
+    """The size of a message without records so far: of `before` and these pieces.
+
+    Raises AnswerTooLong beyond `MAX_MESSAGE_BYTES`: an entry that a request names again and again would fill the
+    memory.
+    """
+    size = before + sum(map(len, parts))
+    if size > MAX_MESSAGE_BYTES:
+        raise AnswerTooLong(f"a message without records would have more than {MAX_MESSAGE_BYTES} bytes")
+    return size
 
 
 def array_writer(char: str) -> "Callable[[Sequence[Any]], bytes]":

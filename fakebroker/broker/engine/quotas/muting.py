@@ -6,17 +6,27 @@ from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.node import NodeState
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import ENDED
-from fakebroker.broker.engine.failed_request import send_reply
+from fakebroker.broker.engine.failed_request import send_error, send_reply
+from fakebroker.broker.engine.work import Work
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from fakebroker.broker.apis.call import Call
     from fakebroker.broker.engine.connection import Connection
+    from fakebroker.broker.engine.dispatch import Route
     from fakebroker.protocol.schema import Message
 
 
 def answer_and_mute(
-    connection: "Connection | ClosedConnection", call: "Call", response: "Message | None", mute_ms: int
+    connection: "Connection | ClosedConnection",
+    call: "Call",
+    response: "Message | None",
+    mute_ms: int,
+    *,
+    in_steps: bool = False,
 ) -> None:
     """Answer the request in work, and take up the next after `mute_ms`: until then it counts as parked.
 
@@ -25,12 +35,30 @@ def answer_and_mute(
         call: The request in work.
         response: Its answer, None if it gets none.
         mute_ms: How long nothing is read, in milliseconds of the monotonic reading; while its node is frozen longer.
+        in_steps: Whether the answer is long, and written in steps.
     """
     if isinstance(connection, ClosedConnection) or connection.state in ENDED or connection.route is None:
         connection.answer(call, response)  # for nobody
+    elif in_steps and response is not None:
+        steps = _answer_in_steps(connection, connection.route, call, response, mute_ms)
+        connection.engine.begin(Work(connection, call, steps, must_finish=False))
     else:
         send_reply(connection, connection.route, response)
         _mute(connection, call, mute_ms)
+
+
+def _answer_in_steps(
+    connection: "Connection", route: "Route", call: "Call", response: "Message", mute_ms: int
+) -> "Generator[None, None, None]":
+    try:
+        body = yield from route.encode_in_steps(response)
+        if connection.state in ENDED:  # it went away during these steps
+            return
+        connection.send(route, body)
+    except Exception as error:
+        connection.engine.failed(route.fault_of(response, error))
+        send_error(connection, route, connection.request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    _mute(connection, call, mute_ms)
 
 
 def _mute(connection: "Connection", call: "Call", mute_ms: int) -> None:
