@@ -93,6 +93,7 @@ class _Broker(BrokerBase):
         self._waiters = Waiters()
         server = self._make_server(ports, data, self._after_turn if journal.has_observers else self._waiters.notify)
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
+        server.host_reads = self._host_reads
         self._serve_by(server, journal)
         if any(listener.has_tls for listener in self._listeners):
             self._check_tls()

@@ -20,6 +20,7 @@ from fakebroker.protocol.arguments.types import Secret
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Listener
+from fakebroker.serve.host_reads import HostReads
 from fakebroker.serve.listener_options import FIRST_NODE_ID, bootstrap, checked_nodes, use_settings
 from fakebroker.testing.handles.broker_control import BrokerControl
 
@@ -79,6 +80,7 @@ class BrokerBase(BrokerControl):
             from fakebroker.serve.security_options import check_key_sets
 
             check_key_sets(self._config)
+        self._host_reads = HostReads(lambda: self._config)
         self._profile = profile
         self._release, self._seed = release(as_release), seed
         self._node_ids, self._racks = checked_nodes(nodes, racks, node_id)
@@ -221,8 +223,22 @@ class BrokerBase(BrokerControl):
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
         engine = Engine(cluster, self._listeners, self._ring, now)
         engine.errors = self.errors
-        engine.fetch = self._fetch
+        engine.fetch = self._fetch_if_allowed
         return engine
+
+    def _fetch_if_allowed(self, url: str, then: "Callable[[Fetched], None]") -> None:
+        if refusal := self._host_reads.refusal(url):
+            then(PermissionError(refusal))
+        else:
+            self._fetch(url, then)
+
+    def _limit_host_reads(self) -> None:
+        """Let clients name no files and addresses any more that the broker would read (`HostReads`).
+
+        It goes on reading those that its settings name now.
+        """
+        nodes = self._engine.cluster.nodes.values()
+        self._host_reads.limit(*(node.settings.dynamic(cluster=False) for node in nodes))
 
     @abstractmethod
     def _fetch(self, url: str, then: "Callable[[Fetched], None]") -> None:

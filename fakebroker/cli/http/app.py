@@ -30,10 +30,13 @@ class ControlApp:
     def __init__(self, broker: AsyncFakeBroker, token: str | None = None, *, has_host_access: bool = False) -> None:
         """`token` is what callers have to show (`Authorization: Bearer ...`); None lets everyone on this host in.
 
-        With a token or `has_host_access` the brokers that callers make may use files and ports of this machine.
+        With a token or `has_host_access` the brokers that callers make may use files and ports of this machine. Without
+        them no broker, this one included, reads files and addresses that its clients name from now on.
         """
         self.brokers = Brokers(broker)
         self.served = Served(broker, self.brokers, has_host_access=has_host_access or token is not None)
+        if not self.served.has_host_access:
+            broker._limit_host_reads()
         self._admitted = AdmittedRoutes(self._routes(), token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

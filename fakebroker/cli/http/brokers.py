@@ -71,7 +71,9 @@ class Brokers:
     """The isolated brokers by id. Those that were forgotten are stopped and removed."""
 
     def __init__(self, served: AsyncFakeBroker | None = None) -> None:
-        """`served` is the broker beside them, whose nodes count too."""
+        """`served` is the broker beside them, whose nodes count too. If it reads no files and addresses that its
+        clients name, they do not, either.
+        """
         self._served = served
         self.leftovers = Leftovers()
         self._starting: set[AsyncFakeBroker] = set()
@@ -97,6 +99,8 @@ class Brokers:
             raise Problem(409, "refused", f"there are already {MAX_BROKERS} brokers; delete unused ones")
         self.check_room(nodes)
         broker = make()
+        if self._served is not None:
+            broker._host_reads.limit_as(self._served._host_reads)
         self._starting.add(broker)
         try:
             await broker.start()

@@ -2,7 +2,7 @@
 
 A broker that is made by HTTP may write journals and data to a folder, open ports to other hosts, and read files and
 addresses for its keys. So may one that is made from a snapshot file or by a scenario, whose settings come from the
-caller, too.
+caller, too. What clients of a broker name later, in settings that they alter, is refused by `serve/host_reads.py`.
 Without a token every user of this machine may call: then these need `--control-host-access`.
 """
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.cli.http.control_port import is_loopback
 from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.serve.host_reads import ENDS_OF_SETTINGS
 from fakebroker.serve.listener_options import parse_listener
 
 if TYPE_CHECKING:
     from fakebroker.testing.snapshot.snapshot import Snapshot
 
 OPTION = "--control-host-access"
-ENDS_OF_SETTINGS = (".location", ".url")  # of keys: files and addresses that the broker reads
 
 
 def check_host_access(options: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from fakebroker.broker.engine.node_links import NodeLinks
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.listeners import Listener
+from fakebroker.serve.host_reads import HostReads
 from fakebroker.serve.net.client_connection import ClientConnection
 from fakebroker.serve.net.loop import SocketWatcher, watcher_of
 from fakebroker.serve.net.ports import BACKLOG, Ports
@@ -39,6 +40,7 @@ class Server:
         self.ports = ports
         self.clock = BrokerClock(self._clock_moved, os_wall=time, os_mono=monotonic)
         self.engine: Engine
+        self.host_reads = HostReads()
         self._after_flush = after_flush
         self._loop: asyncio.AbstractEventLoop
         self.sockets: SocketWatcher  # calls when those of listeners and clients are ready
@@ -319,7 +321,7 @@ class Server:
         """Keys and certificates of the listeners with TLS."""
         from fakebroker.serve.net.tls.contexts import TlsContexts
 
-        return TlsContexts(lambda node_id: self.engine.cluster.nodes[node_id].settings)
+        return TlsContexts(lambda node_id: self.engine.cluster.nodes[node_id].settings, self.host_reads)
 
     def _check_listeners(self, node_id: int, settings: Settings, altered: Collection[str]) -> None:
         """Raises SettingError if a listener could not speak TLS with these settings, as far as they are altered."""

@@ -18,6 +18,7 @@ from fakebroker.broker.core.security.principals import ANONYMOUS, Principal
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import FakebrokerError, SettingError
 from fakebroker.protocol.listeners import Listener
+from fakebroker.serve.host_reads import HostReads
 from fakebroker.serve.net.tls.key_costs import KeyRefused, check_pem
 from fakebroker.serve.net.tls.tls_settings import PEM, STORE_SETTINGS, Stamp, Store, TlsSettings, read_settings
 from fakebroker.serve.net.tls.words import OWN_NOT_ACCEPTED
@@ -73,9 +74,10 @@ class ListenerTls:
 class TlsContexts:
     """The TLS of all listeners of a broker."""
 
-    def __init__(self, settings_of: Callable[[int], Settings]) -> None:
+    def __init__(self, settings_of: Callable[[int], Settings], host_reads: HostReads) -> None:
         """`settings_of` gives the settings in force of a node."""
         self._settings_of = settings_of
+        self._host_reads = host_reads
         self._made: dict[Listener, tuple[TlsSettings, list[Stamp | None], ListenerTls | str]] = {}
 
     def of(self, listener: Listener) -> ListenerTls:
@@ -83,7 +85,7 @@ class TlsContexts:
 
         That is remembered, too: decrypting a key with the wrong password again would cost each connection as much.
         """
-        settings = read_settings(self._settings_of(listener.node_id), listener)
+        settings = read_settings(self._settings_of(listener.node_id), listener, self._host_reads)
         stamps = [settings.keystore.stamp(), settings.truststore.stamp()]
         made = self._made.get(listener)
         if made is None or made[:2] != (settings, stamps):
@@ -99,7 +101,7 @@ class TlsContexts:
         """
         own = {f"listener.name.{listener.name.lower()}.{name}" for name in STORE_SETTINGS}
         if not own.isdisjoint(altered):
-            ListenerTls(read_settings(settings, listener))
+            ListenerTls(read_settings(settings, listener, self._host_reads))
 
 
 def _tls_or_problem(settings: TlsSettings) -> ListenerTls | str:

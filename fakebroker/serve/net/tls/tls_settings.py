@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.listeners import Listener
+from fakebroker.serve.host_reads import HostReads
 
 PEM, PKCS12, JKS = "PEM", "PKCS12", "JKS"
 _PEM_BEGIN, _JKS_BEGIN = b"-----BEGIN", b"\xfe\xed\xfe\xed"
@@ -39,9 +40,12 @@ class Store(NamedTuple):
     text: str  # of certificates, if there is no file
     key_text: str = ""
     key_password: str = ""
+    refusal: str = ""  # why the broker does not read the file, although it is named
 
     def stamp(self) -> Stamp | None:
         """Another one once the file has changed."""
+        if self.refusal:
+            return None
         try:
             status = Path(self.location).stat()
         except OSError:
@@ -54,6 +58,8 @@ class Store(NamedTuple):
         The kind is what the file is, whatever `ssl.keystore.type` says: Java, too, reads a PKCS12 file as the JKS that
         is Kafka's default.
         """
+        if self.refusal:
+            raise self.wrong(self.refusal)
         try:
             content = _content_of(self.location)
         except OSError as error:
@@ -98,7 +104,7 @@ class TlsSettings(NamedTuple):
     has_sasl: bool  # who the client is comes by its login, not by its certificate
 
 
-def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
+def read_settings(settings: Settings, listener: Listener, host_reads: HostReads) -> TlsSettings:
     """The settings of TLS in force for a listener. Raises SettingError if there is no certificate for it."""
 
     def text(name: str) -> str:
@@ -113,6 +119,7 @@ def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
         text("ssl.keystore.certificate.chain"),
         text("ssl.keystore.key"),
         text("ssl.key.password"),
+        refusal=host_reads.refusal(text("ssl.keystore.location")),
     )
     if not keystore.location and not (keystore.text and keystore.key_text):
         raise SettingError(
@@ -125,6 +132,7 @@ def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
         text("ssl.truststore.location"),
         text("ssl.truststore.password"),
         text("ssl.truststore.certificates"),
+        refusal=host_reads.refusal(text("ssl.truststore.location")),
     )
     return TlsSettings(
         keystore,
