@@ -1,16 +1,17 @@
-"""Spark, with the Java that the extra brings, reads a journal as a data source."""
+"""Spark, with the Java that the extra brings, reads a topic by the data source of the package."""
 
 from fakebroker import FakeBroker
 from fakebroker.analysis.pipeline.session import spark_session
 
 
-def test_spark_reads_a_journal(tmp_path):
-    with FakeBroker(journal_dir=tmp_path / "journal") as broker:
-        broker.create_topic("orders")
-        broker.client("c").commit({("orders", 0): 1}, group_id="billing")
+def test_spark_reads_a_topic():
     spark = spark_session("local[1]")
     try:
-        frame = spark.read.format("fakebroker").load(str(tmp_path / "journal"))
-        assert frame.count() > 0
+        with FakeBroker() as broker:
+            broker.create_topic("orders").produce("a", "b")
+            options = {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": "orders"}
+            frame = spark.read.format("fakebroker").options(**options).load()
+            rows = frame.selectExpr("CAST(value AS STRING) AS value").collect()
     finally:
         spark.stop()
+    assert sorted(row.value for row in rows) == ["a", "b"]
