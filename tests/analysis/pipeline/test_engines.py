@@ -24,4 +24,4 @@ def test_a_check_closes_its_database(monkeypatch: pytest.MonkeyPatch) -> None:
     for each in opened:
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             each.execute("SELECT 1")
-    assert len(opened) == 2
+    assert len(opened) > 1
