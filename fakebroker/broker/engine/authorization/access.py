@@ -24,6 +24,8 @@ class Access:
         self._client = Client(str(call.principal), call.client_host.removeprefix("/"))
         self._noted = 0
         self._known: dict[tuple[Operation, ResourceType, str], bool] = {}
+        self._refused_unnoted: set[tuple[Operation, ResourceType, str]] = set()
+        self._operations: dict[tuple[ResourceType, str], int] = {}
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str, *, noted: bool = True) -> bool:
         """Whether the client may do something with a resource (AU-2).
@@ -33,14 +35,16 @@ class Access:
         """
         key = operation, resource_type, name
         known = self._known.get(key)
-        if known is not None:
-            return known
+        if known is not None or (not noted and key in self._refused_unnoted):
+            return known is True
         decision = self._authorizer.decide(self._client, *key)
         if not decision.is_allowed and noted and self._noted < MAX_NOTED:
             self._noted += 1
             self._note(operation, resource_type, name, decision.reason)
         if decision.is_allowed or noted:
             self._known[key] = decision.is_allowed
+        else:
+            self._refused_unnoted.add(key)
         return decision.is_allowed
 
     def may_cluster(self, operation: Operation, *, noted: bool = True) -> bool:
@@ -53,7 +57,12 @@ class Access:
 
     def operations(self, resource_type: ResourceType, name: str) -> int:
         """All that the client may do with a resource, as a bit field (AU-14)."""
-        return self._authorizer.operations(self._client, OPERATIONS[resource_type], resource_type, name)
+        key = resource_type, name
+        known = self._operations.get(key)
+        if known is None:
+            known = self._authorizer.operations(self._client, OPERATIONS[resource_type], resource_type, name)
+            self._operations[key] = known
+        return known
 
     def _note(self, operation: Operation, resource_type: ResourceType, name: str, reason: str) -> None:
         call = self._call

@@ -29,7 +29,11 @@ T = TypeVar("T")
 Refusing = Generator[None, None, list[Entry]]
 """The steps in which entries are refused; they end with what the answer gets for them."""
 
+Finisher = Callable[[Answered], Generator[None, None, None] | None]
+"""Changes an answer, at once or in steps."""
+
 NAMES_PER_STEP = 2_000  # that are judged
+QUESTIONS_OF_OPERATIONS = 10  # about one resource, when all that the client may do with it is shown
 CODES = {  # what is answered for a refusal, by the type of the resource (AU-4)
     ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
@@ -77,7 +81,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         self.answer: Answered | None = None
         self.handle: Handler = route.handle
         self._errors: Errors = []
-        self._finishers: list[Callable[[Answered], None]] = []
+        self._finishers: list[Finisher[Answered]] = []
 
     # What checks do
 
@@ -186,8 +190,11 @@ class AuthorizedRequest(Generic[Asked, Answered]):
             if not rest:
                 self.answer_at_once()
 
-    def finish_with(self, finisher: Callable[[Answered], None]) -> None:
-        """Let `finisher` change the answer to what was handled; it is a shallow copy of the handler's."""
+    def finish_with(self, finisher: Finisher[Answered]) -> None:
+        """Let `finisher` change the answer to what was handled, at once or in the steps that it returns.
+
+        The answer is a shallow copy of the handler's.
+        """
         self._finishers.append(finisher)
 
     # What the stage does
@@ -207,7 +214,9 @@ class AuthorizedRequest(Generic[Asked, Answered]):
             for mirror, entries in self._errors:
                 add_entries(response, mirror.answered, entries)
         for finisher in self._finishers:
-            finisher(response)
+            steps = finisher(response)
+            if steps is not None:
+                yield from steps
         return response
 
     def end(self) -> None:
@@ -235,12 +244,37 @@ def add_entries(response: Message, field: str, entries: list[Entry]) -> None:
     setattr(response, field, [*getattr(response, field), *entries])
 
 
-def parted(entries: Iterable[T], is_refused: Callable[[T], bool]) -> tuple[list[T], list[T]]:
-    """The entries that are refused, and the rest, each in their order."""
-    refused, rest = list[T](), list[T]()
+def parted(entries: Iterable[T], is_refused: Callable[[T], bool]) -> Generator[None, None, tuple[list[T], list[T]]]:
+    """The entries that are refused, and the rest, each in their order; in steps."""
+    refused, rest, pace = list[T](), list[T](), Pace(NAMES_PER_STEP)
     for entry in entries:
         (refused if is_refused(entry) else rest).append(entry)
+        if pace.is_over():
+            yield
     return refused, rest
+
+
+def asked_in_steps(entries: Iterable[T], is_refused: Callable[[T], object]) -> Generator[None, None, None]:
+    """Ask about all entries in steps, where the answer also depends on what the cluster has.
+
+    That may change between steps. The caller asks once more, all at once, which is cheap: `Access` has the answers.
+    """
+    yield from parted(entries, lambda entry: bool(is_refused(entry)))
+
+
+def kept(entries: Iterable[T], is_shown: Callable[[T], bool]) -> Generator[None, None, list[T]]:
+    """The entries that are shown, in their order; in steps."""
+    _, shown = yield from parted(entries, lambda entry: not is_shown(entry))
+    return shown
+
+
+def show_operations(entries: Iterable[T], operations_of: Callable[[T], int], field: str) -> Generator[None, None, None]:
+    """Put what the client may do with each entry into its field, in steps: each is a dozen questions."""
+    pace = Pace(NAMES_PER_STEP)
+    for entry in entries:
+        setattr(entry, field, operations_of(entry))
+        if pace.is_over(QUESTIONS_OF_OPERATIONS):
+            yield
 
 
 def put_text(answer: object, text: str) -> None:

@@ -10,14 +10,17 @@ from fakebroker.broker.apis.find_coordinator import GROUP as GROUP_KEY
 from fakebroker.broker.apis.find_coordinator import SHARE as SHARE_KEY
 from fakebroker.broker.apis.find_coordinator import TRANSACTION as TRANSACTION_KEY
 from fakebroker.broker.core.security.acls import Operation, ResourceType
+from fakebroker.broker.engine.authorization import authorized_request as in_steps
 from fakebroker.broker.engine.authorization.authorized_request import (
     CODES,
+    NAMES_PER_STEP,
     REFUSED_TEXTS,
     AuthorizedRequest,
     name_in,
 )
 from fakebroker.broker.engine.error_response import element_of, has_code
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.drafts import Kip88DescribeGroupsResponse
@@ -41,7 +44,11 @@ if TYPE_CHECKING:
         ConsumerGroupHeartbeatRequest,
         ConsumerGroupHeartbeatResponse,
     )
-    from fakebroker.protocol.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+    from fakebroker.protocol.wire.messages.describe_groups import (
+        DescribedGroup,
+        DescribeGroupsRequest,
+        DescribeGroupsResponse,
+    )
     from fakebroker.protocol.wire.messages.find_coordinator import (
         Coordinator,
         FindCoordinatorRequest,
@@ -91,10 +98,14 @@ def show_operations(authorized: "Describe") -> None:
     """Describes of groups show what the client may do with them, if they are asked (AU-14)."""
     access, among = authorized.access, authorized.call.cluster.behaviours.group_authorized_operations
 
-    def finish(response: "DescribeGroupsResponse | ModernResponse") -> None:
-        for group in response.groups:
-            if group.authorized_operations != _NOT_ASKED:
-                group.authorized_operations = access.operations(GROUP, group.group_id) & among
+    def operations_of(group: "DescribedGroup | ModernGroup") -> int:
+        if group.authorized_operations == _NOT_ASKED:
+            return _NOT_ASKED
+        return access.operations(GROUP, group.group_id) & among
+
+    def finish(response: "DescribeGroupsResponse | ModernResponse") -> Generator[None, None, None]:
+        groups = cast("list[DescribedGroup | ModernGroup]", response.groups)
+        return in_steps.show_operations(groups, operations_of, "authorized_operations")
 
     if getattr(authorized.request, "include_authorized_operations", False):
         authorized.finish_with(finish)
@@ -114,10 +125,12 @@ def hide_groups_with_topics(authorized: "DescribeModern") -> None:
     """A group one of whose topics the client may not describe is shown with TOPIC_AUTHORIZATION_FAILED alone."""
     access = authorized.access
 
-    def finish(response: "ModernResponse") -> None:
-        groups = cast("list[ModernGroup]", response.groups)
+    def finish(response: "ModernResponse") -> Generator[None, None, None]:
+        groups, may_be_shown = cast("list[ModernGroup]", response.groups), dict[int, bool]()
         for index, group in enumerate(groups):
-            if not _may_describe_all(access, _topics_of(group)):
+            if id(group) not in may_be_shown:  # one that is asked for again is the same
+                may_be_shown[id(group)] = yield from _may_describe_all(access, _topics_of(group))
+            if not may_be_shown[id(group)]:
                 text = "The group has described topic(s) that the client is not authorized to describe."
                 refusal = {"group_id": group.group_id, "error_code": _REFUSED_TOPIC, "error_message": text}
                 groups[index] = made(type(group), refusal)
@@ -139,10 +152,10 @@ def list_allowed(authorized: "ListGroups") -> None:
     """ListGroups: DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows it."""
     access = authorized.access
 
-    def finish(response: "ListGroupsResponse") -> None:
-        response.groups = [
-            group for group in response.groups if access.may(Operation.DESCRIBE, GROUP, group.group_id, noted=False)
-        ]
+    def finish(response: "ListGroupsResponse") -> Generator[None, None, None]:
+        response.groups = yield from in_steps.kept(
+            response.groups, lambda group: access.may(Operation.DESCRIBE, GROUP, group.group_id, noted=False)
+        )
 
     if not access.may_cluster(Operation.DESCRIBE, noted=False):
         authorized.finish_with(finish)
@@ -173,20 +186,22 @@ def _without_address(coordinators: "list[Coordinator]") -> None:
         each.node_id = each.port = -1
 
 
-def fetch_allowed_offsets(authorized: "OffsetFetch") -> None:
+def fetch_allowed_offsets(authorized: "OffsetFetch") -> Generator[None, None, None]:
     """OffsetFetch: DESCRIBE on each group and on each topic; topics that were not named are left out."""
     if authorized.route.version < _FIRST_WITH_GROUPS:
-        _fetch_of_one_group(authorized)
+        yield from _fetch_of_one_group(authorized)
         return
-    access = authorized.access
+    access, pace = authorized.access, Pace(NAMES_PER_STEP)
     groups: list[OffsetFetchRequestGroup] = []
     refused: list[OffsetFetchResponseGroup] = []
     topics_refused: list[list[OffsetFetchResponseTopics]] = []  # of each of the groups: one may be there twice
     for group in authorized.request.groups:
+        if pace.is_over():
+            yield
         if not access.may(Operation.DESCRIBE, GROUP, group.group_id):
             refused.append(OffsetFetchResponseGroup(group_id=group.group_id, error_code=int(CODES[GROUP])))
             continue
-        rest, errors = _parted(authorized, group.topics, OffsetFetchResponseTopics, _REFUSED_ROW)
+        rest, errors = yield from _parted(authorized, group.topics, OffsetFetchResponseTopics, _REFUSED_ROW)
         topics_refused.append(errors)
         groups.append(with_fields(group, topics=rest) if errors else group)
     hides = any(group.topics is None for group in groups)
@@ -194,7 +209,7 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> None:
         return
     authorized.change(groups=groups)
 
-    def finish(response: "OffsetFetchResponse") -> None:
+    def finish(response: "OffsetFetchResponse") -> Generator[None, None, None]:
         shown: dict[int, list[OffsetFetchResponseTopics]] = {}  # groups that are there twice have the same list
         for asked, group, errors in zip(groups, response.groups, topics_refused, strict=True):
             if group.error_code:
@@ -202,7 +217,7 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> None:
             if asked.topics is None:
                 all_topics = group.topics
                 if id(all_topics) not in shown:
-                    shown[id(all_topics)] = _describable(authorized, all_topics)
+                    shown[id(all_topics)] = yield from _describable(authorized, all_topics)
                 group.topics = shown[id(all_topics)]
             else:
                 group.topics = [*group.topics, *errors]
@@ -213,17 +228,18 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> None:
         authorized.answer_at_once()
 
 
-def _fetch_of_one_group(authorized: "OffsetFetch") -> None:
+def _fetch_of_one_group(authorized: "OffsetFetch") -> Generator[None, None, None]:
     """Before v8 a request names one group."""
     request = authorized.request
     if not authorized.access.may(Operation.DESCRIBE, GROUP, request.group_id):
         _refuse_group(authorized)
         return
-    rest, errors = _parted(authorized, request.topics, *_topic_of_one_group(authorized, CODES[TOPIC]))
+    answered, row = _topic_of_one_group(authorized, CODES[TOPIC])
+    rest, errors = yield from _parted(authorized, request.topics, answered, row)
 
-    def finish(response: "OffsetFetchResponse") -> None:
+    def finish(response: "OffsetFetchResponse") -> Generator[None, None, None]:
         if request.topics is None:
-            response.topics = _describable(authorized, response.topics)
+            response.topics = yield from _describable(authorized, response.topics)
         elif not getattr(response, "error_code", 0):
             response.topics = [*response.topics, *errors]
 
@@ -264,27 +280,24 @@ def _parted(
     topics: "Sequence[Topic] | None",
     answered: type[AnsweredTopic],
     refused_row: tuple[object, ...],
-) -> "tuple[list[Topic] | None, list[AnsweredTopic]]":
-    """The topics that the client may describe, and entries with errors for the others.
+) -> "Generator[None, None, tuple[list[Topic] | None, list[AnsweredTopic]]]":
+    """The topics that the client may describe, and entries with errors for the others; in steps.
 
     `refused_row` is what their partitions have behind the index.
     """
     if topics is None:
         return None, []
-    rest: list[Topic] = []
+    refused, rest = yield from in_steps.parted(topics, lambda topic: not _may_describe(authorized, topic))
     errors: list[AnsweredTopic] = []
-    for topic in topics:
-        if _may_describe(authorized, topic):
-            rest.append(topic)
-            continue
+    for topic in refused:
         rows = [(index, *refused_row) for index in topic.partition_indexes]
         topic_id = {"topic_id": topic.topic_id} if isinstance(topic, OffsetFetchRequestTopics) else {}
         errors.append(made(answered, {"name": topic.name, "partitions": rows, **topic_id}))
     return rest, errors
 
 
-def _describable(authorized: "OffsetFetch", topics: Iterable[Part]) -> list[Part]:
-    return [each for each in topics if _may_describe(authorized, each)]
+def _describable(authorized: "OffsetFetch", topics: Iterable[Part]) -> Generator[None, None, list[Part]]:
+    return in_steps.kept(topics, lambda topic: _may_describe(authorized, topic))
 
 
 def _may_describe(authorized: "OffsetFetch", topic: object) -> bool:
@@ -292,13 +305,13 @@ def _may_describe(authorized: "OffsetFetch", topic: object) -> bool:
     return name is None or authorized.access.may(Operation.DESCRIBE, TOPIC, name)
 
 
-def heartbeat_allowed(authorized: "ConsumerGroupHeartbeat") -> None:
+def heartbeat_allowed(authorized: "ConsumerGroupHeartbeat") -> Generator[None, None, None]:
     """ConsumerGroupHeartbeat: DESCRIBE on each topic that the member subscribes to by name.
 
     Patterns match topics that the client may describe.
     """
     access = authorized.access
-    if not _may_describe_all(access, authorized.request.subscribed_topic_names or ()):
+    if not (yield from _may_describe_all(access, authorized.request.subscribed_topic_names or ())):
         authorized.refuse(TOPIC)
     authorized.handle = partial(
         consumer_group_heartbeat.handle,
@@ -306,16 +319,16 @@ def heartbeat_allowed(authorized: "ConsumerGroupHeartbeat") -> None:
     )
 
 
-def subscribe_allowed(authorized: "ShareGroupHeartbeat") -> None:
+def subscribe_allowed(authorized: "ShareGroupHeartbeat") -> Generator[None, None, None]:
     """ShareGroupHeartbeat: DESCRIBE on each topic that the member subscribes to by name."""
-    if not _may_describe_all(authorized.access, authorized.request.subscribed_topic_names or ()):
+    if not (yield from _may_describe_all(authorized.access, authorized.request.subscribed_topic_names or ())):
         authorized.refuse(TOPIC)
 
 
-def run_allowed_topology(authorized: "StreamsGroupHeartbeat") -> None:
+def run_allowed_topology(authorized: "StreamsGroupHeartbeat") -> Generator[None, None, None]:
     """Heartbeats of streams groups: DESCRIBE on each topic of the topology; internal topics are made with CREATE."""
     access = authorized.access
-    if not _may_describe_all(access, _topics_in(authorized.request.topology)):
+    if not (yield from _may_describe_all(access, _topics_in(authorized.request.topology))):
         authorized.refuse(TOPIC)
         return
 
@@ -327,8 +340,15 @@ def run_allowed_topology(authorized: "StreamsGroupHeartbeat") -> None:
     authorized.handle = partial(streams_group_heartbeat.handle, refused=refused)
 
 
-def _may_describe_all(access: "Access", names: Iterable[str]) -> bool:
-    return all(access.may(Operation.DESCRIBE, TOPIC, name) for name in dict.fromkeys(names))
+def _may_describe_all(access: "Access", names: Iterable[str]) -> Generator[None, None, bool]:
+    """Whether the client may describe every one of these topics, in steps up to the first that it may not."""
+    pace = Pace(NAMES_PER_STEP)
+    for name in dict.fromkeys(names):
+        if not access.may(Operation.DESCRIBE, TOPIC, name):
+            return False
+        if pace.is_over():
+            yield
+    return True
 
 
 def _topics_in(topology: "Topology | streams.Topology | None") -> list[str]:

@@ -4,9 +4,16 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
-from fakebroker.broker.engine.authorization.authorized_request import NAMES_PER_STEP, AuthorizedRequest, parted
+from fakebroker.broker.engine.authorization.authorized_request import (
+    NAMES_PER_STEP,
+    AuthorizedRequest,
+    asked_in_steps,
+    kept,
+    parted,
+    show_operations,
+)
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -36,7 +43,7 @@ _NOT_ASKED = -2147483648
 _REFUSED = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
-def show_allowed(authorized: "Metadata") -> None:
+def show_allowed(authorized: "Metadata") -> Generator[None, None, None]:
     """Metadata: DESCRIBE on each topic, and CREATE on it or the cluster if it would be made (MD-2, AU-4)."""
     request, version, access = authorized.request, authorized.route.version, authorized.access
     asked = request.topics
@@ -48,15 +55,17 @@ def show_allowed(authorized: "Metadata") -> None:
             )
         )
     else:
-        _refuse_named(authorized)
+        yield from _refuse_named(authorized)
     authorized.finish_with(lambda response: _show_operations(authorized, response))
 
 
-def _keep(response: "MetadataResponse", is_shown: "Callable[[MetadataResponseTopic], bool]") -> None:
-    response.topics = [topic for topic in response.topics if is_shown(topic)]
+def _keep(
+    response: "MetadataResponse", is_shown: "Callable[[MetadataResponseTopic], bool]"
+) -> Generator[None, None, None]:
+    response.topics = yield from kept(response.topics, is_shown)
 
 
-def _refuse_named(authorized: "Metadata") -> None:
+def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
     """Take out of the request what its client may not see or make."""
     wanted, topics = authorized.request.topics or [], authorized.call.cluster.topics
     if any(entry.name is None and entry.topic_id == ZERO_UUID for entry in wanted):
@@ -66,7 +75,12 @@ def _refuse_named(authorized: "Metadata") -> None:
         return
     # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
     asked = [entry for entry in wanted if entry.topic_id != ZERO_UUID] if by_id else wanted
-    unseen, rest = parted(asked, lambda entry: not _may_be_asked(authorized, _name(entry, topics, by_id=by_id)))
+
+    def is_refused(entry: "MetadataRequestTopic") -> bool:
+        return not _may_be_asked(authorized, _name(entry, topics, by_id=by_id))
+
+    yield from asked_in_steps(asked, is_refused)
+    unseen, rest = finished(parted(asked, is_refused))
     authorized.change(topics=rest)
     if not unseen:
         return
@@ -109,15 +123,18 @@ def _may_be_shown(authorized: "Metadata", name: str) -> bool:
     return access.may_cluster(Operation.CREATE, noted=False) or access.may(Operation.CREATE, TOPIC, name)
 
 
-def _show_operations(authorized: "Metadata", response: "MetadataResponse") -> None:
+def _show_operations(authorized: "Metadata", response: "MetadataResponse") -> Generator[None, None, None]:
     """Put what the client may do in the place of all that there is (AU-14)."""
     request, access = authorized.request, authorized.access
     if response.error_code:  # the whole request was invalid
         return
     if request.include_topic_authorized_operations:
-        for topic in response.topics:
+
+        def operations_of(topic: MetadataResponseTopic) -> int:
             name = None if topic.error_code == _REFUSED else topic.name
-            topic.topic_authorized_operations = _NOT_ASKED if name is None else access.operations(TOPIC, name)
+            return _NOT_ASKED if name is None else access.operations(TOPIC, name)
+
+        yield from show_operations(response.topics, operations_of, "topic_authorized_operations")
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = cluster_operations(authorized.access)
 
@@ -162,9 +179,10 @@ def describe_allowed(
         request = with_fields(request, cursor=None)
     authorized.request = with_fields(request, topics=[TopicRequest(name=name) for name in shown])
 
-    def finish(response: "DescribeTopicPartitionsResponse") -> None:
-        for topic in response.topics:
-            topic.topic_authorized_operations = access.operations(TOPIC, topic.name or "")
+    def finish(response: "DescribeTopicPartitionsResponse") -> Generator[None, None, None]:
+        yield from show_operations(
+            response.topics, lambda topic: access.operations(TOPIC, topic.name or ""), "topic_authorized_operations"
+        )
         response.topics = [*response.topics, *refused]
 
     authorized.finish_with(finish)

@@ -1,6 +1,6 @@
 """Checks of requests of and about share groups, beside the right on the group."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -8,13 +8,16 @@ from fakebroker.broker.apis import handlers
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.share_state.states import NO_OFFSET
 from fakebroker.broker.engine.authorization.authorized_request import (
+    NAMES_PER_STEP,
     REFUSED_TEXTS,
     AuthorizedRequest,
     add_entries,
+    kept,
     parted,
 )
 from fakebroker.broker.engine.error_response import ENTRIES, error_entries, mirrors_between
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema.message import with_fields
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     DescribeShareGroupOffsets = AuthorizedRequest[DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse]
 
 TOPIC = ResourceType.TOPIC
+GROUP_COSTS_NAMES = 10  # one with topics that are refused
 _REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
@@ -51,7 +55,7 @@ def read_allowed(authorized: "AuthorizedRequest[Message, Message]") -> None:
     )
 
 
-def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> None:
+def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generator[None, None, None]:
     """DescribeShareGroupOffsets: DESCRIBE on each topic; topics that were not named are left out."""
     access = authorized.access
     mirror = ENTRIES[authorized.route.api_key][0]
@@ -60,8 +64,11 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> None:
     refused: list[
         list[DescribeShareGroupOffsetsResponseTopic]
     ] = []  # topics of each of the groups: one may be there twice
+    pace = Pace(NAMES_PER_STEP)
     for group in authorized.request.groups:
-        denied, rest = parted(
+        if pace.is_over(1 if group.topics is None else GROUP_COSTS_NAMES):
+            yield
+        denied, rest = yield from parted(
             group.topics or (), lambda each: not access.may(Operation.DESCRIBE, TOPIC, each.topic_name)
         )
         refused.append([])
@@ -75,33 +82,35 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> None:
         groups.append(group)
     authorized.change(groups=groups)
 
-    def finish(response: "DescribeShareGroupOffsetsResponse") -> None:
+    def finish(response: "DescribeShareGroupOffsetsResponse") -> Generator[None, None, None]:
         # Groups that are refused themselves stand behind these.
         for asked, group, topics in zip(groups, response.groups, refused, strict=False):
             if group.error_code:
                 continue
             if asked.topics is None:
-                group.topics = [each for each in group.topics if access.may(Operation.DESCRIBE, TOPIC, each.topic_name)]
+                group.topics = yield from kept(
+                    group.topics, lambda each: access.may(Operation.DESCRIBE, TOPIC, each.topic_name)
+                )
             group.topics = [*group.topics, *topics]
 
     if any(refused) or any(group.topics is None for group in groups):
         authorized.finish_with(finish)
 
 
-def alter_allowed_offsets(authorized: "AlterShareGroupOffsets") -> None:
+def alter_allowed_offsets(authorized: "AlterShareGroupOffsets") -> Generator[None, None, None]:
     """AlterShareGroupOffsets: READ on each topic."""
-    _take_out(authorized)
+    return _take_out(authorized)
 
 
-def delete_allowed_offsets(authorized: "DeleteShareGroupOffsets") -> None:
+def delete_allowed_offsets(authorized: "DeleteShareGroupOffsets") -> Generator[None, None, None]:
     """DeleteShareGroupOffsets: READ on each topic."""
-    _take_out(authorized)
+    return _take_out(authorized)
 
 
-def _take_out(authorized: "AlterShareGroupOffsets | DeleteShareGroupOffsets") -> None:
+def _take_out(authorized: "AlterShareGroupOffsets | DeleteShareGroupOffsets") -> Generator[None, None, None]:
     request, route, access = authorized.request, authorized.route, authorized.access
     topics: Iterable[_Topic] = request.topics
-    denied, rest = parted(topics, lambda each: not access.may(Operation.READ, TOPIC, each.topic_name))
+    denied, rest = yield from parted(topics, lambda each: not access.may(Operation.READ, TOPIC, each.topic_name))
     if not denied:
         return
     mirror = next(mirrors_between(route.response, route.request, outermost=False))

@@ -1,6 +1,6 @@
 """Checks of requests about topics: records, and making and deleting topics."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, cast
 from fakebroker.broker.apis import delete_records, delete_topics, fetch
 from fakebroker.broker.apis.produce_transactions import is_transactional
 from fakebroker.broker.core.security.acls import Operation, ResourceType
-from fakebroker.broker.engine.authorization.authorized_request import REPEATED_TOPIC, AuthorizedRequest, name_in
+from fakebroker.broker.engine.authorization.authorized_request import (
+    NAMES_PER_STEP,
+    REPEATED_TOPIC,
+    AuthorizedRequest,
+    asked_in_steps,
+    name_in,
+)
 from fakebroker.broker.engine.faults.entries import with_session
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.wire.messages.delete_topics import (
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
         DeleteRecordsResponse,
         DeleteRecordsTopicResult,
     )
-    from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchResponse
+    from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchResponse, FetchTopic
     from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
         OffsetForLeaderEpochRequest,
         OffsetForLeaderEpochResponse,
@@ -89,22 +96,35 @@ def _without_offsets(responses: "list[TopicProduceResponse]") -> None:
             each.base_offset = -1
 
 
-def read_allowed(authorized: "Fetch") -> None:
+def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
     """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION."""
     call, request, access = authorized.call, authorized.request, authorized.access
-    # What the request names and forgets at once is in no session, yet it is read if the session ends by that (FS-8).
-    topics = [*request.topics, *with_session(call, request).topics]
+    topics = _topics_of(authorized)
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
     if replica_id >= 0:
         is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
-        hidden = [] if is_allowed else [name_in(topic, call.cluster.topics) for topic in topics]
+        hidden: Sequence[str | None] = [] if is_allowed else [name_in(topic, call.cluster.topics) for topic in topics]
     else:
-        names = dict.fromkeys(name_in(topic, call.cluster.topics) for topic in topics)
-        hidden = [name for name in names if name is not None and not access.may(Operation.READ, TOPIC, name)]
+
+        def is_refused(topic: "FetchTopic") -> bool:
+            name = name_in(topic, call.cluster.topics)
+            return name is not None and not access.may(Operation.READ, TOPIC, name)
+
+        yield from asked_in_steps(topics, is_refused)
+        hidden = [name_in(topic, call.cluster.topics) for topic in _topics_of(authorized) if is_refused(topic)]
     if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
         hidden = [name for name in hidden if name]
     if hidden:
         authorized.handle = partial(fetch.handle, denied=frozenset(name for name in hidden if name is not None))
+
+
+def _topics_of(authorized: "Fetch") -> "list[FetchTopic]":
+    """What the request may read: its own topics, and those of the session.
+
+    What it names and forgets at once is in no session, yet it is read if the session ends by that (FS-8).
+    """
+    request = authorized.request
+    return [*request.topics, *with_session(authorized.call, request).topics]
 
 
 def describe_epochs_allowed(
@@ -122,13 +142,16 @@ def create_allowed(authorized: "CreateTopics") -> Generator[None, None, None]:
     if not access.may_cluster(Operation.CREATE, noted=False):
         yield from _refuse_creations(authorized)
 
-    def hide_configs(response: "CreateTopicsResponse") -> None:
+    def hide_configs(response: "CreateTopicsResponse") -> Generator[None, None, None]:
+        pace = Pace(NAMES_PER_STEP)
         for index, topic in enumerate(response.topics):
             if topic.error_code or access.may(Operation.DESCRIBE_CONFIGS, TOPIC, topic.name, noted=False):
                 continue
             hidden = type(topic)(name=topic.name, topic_id=topic.topic_id)
             hidden.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             response.topics[index] = hidden
+            if pace.is_over():
+                yield
 
     if authorized.route.version >= 5:
         authorized.finish_with(hide_configs)
@@ -168,15 +191,17 @@ def delete_records_allowed(authorized: "DeleteRecords") -> Generator[None, None,
             each.low_watermark = -1
 
 
-def delete_allowed(authorized: "DeleteTopics") -> None:
+def delete_allowed(authorized: "DeleteTopics") -> Generator[None, None, None]:
     """DeleteTopics: DELETE on the cluster or on each topic; DESCRIBE alone shows whether a name exists."""
     access, request, call = authorized.access, authorized.request, authorized.call
     if not call.node.settings.get_bool("delete.topic.enable") or access.may_cluster(Operation.DELETE, noted=False):
         return
     by_state = call.version >= _FIRST_WITH_IDS
     entries = request.topics if by_state else [DeleteTopicState(name=name) for name in request.topic_names]
+    _, valid = delete_topics.parted(call, entries)
+    yield from asked_in_steps(valid, lambda each: _refusal(authorized, each, name_in(each, call.cluster.topics)))
     refused, valid = delete_topics.parted(call, entries)
-    allowed = []
+    allowed = list[DeleteTopicState]()
     for entry in valid:
         refusal = _refusal(authorized, entry, name_in(entry, call.cluster.topics))
         if refusal is None:

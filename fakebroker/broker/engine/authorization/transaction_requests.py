@@ -1,11 +1,12 @@
 """Checks of requests about producers and transactions."""
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis import add_partitions_to_txn
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.topics import INTERNAL_TOPICS
-from fakebroker.broker.engine.authorization.authorized_request import CODES, AuthorizedRequest
+from fakebroker.broker.engine.authorization.authorized_request import CODES, AuthorizedRequest, kept, parted
 
 if TYPE_CHECKING:
     from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
@@ -46,7 +47,7 @@ def check_producer(authorized: "InitProducerId") -> None:
         authorized.refuse(ResourceType.CLUSTER)
 
 
-def add_allowed(authorized: "AddPartitionsToTxn") -> None:
+def add_allowed(authorized: "AddPartitionsToTxn") -> Generator[None, None, None]:
     """AddPartitionsToTxn: WRITE on the transactional id and on each topic; of brokers (v4) CLUSTER_ACTION."""
     request, access = authorized.request, authorized.access
     if authorized.route.version >= _FIRST_OF_BROKERS:
@@ -57,9 +58,9 @@ def add_allowed(authorized: "AddPartitionsToTxn") -> None:
         authorized.refuse(TRANSACTIONAL_ID)
         return
     names = [each.name for each in request.v3_and_below_topics if each.name not in INTERNAL_TOPICS]
-    denied = frozenset(name for name in names if not access.may(Operation.WRITE, TOPIC, name))
+    denied, _ = yield from parted(names, lambda name: not access.may(Operation.WRITE, TOPIC, name))
     if denied:
-        authorized.answer = add_partitions_to_txn.refused_response(authorized.call, request, denied)
+        authorized.answer = add_partitions_to_txn.refused_response(authorized.call, request, frozenset(denied))
 
 
 def check_markers(authorized: "WriteTxnMarkers") -> None:
@@ -76,11 +77,11 @@ def show_allowed_topics(
     """DescribeTransactions: topics that the client may not describe are left out."""
     access = authorized.access
 
-    def finish(response: "DescribeTransactionsResponse") -> None:
+    def finish(response: "DescribeTransactionsResponse") -> Generator[None, None, None]:
         for state in response.transaction_states:
             if state.error_code == CODES[TRANSACTIONAL_ID]:
                 continue
-            state.topics = [each for each in state.topics if access.may(Operation.DESCRIBE, TOPIC, each.topic)]
+            state.topics = yield from kept(state.topics, lambda each: access.may(Operation.DESCRIBE, TOPIC, each.topic))
 
     authorized.finish_with(finish)
 
@@ -89,11 +90,10 @@ def list_allowed(authorized: "ListTransactions") -> None:
     """ListTransactions: transactional ids that the client may not describe are left out."""
     access = authorized.access
 
-    def finish(response: "ListTransactionsResponse") -> None:
-        response.transaction_states = [
-            each
-            for each in response.transaction_states
-            if access.may(Operation.DESCRIBE, TRANSACTIONAL_ID, each.transactional_id, noted=False)
-        ]
+    def finish(response: "ListTransactionsResponse") -> Generator[None, None, None]:
+        response.transaction_states = yield from kept(
+            response.transaction_states,
+            lambda each: access.may(Operation.DESCRIBE, TRANSACTIONAL_ID, each.transactional_id, noted=False),
+        )
 
     authorized.finish_with(finish)
