@@ -3,15 +3,16 @@
 v1 lag. MOCK: a partition without state is answered at once (SGO-3).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.share.offsets import describe_states
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.share_state.states import NO_COUNT, NO_OFFSET, SharePartition, ShareState
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -22,6 +23,7 @@ from fakebroker.protocol.wire.messages.describe_share_group_offsets import (
 )
 
 Described = Mapping[SharePartition, tuple[ErrorCode, ShareState]]
+PARTITIONS_PER_STEP = 5_000  # and groups, which cost about as much
 _NO_TOPIC_ID = bytes(16)
 _NO_LAG = -1
 _HALF_OF_LONGS = 1 << 63
@@ -29,14 +31,42 @@ _HALF_OF_LONGS = 1 << 63
 
 def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse | None:
     """Describe each group, and answer when the share coordinator has answered with all states."""
-    groups = [_Group(call, group) for group in request.groups]
-    keys = [key for group in groups for key in group.share_partitions()]
+    groups = _groups(call, request)
+    keys = [key for group in dict.fromkeys(groups) for key in group.share_partitions()]
 
     def described(states: Described, _now: Instant) -> None:
-        call.reply(DescribeShareGroupOffsetsResponse(groups=[group.response(states) for group in groups]))
+        response = call.work(_in_steps(groups, states))
+        if response is not None:
+            call.reply(response)
 
     describe_states(call.node, keys, described, call.now)
     return None
+
+
+def _groups(call: Call, request: DescribeShareGroupOffsetsRequest) -> "list[_Group]":
+    """Each group of the request; one of which all topics are asked for again is the same."""
+    groups, with_all = list[_Group](), dict[str, _Group]()
+    for each in request.groups:
+        group = with_all.get(each.group_id) if each.topics is None else None
+        group = group or _Group(call, each)
+        if each.topics is None:
+            with_all[each.group_id] = group
+        groups.append(group)
+    return groups
+
+
+def _in_steps(groups: "Sequence[_Group]", states: Described) -> Steps[DescribeShareGroupOffsetsResponse]:
+    response, pace = DescribeShareGroupOffsetsResponse(), Pace(PARTITIONS_PER_STEP)
+    known: dict[_Group, tuple[DescribeShareGroupOffsetsResponseGroup, int]] = {}
+    for group in groups:
+        if group not in known:
+            described = group.response(states)
+            known[group] = described, sum(len(topic.partitions) for topic in described.topics)
+        described, partitions = known[group]
+        response.groups.append(described)
+        if pace.is_over(1 + partitions):
+            yield
+    return response
 
 
 class _Group:

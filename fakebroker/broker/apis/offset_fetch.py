@@ -49,7 +49,11 @@ def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse | Non
         return _group_error(call, request, error.code)
     requested = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
     found = _rows_by_name(call, offsets, requested, request.require_stable)
-    return OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name=name, partitions=rows) for name, rows in found])
+    response = OffsetFetchResponse(
+        topics=[OffsetFetchResponseTopic(name=name, partitions=rows) for name, rows in found]
+    )
+    is_long = sum([len(rows) for _, rows in found]) > ROWS_PER_STEP
+    return call.work(_next_turn(response)) if is_long else response
 
 
 def _in_steps(call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
@@ -61,6 +65,12 @@ def _in_steps(call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchRespo
         # Also of one that is there again: it is written again.
         if pace.is_over(1 + sum([1 + len(topic.partitions) for topic in group.topics])):
             yield
+    return response
+
+
+def _next_turn(response: OffsetFetchResponse) -> Steps[OffsetFetchResponse]:
+    """A long answer that is made; it is written in steps, from the next turn on."""
+    yield
     return response
 
 
