@@ -6,12 +6,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fakebroker.broker.apis import describe_acls, describe_client_quotas, describe_user_scram_credentials
+from fakebroker.broker.apis import (
+    describe_acls,
+    describe_client_quotas,
+    describe_user_scram_credentials,
+    offset_fetch,
+)
 from fakebroker.protocol.wire.messages.alter_client_quotas import EntityData, EntryData, OpData
 from fakebroker.protocol.wire.messages.alter_user_scram_credentials import ScramCredentialUpsertion
 from fakebroker.protocol.wire.messages.create_acls import AclCreation
 from tests.support.engine import Client, SimEngine
-from tests.support.rights import AUTHORIZER, client_of
+from tests.support.rights import AUTHORIZER, ask, client_of
 
 COUNT = 5
 ANY = 1  # in filters of ACLs
@@ -119,4 +124,27 @@ def test_others_are_served_while_a_long_answer_is_made(case: Case, monkeypatch: 
 
     assert works == [1, 1]  # to make it, and to write it
     assert len(case.rows(answer)) == COUNT
+    assert lab.engine.errors == []
+
+
+@pytest.mark.parametrize("version", range(1, 11))
+def test_many_offsets_of_one_topic_are_a_long_answer(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is how many offsets are answered: one group, and one topic, may have very many of them."""
+    monkeypatch.setattr(offset_fetch, "ROWS_PER_STEP", COUNT - 1)
+    lab = SimEngine()
+    client = lab.client()
+    lab.cluster.topics.create("t", COUNT, 1)
+    partitions = [{"PartitionIndex": number, "CommittedOffset": 1} for number in range(COUNT)]
+    topics = [{"Name": "t", "Partitions": partitions}]
+    ask(client, "OffsetCommit", 2, GroupId="g", GenerationIdOrMemberEpoch=-1, MemberId="", Topics=topics)
+    works: list[int] = []
+    monkeypatch.setattr(lab.engine, "begin", lambda work: (works.append(1), type(lab.engine).begin(lab.engine, work)))
+
+    wanted = {"Topics": None if version > 1 else [{"Name": "t", "PartitionIndexes": [*range(COUNT)]}]}
+    group = {"GroupId": "g", **wanted}
+    answer = ask(client, "OffsetFetch", version, **({"Groups": [group]} if version >= 8 else group))
+
+    [topic] = (answer.groups[0] if version >= 8 else answer).topics
+    assert len(topic.partitions) == COUNT
+    assert works == [1]
     assert lab.engine.errors == []

@@ -12,7 +12,7 @@ from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.registry import api
 from tests.support.engine import SimEngine
 from tests.support.frames import framed
-from tests.support.rights import ask
+from tests.support.rights import AUTHORIZER, ask, client_of, rule
 from tests.support.work_counter import calls_of
 
 PARTS = 40  # that the thing has
@@ -55,16 +55,45 @@ def with_producers(lab: SimEngine) -> None:
         topic.partitions[0].log.append(data, lab.network.now)
 
 
+def with_acls(lab: SimEngine) -> None:
+    assert lab.cluster.authorizer is not None
+    for number in range(PARTS):
+        lab.cluster.authorizer.acls.add(rule("READ", principal=f"User:{number}"))
+
+
+def with_share_offsets(lab: SimEngine) -> None:
+    topic = lab.cluster.topics.create("s", PARTS, 1)
+    client = client_of(lab, "root")
+    for epoch in (0, -1):
+        ask(client, "ShareGroupHeartbeat", 1, GroupId="g", MemberId="m", MemberEpoch=epoch, SubscribedTopicNames=["t"])
+    partitions = [{"PartitionIndex": index, "StartOffset": 0} for index in range(PARTS)]
+    ask(client, "AlterShareGroupOffsets", 0, GroupId="g", Topics=[{"TopicName": topic.name, "Partitions": partitions}])
+
+
+def filters(count: int) -> dict[str, Any]:
+    all_of_them = {
+        "ResourceTypeFilter": 1, "ResourceNameFilter": None, "PatternTypeFilter": 1, "PrincipalFilter": None,
+        "HostFilter": None, "Operation": 1, "PermissionType": 1,
+    }  # fmt: skip
+    return {"Filters": [all_of_them] * count}
+
+
 def partitions(count: int) -> dict[str, Any]:
     return {"Topics": [{"Name": "t", "PartitionIndexes": [0] * count}]}
+
+
+def groups_with_all(count: int) -> dict[str, Any]:
+    return {"Groups": [{"GroupId": "g", "Topics": None}] * count}
 
 
 Case = tuple[str, int, Callable[[SimEngine], None], Callable[[int], dict[str, Any]], int]
 CASES: tuple[Case, ...] = (
     ("ConsumerGroupDescribe", 1, with_members, lambda count: {"GroupIds": ["g"] * count}, 400),
     ("DescribeGroups", 5, with_classic_members, lambda count: {"Groups": ["g"] * count}, 90),
-    ("OffsetFetch", 9, with_offsets, lambda count: {"Groups": [{"GroupId": "g", "Topics": None}] * count}, 80),
+    ("OffsetFetch", 9, with_offsets, groups_with_all, 80),
     ("DescribeProducers", 0, with_producers, partitions, 80),
+    ("DeleteAcls", 3, with_acls, filters, 60),
+    ("DescribeShareGroupOffsets", 1, with_share_offsets, groups_with_all, 100),
 )
 
 
@@ -73,12 +102,12 @@ def test_a_thing_is_described_once(
     name: str, version: int, fill: Callable[[SimEngine], None], fields: Callable[[int], dict[str, Any]], most_calls: int
 ) -> None:
     """What a frame of 1 MB names hundreds of thousands of times takes memory and time once."""
-    lab = SimEngine()
-    lab.cluster.topics.create("t")
-    fill(lab)
-    client = lab.client()
 
     def handled(count: int) -> int:
+        lab = SimEngine(AUTHORIZER if "Acls" in name else None)
+        lab.cluster.topics.create("t")
+        fill(lab)
+        client = client_of(lab, "root")
         request = from_json(api(name).request, version, fields(count))
         data = framed(encode_request(request, version, 1, "test"))
         calls = calls_of(lambda: client.socket.send(data))
