@@ -52,8 +52,8 @@ def _bare(hint: Any) -> Any:
 def _imported(module: str, hints: Iterable[Any]) -> dict[str, Any]:
     """The names in annotations of a module that only type checkers import, with what they stand for."""
     sources = _imports_for_types(module)
-    names = {name for hint in hints for name in _names_in(hint)} & sources.keys()
-    return {name: getattr(import_module(sources[name]), name) for name in names}
+    found = dict.fromkeys(name for hint in hints for name in _names_in(hint) if name in sources)
+    return {name: getattr(import_module(sources[name]), name) for name in found}
 
 
 def _annotations(function: Any) -> Iterator[Any]:
