@@ -16,7 +16,7 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     name_in,
 )
 from fakebroker.broker.engine.faults.entries import with_session
-from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.entities import Entry
@@ -199,6 +199,8 @@ def delete_allowed(authorized: "DeleteTopics") -> Generator[None, None, None]:
     by_state = call.version >= _FIRST_WITH_IDS
     entries = request.topics if by_state else [DeleteTopicState(name=name) for name in request.topic_names]
     _, valid = delete_topics.parted(call, entries)
+    if request.timeout_ms <= 0 and any(each.topic_id != ZERO_UUID for each in valid):
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)  # Kafka looks ids up before it asks about rights (AD-5)
     yield from asked_in_steps(valid, lambda each: _refusal(authorized, each, name_in(each, call.cluster.topics)))
     refused, valid = delete_topics.parted(call, entries)
     allowed = list[DeleteTopicState]()

@@ -96,3 +96,21 @@ def test_a_name_beside_an_id_is_not_looked_at(version: int) -> None:
             (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic.id)
         ]
     assert lab.cluster.topics.get("made") is None
+
+
+@pytest.mark.rules("AU-4", "AD-5")
+def test_without_time_an_id_that_exists_is_as_one_that_does_not() -> None:
+    """Ids are looked up before rights are judged: without time for that all is REQUEST_TIMED_OUT."""
+    lab = guarded_lab()
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+
+    def answered(*ids: str) -> list[int]:
+        topics = [{"Name": None, "TopicId": each} for each in ids]
+        answer = ask(client_of(lab), "DeleteTopics", 6, Topics=topics, TimeoutMs=0)
+        return [each.error_code for each in answer.responses]
+
+    timed_out = int(ErrorCode.REQUEST_TIMED_OUT)
+    assert answered(uuid_to_text(topic.id)) == answered(UNKNOWN) == [timed_out]
+    assert answered(uuid_to_text(topic.id), UNKNOWN) == [timed_out] * 2
+    assert lab.cluster.topics.get("t") is topic

@@ -221,7 +221,7 @@ def test_rights_on_one_topic_change_that_topic_alone() -> None:
             broker.create_topic(MINE, partitions=2)
             after = state_of(broker)
         before = after
-    assert times_changed >= 3
+    assert times_changed >= 1
 
 
 def _of(name: str, state: dict[str, Any]) -> list[Any]:
