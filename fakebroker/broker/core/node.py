@@ -158,7 +158,7 @@ class Node:
         if self._fetch_sessions is None:
             from fakebroker.broker.core.logs.fetch_sessions import FetchSessions
 
-            self._fetch_sessions = FetchSessions(self.cluster)
+            self._fetch_sessions = FetchSessions(self.cluster, has_owners=self.cluster.authorizer is not None)
         return self._fetch_sessions
 
     @property

@@ -164,10 +164,13 @@ class FetchSession:
 class FetchSessions:
     """The sessions of one broker.
 
-    A session is there for its owner alone: ids follow from the seed, so that others could guess them (FS-13).
+    With an authorizer a session is there for its owner alone: ids follow from the seed, so that others could guess them
+    (FS-13).
     """
 
-    def __init__(self, cluster: "TopicsHost") -> None:
+    def __init__(self, cluster: "TopicsHost", has_owners: bool) -> None:
+        """`has_owners`: whether a principal may use its own sessions only."""
+        self._has_owners = has_owners
         self._random = cluster.random
         self._settings = cluster.settings
         self._sessions: dict[int, FetchSession] = {}  # the one unused for longest first
@@ -176,9 +179,9 @@ class FetchSessions:
         return len(self._sessions)
 
     def get(self, session_id: int, owner: str) -> FetchSession | None:
-        """The owner's session of that id, or None."""
+        """The session of that id; None if there is none, or if it belongs to another."""
         session = self._sessions.get(session_id)
-        return session if session is not None and session.owner == owner else None
+        return None if session is None or (self._has_owners and session.owner != owner) else session
 
     def close(self, session_id: int, owner: str) -> None:
         """Forget a session; nothing happens if the owner has none of that id (FS-1)."""

@@ -44,6 +44,21 @@ def test_a_session_of_another(version: int, names: tuple[str, ...]) -> None:
     assert fetched(lab, root, version, session, 2).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
+@pytest.mark.rules("FS-13")
+@pytest.mark.parametrize("version", [7, 18])
+def test_a_session_of_another_without_an_authorizer(version: int) -> None:
+    """As in Kafka it is there for all: there is nothing that one of them may not see."""
+    lab = SimEngine()
+    lab.cluster.topics.create("t")
+    root, other = client_of(lab, "root"), client_of(lab)
+    session = fetched(lab, root, version, 0, 0, "t").session_id
+
+    assert fetched(lab, other, version, session, 1).error_code == ErrorCode.NONE
+    assert fetched(lab, root, version, session, 1).error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert fetched(lab, other, version, session, -1).error_code == ErrorCode.NONE
+    assert fetched(lab, root, version, session, 2).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
 @pytest.mark.rules("TE-4")
 def test_a_client_of_telemetry_of_another() -> None:
     """What a stranger says with its id does not end it and does not count against its time."""
