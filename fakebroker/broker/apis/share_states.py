@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 PARTITIONS_PER_STEP = 5_000
+_BATCHES_AS_A_PARTITION = 10  # that are stored: they cost about as much
 
 Answer = TypeVar("Answer", bound="Message")
 
@@ -79,20 +80,26 @@ class _Questions(Generic[Answer]):
         """Ask, some partitions in each step. Returns the answer; None: it is sent when the last one is stored."""
         pace = Pace(PARTITIONS_PER_STEP)
         for index, (topic_id, entry) in enumerate(self._entries):
-            self._ask_one(SharePartition(self._group_id, topic_id, entry.partition), entry, partial(self._put, index))
-            if pace.is_over():
+            key = SharePartition(self._group_id, topic_id, entry.partition)
+            batches = self._ask_one(key, entry, partial(self._put, index))
+            if pace.is_over(1 + batches // _BATCHES_AS_A_PARTITION):
                 yield
         self._are_asked = True
         return None if self._left else self._answer()
 
-    def _ask_one(self, key: SharePartition, entry: Any, done: Callable[[Outcome], None]) -> None:
+    def _ask_one(self, key: SharePartition, entry: Any, done: Callable[[Outcome], None]) -> int:
+        """Returns how many batches are stored of the partition."""
+
         def answered(code: ErrorCode, state: ShareState, _now: Instant) -> None:
             done(Outcome(key.partition, code, f"{key}: {code.name}" if code else None, state))
 
         try:
-            self._ask(self._call.node.share_coordinator.shard(str(key), self._call.now), key, entry, answered)
+            shard = self._call.node.share_coordinator.shard(str(key), self._call.now)
+            self._ask(shard, key, entry, answered)
+            return shard.batches_of(key)
         except KafkaError as error:
             done(Outcome(key.partition, error.code, error.message or error.code.name, NO_STATE))
+            return 0
 
     def _put(self, index: int, outcome: Outcome) -> None:
         self._answers[index] = self._partition(outcome)

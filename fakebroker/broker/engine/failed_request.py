@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.engine.dispatch import Route
-from fakebroker.protocol.errors import CloseConnection, ErrorCode, KafkaError
+from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, Route
+from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
@@ -22,8 +22,7 @@ def answer_failure(connection: "Connection", route: Route, request: "Message", e
         if isinstance(error, CloseConnection):
             connection.fail(f"{route}: {error}")
         else:
-            code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-            send_error(connection, route, request, code)
+            send_failure(connection, route, request, error)
     connection.renew_call()
 
 
@@ -32,8 +31,9 @@ def send_reply(connection: "Connection", route: Route, response: "Message | None
     try:
         connection.send(route, None if response is None else route.encode(response))
     except Exception as error:
-        connection.engine.failed(error if response is None else route.fault_of(response, error))
-        send_error(connection, route, connection.request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        cause = error if response is None else route.fault_of(response, error)
+        connection.engine.failed(cause)
+        send_failure(connection, route, connection.request, cause)
 
 
 def refuse_frame(connection: "Connection", frame: bytes, error: Exception) -> None:
@@ -46,14 +46,26 @@ def refuse_frame(connection: "Connection", frame: bytes, error: Exception) -> No
         connection.fail(f"its handler could not be loaded: {error}")
 
 
+def send_failure(connection: "Connection", route: Route, request: "Message | None", error: Exception) -> None:
+    """What the client gets in place of an answer that could not be made, because of `error`.
+
+    If it is too long for a long request, the connection closes: an error for each of millions of entries would take
+    seconds and gigabytes, too.
+    """
+    if isinstance(error, AnswerTooLong) and len(connection.frame) > LONG_FRAME_BYTES:
+        _undo(connection)
+        connection.fail(f"{route}: {error}, and the request has {len(connection.frame)}")
+    else:
+        code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
+        send_error(connection, route, request, code)
+
+
 def send_error(connection: "Connection", route: Route, request: "Message | None", code: ErrorCode) -> None:
     """Answer the request in work by the API's own error answer, as far as it has one (AV-10).
 
     What was done for another answer, and only for it, is undone first.
     """
-    unsent, connection.call.unsent = connection.call.unsent, None
-    if unsent is not None:
-        connection.engine.run(unsent, connection.engine.now)
+    _undo(connection)
     try:
         body = route.encode(route.error_response(request, route.version, code))
     except Exception as error:
@@ -61,3 +73,10 @@ def send_error(connection: "Connection", route: Route, request: "Message | None"
         connection.fail(f"{route}: the answer could not be built: {error}")
     else:
         connection.send(route, body)
+
+
+def _undo(connection: "Connection") -> None:
+    """Undo what was done for the answer that is not sent."""
+    unsent, connection.call.unsent = connection.call.unsent, None
+    if unsent is not None:
+        connection.engine.run(unsent, connection.engine.now)

@@ -102,3 +102,19 @@ def test_one_that_is_too_long_is_an_error_of_the_request(made: Made, monkeypatch
     assert len(answer.groups) == MANY
     assert lab.engine.errors == []
     assert not client.socket.is_closed
+
+
+@behind_each_stage
+def test_one_that_is_too_long_for_a_long_request_closes_the_connection(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even an error for each of millions of groups is made, and the broker has no internal error."""
+    lab, client = made()
+    monkeypatch.setattr(runtime, "MAX_MESSAGE_BYTES", size_of_errors() + MANY)
+    monkeypatch.setattr("fakebroker.broker.engine.failed_request.LONG_FRAME_BYTES", MANY)
+
+    assert described(lab, client) is None
+
+    assert client.socket.is_closed
+    assert "DescribeGroups v5: " in client.close_reason
+    assert lab.engine.errors == []

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis import share_states
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.protocol.schema.jsonable import from_json
+from fakebroker.protocol.schema.jsonable import from_json, uuid_to_text
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.registry import api
 from tests.support.engine import SimEngine
@@ -17,6 +18,7 @@ from tests.support.work_counter import calls_of
 
 PARTS = 40  # that the thing has
 FEW, MANY = 20, 120
+TOPIC_ID = uuid_to_text(SimEngine().cluster.topics.create("t").id)  # each engine gives the same
 
 
 def with_members(lab: SimEngine) -> None:
@@ -82,6 +84,30 @@ def partitions(count: int) -> dict[str, Any]:
     return {"Topics": [{"Name": "t", "PartitionIndexes": [0] * count}]}
 
 
+def with_states(lab: SimEngine) -> None:
+    """A share partition with batches that differ from their neighbours."""
+    batches = [
+        {"FirstOffset": number, "LastOffset": number, "DeliveryState": number % 2 * 2, "DeliveryCount": 1}
+        for number in range(PARTS)
+    ]
+    initial = {"StateEpoch": 0, "StartOffset": 0}
+    written = {**initial, "LeaderEpoch": 0, "StateBatches": batches}
+    for name, fields in (("InitializeShareGroupState", initial), ("WriteShareGroupState", written)):
+        ask(
+            lab.client(),
+            name,
+            0,
+            GroupId="g",
+            Topics=[{"TopicId": TOPIC_ID, "Partitions": [{"Partition": 0, **fields}]}],
+        )
+
+
+def states(count: int) -> dict[str, Any]:
+    """Each by the leader of a later epoch, which is stored."""
+    entries = [{"Partition": 0, "LeaderEpoch": number} for number in range(count)]
+    return {"GroupId": "g", "Topics": [{"TopicId": TOPIC_ID, "Partitions": entries}]}
+
+
 def groups_with_all(count: int) -> dict[str, Any]:
     return {"Groups": [{"GroupId": "g", "Topics": None}] * count}
 
@@ -94,6 +120,7 @@ CASES: tuple[Case, ...] = (
     ("DescribeProducers", 0, with_producers, partitions, 80),
     ("DeleteAcls", 3, with_acls, filters, 60),
     ("DescribeShareGroupOffsets", 1, with_share_offsets, groups_with_all, 100),
+    ("ReadShareGroupState", 0, with_states, states, 150),
 )
 
 
@@ -118,3 +145,19 @@ def test_a_thing_is_described_once(
     handled(FEW)
     few, many = handled(FEW), handled(MANY)
     assert many - few < (MANY - FEW) * most_calls, (few, many)
+
+
+def test_batches_of_states_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A share partition with many batches takes a step for itself."""
+    lab = SimEngine()
+    lab.cluster.topics.create("t")
+    with_states(lab)
+    monkeypatch.setattr(share_states, "PARTITIONS_PER_STEP", 1 + PARTS // 20)
+    client = lab.client()
+    works: list[int] = []
+    monkeypatch.setattr(lab.engine, "begin", lambda work: (works.append(1), type(lab.engine).begin(lab.engine, work)))
+
+    [result] = ask(client, "ReadShareGroupState", 0, **states(1)).results
+
+    assert len(result.partitions[0].state_batches) == PARTS
+    assert works == [1]

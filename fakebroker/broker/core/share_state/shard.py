@@ -112,6 +112,11 @@ class ShareStateShard(CoordinatorShard):
         stored = self.states.get(key)
         return NO_STATE._replace(leader_epoch=0) if stored is None else stored.state._replace(batches=())
 
+    def batches_of(self, key: SharePartition) -> int:
+        """How many batches are stored of a share partition: so much work is to read it or to write to it."""
+        stored = self.states.get(key)
+        return 0 if stored is None else len(stored.state.batches)
+
     def _check_topic(self, key: SharePartition) -> None:
         topic = self.cluster.topics.by_id(key.topic_id)
         if topic is None or topic.partition(key.partition) is None:

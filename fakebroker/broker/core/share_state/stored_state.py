@@ -34,7 +34,8 @@ class StoredState:
             self.updates += 1
             state_epoch, before = self.state.state_epoch, self.state
             start_offset = before.start_offset if value.start_offset == NO_OFFSET else value.start_offset
-            batches = combined(before.batches, batches, start_offset)
+            is_same = not batches and start_offset == before.start_offset  # as after a read in a new leader epoch
+            batches = before.batches if is_same else combined(before.batches, batches, start_offset)
         self.snapshot_epoch = value.snapshot_epoch
         self.highest_leader_epoch = max(self.highest_leader_epoch, value.leader_epoch)
         count = value.delivery_complete_count

@@ -6,9 +6,8 @@ from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.node import NodeState
 from fakebroker.broker.engine.closed_connection import ClosedConnection
 from fakebroker.broker.engine.connection_state import ENDED
-from fakebroker.broker.engine.failed_request import send_error, send_reply
+from fakebroker.broker.engine.failed_request import send_failure, send_reply
 from fakebroker.broker.engine.work import Work
-from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -56,8 +55,9 @@ def _answer_in_steps(
             return
         connection.send(route, body)
     except Exception as error:
-        connection.engine.failed(route.fault_of(response, error))
-        send_error(connection, route, connection.request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        cause = route.fault_of(response, error)
+        connection.engine.failed(cause)
+        send_failure(connection, route, connection.request, cause)
     _mute(connection, call, mute_ms)
 
 
