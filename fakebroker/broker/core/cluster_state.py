@@ -257,6 +257,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "_open": _DERIVED,
             "first_unstable_offset": _DERIVED,
             "_verifications": "of requests of clients, which are disconnected",
+            "_outlive_records": "of the release",
         },
     ),
     ProducerState: Durable(ProducerValues, {}),

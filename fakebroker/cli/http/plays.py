@@ -35,17 +35,19 @@ class Play:
         broker: "FromThread | None",
         broker_id: str | None,
         when_settled: Callable[[], None],
+        when_gone: Callable[[], None],
     ) -> None:
         """`broker` is what it is played on, None for one of its own; `broker_id` the isolated broker of its path.
 
-        `when_settled` is called in the running loop when it is over, and its play is no longer referred to.
+        Both callbacks are called in the running loop: `when_settled` when it is over, and what is kept of it is here;
+        `when_gone` when its thread has ended, too, so that neither refers to what it played on.
         """
         self.scenario_id = scenario_id
         self.broker = broker
         self.broker_id = broker_id
         self._play: BackgroundPlay | None = play
         self._settled: dict[str, Json] = {}
-        self._when_settled = when_settled
+        self._when_settled, self._when_gone = when_settled, when_gone
         self._over = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -106,10 +108,12 @@ class Play:
         return {name: value for name, value in self._settled.items() if name != "transcript"}
 
     def _settle(self, settled: dict[str, Json]) -> None:
-        self._settled = settled
-        self._play = self.broker = None
+        play, self._play, self.broker, self._settled = self._play, None, None, settled
         self._over.set()
         self._when_settled()
+        if play is not None:
+            ended = asyncio.get_running_loop().run_in_executor(None, play.join)
+            ended.add_done_callback(lambda _: self._when_gone())
 
 
 def _shown(scenario_id: str, broker_id: str | None, play: "BackgroundPlay") -> dict[str, Json]:
@@ -185,7 +189,7 @@ class Plays:
     def add(self, play: "BackgroundPlay", broker: "FromThread | None", broker_id: str | None = None) -> Play:
         """Know a play that has begun."""
         self._count += 1
-        added = Play(f"p{self._count}", play, broker, broker_id, self._settled)
+        added = Play(f"p{self._count}", play, broker, broker_id, self._settled, self._leftovers.add)
         self._plays[added.scenario_id] = added
         return added
 
@@ -221,7 +225,6 @@ class Plays:
 
     def _settled(self) -> None:
         """One is over: forget the oldest of those that are, if they are too many, or too long together."""
-        self._leftovers.add()
         over = [each for each in self.of(None) if each.is_done]
         chars = sum(each.kept_chars for each in over)
         while len(over) > MAX_PLAYS or (len(over) > 1 and chars > MAX_TRANSCRIPTS_CHARS):

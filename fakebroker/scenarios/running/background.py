@@ -70,6 +70,10 @@ class BackgroundPlay:
         self._has_prepared.wait(timeout_s)
         return self
 
+    def join(self) -> None:
+        """Wait until the thread that plays has ended. It refers to its world until then, a moment after it is over."""
+        self._thread.join()
+
     @property
     def is_done(self) -> bool:
         """Whether the timeline is over: played to its end, ended by a failure, or cancelled."""

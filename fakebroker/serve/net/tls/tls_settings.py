@@ -48,7 +48,7 @@ class Store(NamedTuple):
             return None
         try:
             status = Path(self.location).stat()
-        except OSError:
+        except (OSError, ValueError):  # no path has a NUL
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
 
@@ -64,6 +64,8 @@ class Store(NamedTuple):
             content = _content_of(self.location)
         except OSError as error:
             raise self.wrong(f"cannot read {self.location}: {error.strerror}") from None
+        except ValueError as error:
+            raise self.wrong(f"cannot read {self.location!r}: {error}") from None
         if len(content) > MAX_BYTES:
             raise self.wrong(f"{self.location} is larger than {MAX_BYTES:,} bytes")
         if content.startswith(_JKS_BEGIN):

@@ -99,6 +99,7 @@ COSTLY = pem(encrypted_key(pbkdf2(2**31 - 1)))
 BAD_STORES = [
     ({"keystore.location": "/no/such"}, "cannot read /no/such: No such file"),
     ({"keystore.location": "/etc/passwd"}, "is not a PKCS12 file"),
+    ({"keystore.location": "/no\0such"}, "cannot read '/no\\x00such': embedded null byte"),
     ({"truststore.location": "/no/such"}, "cannot read /no/such: No such file"),
     ({"truststore.certificates": "nonsense", "truststore.location": ""}, "its certificates cannot be used"),
     ({"keystore.location": "", "keystore.key": "\u20ac", "keystore.certificate.chain": "\u20ac"}, "cannot be used"),
