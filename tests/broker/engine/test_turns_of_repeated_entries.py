@@ -139,6 +139,7 @@ def dearest_turn(name: str, version: int, target: Path, count: int, fill: Fill) 
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [each.name for each in APIS.values()])
 def test_no_turn_writes_all(name: str) -> None:
     """What is named often costs less in one turn than to write its parts as often, in any list of any request."""

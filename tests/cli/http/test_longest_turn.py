@@ -114,6 +114,7 @@ def grown() -> dict[str, float]:
     return {path: (many[path] - few[path]) / (MANY - FEW) for path in LOOKS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(LOOKS))
 def test_a_turn_does_little_for_each_entry(path: str, grown: dict[str, float]) -> None:
     """An operation that does much for each entry does it in steps."""

@@ -85,6 +85,7 @@ class Judged:
         self.most = max(self.most, self._now)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", ["alice", "stranger"])
 def test_no_turn_judges_very_many(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither before the handler nor in what it answers, for clients with the rights and without them."""
