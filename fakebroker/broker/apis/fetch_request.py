@@ -56,16 +56,14 @@ class _Fetch:
 
     def look_up(self, fetch: PartitionFetch) -> tuple[Partition | None, ErrorCode]:
         """The partition to read; None, with the error, if it cannot be read at all (FT-8, FS-7, FT-17)."""
+        if self.params.denied and fetch.topic in self.params.denied:
+            return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
         partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
         if partition is None:
             if not self.params.takes_zstd and self.call.cluster.behaviours.unknown_partitions_need_fetch_v10:
                 return None, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
             unknown_id = self.call.version >= 13 and not fetch.topic
-            if fetch.topic in self.params.denied:
-                return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
             return None, ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if self.params.denied and fetch.topic in self.params.denied:
-            return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if not self.params.takes_zstd and _needs_zstd(self.call, partition.topic):
             return None, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return partition, ErrorCode.NONE

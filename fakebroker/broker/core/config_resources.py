@@ -11,7 +11,7 @@ from fakebroker.broker.core.topic_config import check_config
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.settings import Source, Synonym, find_group
 from fakebroker.broker.settings.declare import PASSWORD, READ_ONLY, Setting, parse, render
-from fakebroker.broker.settings.settings import LISTENER, lookup
+from fakebroker.broker.settings.settings import lookup
 from fakebroker.broker.settings.table import BROKER, CLIENT_METRICS, GROUP
 from fakebroker.protocol.errors import ErrorCode, KafkaError, SettingError, shown
 
@@ -130,7 +130,7 @@ class BrokerResource(ConfigResource):
             for name in altered:
                 if name in values:
                     self._node.settings.check_dynamic(name, values[name], self._is_default)
-            if any(name.startswith(LISTENER) for name in altered):
+            if altered:
                 settings = self._node.settings.with_dynamic(values)
                 self._node.cluster.check_listeners(self._node.id, settings, altered)
         except SettingError as error:

@@ -14,7 +14,7 @@ from fakebroker.broker.engine.node_links import NodeLinks
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.listeners import Listener
-from fakebroker.serve.host_reads import HostReads
+from fakebroker.serve.host_reads import ENDS_OF_SETTINGS, HostReads
 from fakebroker.serve.net.client_connection import ClientConnection
 from fakebroker.serve.net.loop import SocketWatcher, watcher_of
 from fakebroker.serve.net.ports import BACKLOG, Ports
@@ -324,7 +324,15 @@ class Server:
         return TlsContexts(lambda node_id: self.engine.cluster.nodes[node_id].settings, self.host_reads)
 
     def _check_listeners(self, node_id: int, settings: Settings, altered: Collection[str]) -> None:
-        """Raises SettingError if a listener could not speak TLS with these settings, as far as they are altered."""
+        """Raises SettingError for altered settings with which a listener could not speak TLS.
+
+        So it does for those that name what the broker may not read, even if no listener would now: after another start
+        one may.
+        """
+        dynamic = settings.dynamic(cluster=False)
+        for name in altered:
+            if name.endswith(ENDS_OF_SETTINGS) and (refusal := self.host_reads.refusal(dynamic.get(name, ""))):
+                raise SettingError(f"{name}: {refusal}")
         for listener in self.engine.listeners:
             if listener.has_tls and listener.node_id == node_id:
                 self.tls.check(listener, settings, altered)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker.core.security.acls import PatternType
+from fakebroker.broker.core.security.acls import Acl, Operation, PatternType, Permission, ResourcePattern, ResourceType
 from fakebroker.broker.engine.connection import Connection
 from fakebroker.protocol import pace
 from fakebroker.protocol.records.batch import build_batch
@@ -22,6 +22,7 @@ from tests.support.rights import AUTHORIZER, ask, client_of, rule
 from tests.support.work_counter import calls_of
 
 PARTS = 60  # that the thing has
+FEW_PARTS = 15  # fewer than names are judged in one step
 FEW, MANY = 100, 400
 MOST_CALLS = PARTS  # of an entry in one turn: fewer than to write each of its parts
 SCALE = 100  # requests and parts are so much fewer than in an attack; so are those of a step
@@ -84,6 +85,27 @@ def acls(lab: SimEngine) -> None:
         lab.cluster.authorizer.acls.add(rule("READ", name=THING, principal=f"User:{number}"))
 
 
+def transaction(lab: SimEngine) -> None:
+    """With many topics."""
+    client, topics = client_of(lab, "root"), [f"{THING}-{number}" for number in range(PARTS)]
+    for name in topics:
+        lab.cluster.topics.create(name)
+    producer = ask(client, "InitProducerId", 4, TransactionalId=THING, TransactionTimeoutMs=60_000)
+    added = [{"Name": name, "Partitions": [0]} for name in topics]
+    ask(
+        client, "AddPartitionsToTxn", 3, V3AndBelowTransactionalId=THING, V3AndBelowProducerId=producer.producer_id,
+        V3AndBelowProducerEpoch=producer.producer_epoch, V3AndBelowTopics=added,
+    )  # fmt: skip
+
+
+def rights_of_alice(lab: SimEngine) -> None:
+    """All of them, with what is named so."""
+    assert lab.cluster.authorizer is not None
+    for kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID):
+        pattern = ResourcePattern(kind, THING, PatternType.PREFIXED)
+        lab.cluster.authorizer.acls.add(Acl(pattern, "User:alice", "*", Operation.ALL, Permission.ALLOW))
+
+
 Fill = Callable[[SimEngine], None]
 KINDS: tuple[Fill, ...] = (classic_group, group_of_offsets, consumer_group, share_group)
 
@@ -124,15 +146,16 @@ def turns(lab: SimEngine, connection: Connection, data: bytes) -> Iterator[int]:
         yield calls_of(lambda: engine.step(now))
 
 
-def dearest_turn(name: str, version: int, target: Path, count: int, fill: Fill) -> int:
+def dearest_turn(name: str, version: int, target: Path, count: int, fill: Fill, user: str = "root") -> int:
     """What the dearest turn costs in calls, while one thing is named so often."""
-    lab = SimEngine(AUTHORIZER if "Acls" in name else None)
-    for make in (topic_with_producers, fill, *([acls] if "Acls" in name else [])):
+    lab = SimEngine(AUTHORIZER if "Acls" in name or user != "root" else None)
+    rights = [rights_of_alice] if user != "root" else []
+    for make in (topic_with_producers, fill, *([acls] if "Acls" in name else []), *rights):
         make(lab)
     fields = with_many(api(name).request, version, target, count, same=True)
     message = all_of_each(api(name).request(**fields), version, target)
     data = request(name, version, **{field.name: getattr(message, field.name) for field in message.fields})
-    client = client_of(lab, "root")
+    client = client_of(lab, user)
     found = max(turns(lab, client.socket.connection, data))
     lab.network.flush()
     assert lab.engine.errors == []
@@ -150,3 +173,20 @@ def test_no_turn_writes_all(name: str) -> None:
             dearest_turn(name, version, target, FEW, fill)  # the first may load and compile things
             few, many = (dearest_turn(name, version, target, count, fill) for count in (FEW, MANY))
             assert many - few < (MANY - FEW) * MOST_CALLS, (target, fill.__name__, few, many)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "fill"),
+    [
+        ("DescribeTransactions", ("transactional_ids",), transaction),
+        ("DescribeShareGroupOffsets", ("groups",), share_group),
+        ("OffsetFetch", ("groups",), group_of_offsets),
+    ],
+)
+def test_no_turn_judges_all_again(name: str, target: Path, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the client may see the parts is asked once for a thing that it names often, also if they are few."""
+    monkeypatch.setattr("tests.broker.engine.test_turns_of_repeated_entries.PARTS", FEW_PARTS)
+    version = SimEngine().engine.listeners[0].versions[api(name).key][1]
+    dearest_turn(name, version, target, FEW, fill, "alice")
+    few, many = (dearest_turn(name, version, target, count, fill, "alice") for count in (FEW, MANY))
+    assert many - few < (MANY - FEW) * FEW_PARTS, (few, many)

@@ -152,13 +152,15 @@ def test_what_a_client_named_before_is_read_on() -> None:
     asyncio.run(test())
 
 
-def test_a_file_that_is_set_before_its_listener_is_there() -> None:
-    """What no listener uses is not looked at when it is set (IA-12), nor is it read once a fork has that listener."""
+@pytest.mark.parametrize("name", [f"{PREFIX}keystore.location", "listener.name.x.ssl.keystore.location", "x.location"])
+def test_a_file_that_no_listener_uses(name: str) -> None:
+    """It cannot be set: with the same data the next start, or a fork, may have a listener that would read it."""
     place = str(authority().issue("other.example").keystore_file)
 
     async def test(control: Client) -> None:
-        code, _ = await altered(control.broker, {f"{PREFIX}keystore.location": place})
-        assert code == ErrorCode.NONE
+        code, message = await altered(control.broker, {name: place})
+        assert code == ErrorCode.INVALID_REQUEST
+        assert f"{name}: the broker does not read {place}" in message
         broker = await isolated(control, "forked")
         with pytest.raises(OSError):
             await serves(broker, "other.example")

@@ -244,9 +244,14 @@ def add_entries(response: Message, field: str, entries: list[Entry]) -> None:
     setattr(response, field, [*getattr(response, field), *entries])
 
 
-def parted(entries: Iterable[T], is_refused: Callable[[T], bool]) -> Generator[None, None, tuple[list[T], list[T]]]:
-    """The entries that are refused, and the rest, each in their order; in steps."""
-    refused, rest, pace = list[T](), list[T](), Pace(NAMES_PER_STEP)
+def parted(
+    entries: Iterable[T], is_refused: Callable[[T], bool], pace: Pace | None = None
+) -> Generator[None, None, tuple[list[T], list[T]]]:
+    """The entries that are refused, and the rest, each in their order; in steps.
+
+    `pace` is that of a caller who does this for many lists: each may be too short for a step of its own.
+    """
+    refused, rest, pace = list[T](), list[T](), pace or Pace(NAMES_PER_STEP)
     for entry in entries:
         (refused if is_refused(entry) else rest).append(entry)
         if pace.is_over():
@@ -262,9 +267,11 @@ def asked_in_steps(entries: Iterable[T], is_refused: Callable[[T], object]) -> G
     yield from parted(entries, lambda entry: bool(is_refused(entry)))
 
 
-def kept(entries: Iterable[T], is_shown: Callable[[T], bool]) -> Generator[None, None, list[T]]:
-    """The entries that are shown, in their order; in steps."""
-    _, shown = yield from parted(entries, lambda entry: not is_shown(entry))
+def kept(
+    entries: Iterable[T], is_shown: Callable[[T], bool], pace: Pace | None = None
+) -> Generator[None, None, list[T]]:
+    """The entries that are shown, in their order; in steps, as `parted`."""
+    _, shown = yield from parted(entries, lambda entry: not is_shown(entry), pace)
     return shown
 
 

@@ -201,7 +201,7 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> Generator[None, None, No
         if not access.may(Operation.DESCRIBE, GROUP, group.group_id):
             refused.append(OffsetFetchResponseGroup(group_id=group.group_id, error_code=int(CODES[GROUP])))
             continue
-        rest, errors = yield from _parted(authorized, group.topics, OffsetFetchResponseTopics, _REFUSED_ROW)
+        rest, errors = yield from _parted(authorized, group.topics, OffsetFetchResponseTopics, _REFUSED_ROW, pace)
         topics_refused.append(errors)
         groups.append(with_fields(group, topics=rest) if errors else group)
     hides = any(group.topics is None for group in groups)
@@ -217,7 +217,7 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> Generator[None, None, No
             if asked.topics is None:
                 all_topics = group.topics
                 if id(all_topics) not in shown:
-                    shown[id(all_topics)] = yield from _describable(authorized, all_topics)
+                    shown[id(all_topics)] = yield from _describable(authorized, all_topics, pace)
                 group.topics = shown[id(all_topics)]
             else:
                 group.topics = [*group.topics, *errors]
@@ -280,14 +280,15 @@ def _parted(
     topics: "Sequence[Topic] | None",
     answered: type[AnsweredTopic],
     refused_row: tuple[object, ...],
+    pace: Pace | None = None,
 ) -> "Generator[None, None, tuple[list[Topic] | None, list[AnsweredTopic]]]":
     """The topics that the client may describe, and entries with errors for the others; in steps.
 
-    `refused_row` is what their partitions have behind the index.
+    `refused_row` is what their partitions have behind the index. `pace` is as in `parted`.
     """
     if topics is None:
         return None, []
-    refused, rest = yield from in_steps.parted(topics, lambda topic: not _may_describe(authorized, topic))
+    refused, rest = yield from in_steps.parted(topics, lambda topic: not _may_describe(authorized, topic), pace)
     errors: list[AnsweredTopic] = []
     for topic in refused:
         rows = [(index, *refused_row) for index in topic.partition_indexes]
@@ -296,8 +297,10 @@ def _parted(
     return rest, errors
 
 
-def _describable(authorized: "OffsetFetch", topics: Iterable[Part]) -> Generator[None, None, list[Part]]:
-    return in_steps.kept(topics, lambda topic: _may_describe(authorized, topic))
+def _describable(
+    authorized: "OffsetFetch", topics: Iterable[Part], pace: Pace | None = None
+) -> Generator[None, None, list[Part]]:
+    return in_steps.kept(topics, lambda topic: _may_describe(authorized, topic), pace)
 
 
 def _may_describe(authorized: "OffsetFetch", topic: object) -> bool:

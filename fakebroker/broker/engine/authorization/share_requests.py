@@ -69,7 +69,7 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generat
         if pace.is_over(1 if group.topics is None else GROUP_COSTS_NAMES):
             yield
         denied, rest = yield from parted(
-            group.topics or (), lambda each: not access.may(Operation.DESCRIBE, TOPIC, each.topic_name)
+            group.topics or (), lambda each: not access.may(Operation.DESCRIBE, TOPIC, each.topic_name), pace
         )
         refused.append([])
         if denied:
@@ -82,16 +82,22 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generat
         groups.append(group)
     authorized.change(groups=groups)
 
+    def is_shown(topic: "DescribeShareGroupOffsetsResponseTopic") -> bool:
+        return access.may(Operation.DESCRIBE, TOPIC, topic.topic_name)
+
     def finish(response: "DescribeShareGroupOffsetsResponse") -> Generator[None, None, None]:
+        pace = Pace(NAMES_PER_STEP)
+        whole: dict[int, DescribeShareGroupOffsetsResponseGroup] = {}  # one that comes again is the same object
         # Groups that are refused themselves stand behind these.
         for asked, group, topics in zip(groups, response.groups, refused, strict=False):
             if group.error_code:
                 continue
             if asked.topics is None:
-                group.topics = yield from kept(
-                    group.topics, lambda each: access.may(Operation.DESCRIBE, TOPIC, each.topic_name)
-                )
-            group.topics = [*group.topics, *topics]
+                whole[id(group)] = group
+            else:
+                group.topics = [*group.topics, *topics]
+        for group in whole.values():
+            group.topics = yield from kept(group.topics, is_shown, pace)
 
     if any(refused) or any(group.topics is None for group in groups):
         authorized.finish_with(finish)

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.apis import add_partitions_to_txn
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.topics import INTERNAL_TOPICS
-from fakebroker.broker.engine.authorization.authorized_request import CODES, AuthorizedRequest, kept, parted
+from fakebroker.broker.engine.authorization.authorized_request import (
+    CODES,
+    NAMES_PER_STEP,
+    AuthorizedRequest,
+    kept,
+    parted,
+)
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
@@ -16,6 +23,7 @@ if TYPE_CHECKING:
     from fakebroker.protocol.wire.messages.describe_transactions import (
         DescribeTransactionsRequest,
         DescribeTransactionsResponse,
+        TopicData,
     )
     from fakebroker.protocol.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
     from fakebroker.protocol.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
@@ -77,11 +85,15 @@ def show_allowed_topics(
     """DescribeTransactions: topics that the client may not describe are left out."""
     access = authorized.access
 
+    def is_shown(topic: "TopicData") -> bool:
+        return access.may(Operation.DESCRIBE, TOPIC, topic.topic)
+
     def finish(response: "DescribeTransactionsResponse") -> Generator[None, None, None]:
-        for state in response.transaction_states:
-            if state.error_code == CODES[TRANSACTIONAL_ID]:
-                continue
-            state.topics = yield from kept(state.topics, lambda each: access.may(Operation.DESCRIBE, TOPIC, each.topic))
+        pace = Pace(NAMES_PER_STEP)
+        # Of an id that comes again and again the state is the same object.
+        for state in {id(state): state for state in response.transaction_states}.values():
+            if state.error_code != CODES[TRANSACTIONAL_ID]:
+                state.topics = yield from kept(state.topics, is_shown, pace)
 
     authorized.finish_with(finish)
 

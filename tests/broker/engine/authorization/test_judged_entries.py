@@ -5,7 +5,9 @@ import pytest
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.jsonable import uuid_to_text
-from tests.support.rights import allow, ask, client_of, guarded_lab
+from fakebroker.protocol.wire.registry import api
+from tests.support.engine import SimEngine
+from tests.support.rights import AUTHORIZER, allow, ask, client_of, guarded_lab
 
 UNKNOWN = uuid_to_text(b"\x01" * 16)
 NO_ID = uuid_to_text(ZERO_UUID)
@@ -114,3 +116,18 @@ def test_without_time_an_id_that_exists_is_as_one_that_does_not() -> None:
     assert answered(uuid_to_text(topic.id)) == answered(UNKNOWN) == [timed_out]
     assert answered(uuid_to_text(topic.id), UNKNOWN) == [timed_out] * 2
     assert lab.cluster.topics.get("t") is topic
+
+
+@pytest.mark.rules("FT-17")
+@pytest.mark.parametrize("release", ["2.0", "2.1", "2.8", "3.9"])
+def test_what_is_not_there_is_refused_as_what_is(release: str) -> None:
+    """A stranger's Fetch has the same error for both in each version: Kafka 2.1.1 has another one for the former."""
+    lab = SimEngine(AUTHORIZER, as_release=release)
+    lab.cluster.topics.create("secret")
+    client = client_of(lab, "stranger")
+    for version in range(min(13, lab.engine.listeners[0].versions[api("Fetch").key][1] + 1)):
+        partitions = [{"Partition": index, "PartitionMaxBytes": 100} for index in (0, 7)]
+        topics = [{"Topic": name, "Partitions": partitions} for name in ("secret", "none")]
+        answer = ask(client, "Fetch", version, ReplicaId=-1, MaxWaitMs=0, Topics=topics)
+        codes = {each.error_code for topic in answer.responses for each in topic.partitions}
+        assert codes == {ErrorCode.TOPIC_AUTHORIZATION_FAILED}, version
