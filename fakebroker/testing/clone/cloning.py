@@ -11,7 +11,7 @@ interrupted clone goes on from there.
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from fakebroker.broker.core.cluster_state import LogState, SegmentState
 from fakebroker.client.cluster.cluster_client import ClusterClient, Fetch
@@ -19,7 +19,6 @@ from fakebroker.client.cluster.errors import AnsweredError, NoSuchPartition
 from fakebroker.client.cluster.offset_ranges import read_range
 from fakebroker.client.cluster.topics import Leader, Topic, metadata_request
 from fakebroker.protocol.records.batch import split_batches
-from fakebroker.protocol.records.batch_format import MAGIC_POSITION
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.testing.clone.assembly import Assembly, ClonedLog, Contents
 from fakebroker.testing.clone.cloned_groups import ClonedGroups
@@ -32,7 +31,6 @@ from fakebroker.testing.snapshot.state_codec import Writer
 
 Json = Any
 Tell = Callable[["Progress"], None]
-_FORMAT: Final = 2  # of record batches
 
 
 class Progress(NamedTuple):
@@ -165,11 +163,11 @@ class _Cloning:
 
     def _log(self, partition: TopicPartition, first: int, start: int, end: int) -> Json:
         """The log with its records from `first` on, as JSON beside the data; null if it has none."""
-        builder, writer, segments = LogBuilder(), Writer(self._folder.data), []
+        builder, writer, segments = LogBuilder(self._disguise.batch), Writer(self._folder.data), []
         try:
             for chunk in read_range(self._source.cluster, Fetch(partition, first), end):
                 for batch in split_batches(chunk.fetched.records):
-                    builder.add(self._disguise.batch(batch) if batch[MAGIC_POSITION] >= _FORMAT else batch)
+                    builder.add(batch)
                 segments += [writer.encode(each, SegmentState) for each in builder.full_segments()]
         except (AnsweredError, NoSuchPartition) as error:
             self._source.note(f"the records of {partition} are left out: {error}")

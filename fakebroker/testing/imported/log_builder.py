@@ -4,6 +4,7 @@ Offsets stay as they are. Where batches are missing the log has gaps, as after c
 and 1 become batches of format 2, as the log keeps no others.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from fakebroker.broker.core.cluster_state import LogState, ProducerValues, SegmentState, segment_state
@@ -29,7 +30,9 @@ class LogBuilder:
     `full_segments` takes out the segments that are full, so that a long log needs little memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, altered: Callable[[bytes], bytes] | None = None) -> None:
+        """`altered` changes each batch, which is of format 2 by then, before it is stored."""
+        self._altered = altered
         self.records_count = 0
         self.highest_producer_id = -1
         self.end_offset = 0
@@ -46,7 +49,8 @@ class LogBuilder:
         """
         is_old = data[MAGIC_POSITION] < _FORMAT
         for batch in map(_batch_of, read_message_set(data)) if is_old else (data,):
-            self._add(batch, parse_header(batch))
+            stored = batch if self._altered is None else self._altered(batch)
+            self._add(stored, parse_header(stored))
 
     def begin_segment(self, base_offset: int) -> None:
         """Begin a segment, as the other broker did."""

@@ -142,6 +142,21 @@ def test_without_payloads(source: FakeBroker, tmp_path: Path) -> None:
     assert b"key-" not in content
 
 
+@pytest.mark.parametrize("message_format", ["0.9.0", "0.10.2", "2.8"])
+def test_without_payloads_of_old_formats(message_format: str, tmp_path: Path) -> None:
+    """No key and no value is left of them either."""
+    with FakeBroker(as_release="2.8", config=FEW_PARTITIONS) as broker:
+        topic = broker.create_topic("orders", config={"message.format.version": message_format})
+        for number in range(3):
+            topic.produce(f"value-{number}".encode(), key=f"key-{number}".encode())
+        done = cloned(broker, tmp_path / "x", ALL_RECORDS._replace(without_payloads=True, secret=SECRET))
+
+    assert done.records == 3
+    content = (tmp_path / "x").read_bytes()
+    assert b"value-" not in content
+    assert b"key-" not in content
+
+
 def test_anonymise(source: FakeBroker, tmp_path: Path) -> None:
     """No name of a topic, group, member or client is left, and offsets are those of the source."""
     options = CloneOptions(anonymise=True, secret=SECRET)
