@@ -18,7 +18,7 @@ from fakebroker.broker.core.groups.streams.messages import HeartbeatAnswer, Hear
 from fakebroker.broker.core.groups.streams.states import StatusCode
 from fakebroker.broker.core.groups.streams.tasks import Task, Tasks, each_task, partitions_by_subtopology, tasks_of
 from fakebroker.broker.core.groups.streams.topology import Topology, in_hash_order
-from fakebroker.broker.core.topic_rules import check_name
+from fakebroker.broker.core.topic_rules import check_name, check_total
 from fakebroker.broker.core.topics import INTERNAL_TOPICS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.records import streams_group_schema as stored
@@ -166,6 +166,10 @@ def _with_topics_created(
     forbidden = refused([topic.name for topic in answer.missing_topics])
     if forbidden:
         return _with_detail(answer, f"; Unauthorized to CREATE on topics {', '.join(forbidden)}.")
+    try:  # Kafka creates them by one CreateTopics, which has this bound
+        check_total(sum(topic.partitions for topic in answer.missing_topics))
+    except KafkaError as error:
+        return _with_detail(answer, f"; could not be created: {error.message}")
     failures = [failure for topic in answer.missing_topics if (failure := _create(call, topic)) is not None]
     if not failures:
         return answer

@@ -188,6 +188,19 @@ def test_internal_topics_that_cannot_be_created(make_call: MakeCall) -> None:
         assert "c (replication factor 3 is larger than the number of brokers, 1)" in status.status_detail
 
 
+@pytest.mark.rules("STT-5")
+def test_internal_topics_have_a_bound_together(make_call: MakeCall) -> None:
+    """As many partitions as one CreateTopics may make, else none of them: a short request names millions."""
+    lab = lab_of(make_call)
+    names = [f"r{number}" for number in range(3)]
+    sources = [TopicInfo(name=name, partitions=4_000) for name in names]
+    topology = reads("t", repartition_sink_topics=names, repartition_source_topics=sources)
+    (status,) = beat(lab, **joining(topology=topology)).status
+
+    assert "could not be created: Excessively large number of partitions per request." in status.status_detail
+    assert [lab.cluster.topics.get(name) for name in names] == [None] * 3
+
+
 @pytest.mark.rules("STT-1", "STT-8", "STB-1")
 def test_the_topology_is_stored_as_it_was_sent(make_call: MakeCall) -> None:
     """Every field of it is in the group's record."""
