@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.apis.call import Call
+from fakebroker.broker.core.groups.streams import group_step
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema.jsonable import to_json
 from fakebroker.protocol.wire.messages.streams_group_heartbeat import (
@@ -199,6 +200,19 @@ def test_internal_topics_have_a_bound_together(make_call: MakeCall) -> None:
 
     assert "could not be created: Excessively large number of partitions per request." in status.status_detail
     assert [lab.cluster.topics.get(name) for name in names] == [None] * 3
+
+
+def test_more_tasks_than_can_be_written(make_call: MakeCall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are refused before they are assigned, with the error of an assignment that is too long."""
+    monkeypatch.setattr(group_step, "MOST_TASKS", 5)
+    monkeypatch.setattr(group_step, "assign", lambda *_: pytest.fail("it is assigned"))
+    lab = lab_of(make_call)
+    parts = [Subtopology(subtopology_id=str(number), source_topics=["t"]) for number in range(2)]
+
+    answer = beat(lab, **joining(topology=Topology(epoch=1, subtopologies=parts)))
+
+    assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert answer.error_message == "the group has 6 tasks, and at most 5 fit"
 
 
 @pytest.mark.rules("STT-1", "STT-8", "STB-1")

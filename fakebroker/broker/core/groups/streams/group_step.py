@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import AssignmentComputed
+from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.broker.core.groups.modern.assignments import members_in_order
 from fakebroker.broker.core.groups.modern.config import group_config, group_config_int
 from fakebroker.broker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 ASSIGNOR = "sticky"
 _STANDBY_CONFIG = "num.standby.replicas"
+# A task is four bytes at least, and a batch of records a mebibyte by default: more could not be written, yet a short
+# request whose subtopologies all read one topic of many partitions asks for millions.
+MOST_TASKS = 250_000
 
 
 class GroupStep:
@@ -201,6 +205,11 @@ class GroupStep:
         self._computed = AssignmentComputed(group.group_id, self.group_epoch, ASSIGNOR, len(targets))
 
     def _assigned(self, order: Iterable[str], configured: ConfiguredTopology, standbys: int) -> dict[str, Tasks]:
+        """The targets of all members. Raises KafkaError for more tasks than could be written."""
+        tasks = sum(each.tasks for each in (configured.subtopologies or {}).values())
+        if tasks > MOST_TASKS:
+            code = ErrorCode.MESSAGE_TOO_LARGE
+            raise KafkaError(error_of_failed_write(code), f"the group has {tasks} tasks, and at most {MOST_TASKS} fit")
         members = {
             member_id: AssignorMember(self.expect(member_id).process_id, self.group.target_of(member_id))
             for member_id in order
