@@ -5,7 +5,7 @@ v1 throttle time; v4 flexible; v5 error message; v6 entries with a name or an id
 MOCK: done at once; entries that contradict themselves come first in the answer, then names, then ids (AD-1, AD-3).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from fakebroker.broker.apis.call import Call, RequestQuota, Steps
 from fakebroker.broker.core.topics import Topic
@@ -25,12 +25,19 @@ _BOTH = "You may not specify both topic name and topic id."
 _NEITHER = "Neither topic name nor id were specified."
 
 
-def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse | None:
-    """Each topic on its own; entries that contradict each other delete nothing (XT-3)."""
-    return call.work(_in_steps(call, request), must_finish=True)
+def handle(
+    call: Call, request: DeleteTopicsRequest, may_delete: Callable[[Topic], bool] = lambda _topic: True
+) -> DeleteTopicsResponse | None:
+    """Each topic on its own; entries that contradict each other delete nothing (XT-3).
+
+    `may_delete` says whether the client may delete a topic that did not exist when its rights were looked at.
+    """
+    return call.work(_in_steps(call, request, may_delete), must_finish=True)
 
 
-def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsResponse]:
+def _in_steps(
+    call: Call, request: DeleteTopicsRequest, may_delete: Callable[[Topic], bool]
+) -> Steps[DeleteTopicsResponse]:
     """A topic is gone in one step; the offsets that groups have of it go in more of them (EX-12)."""
     entries = request.topics if call.version >= 6 else [DeleteTopicState(name=name) for name in request.topic_names]
     if not call.node.settings.get_bool("delete.topic.enable"):
@@ -46,7 +53,7 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
     names = [entry.name for entry in valid if entry.name is not None]
     ids = dict.fromkeys(entry.topic_id for entry in valid if entry.name is None)
     pace = Pace(GROUPS_PER_STEP)
-    for each in _found(call, names, ids):
+    for each in _found(call, names, ids, may_delete):
         found = each if call.quota is None or not isinstance(each, Topic) else _counted(call.quota, each)
         if isinstance(found, Topic):
             responses.append(DeletableTopicResult(name=found.name, topic_id=found.id))
@@ -91,19 +98,26 @@ def parted(
     return invalid, [entry for key, entry in named.items() if key not in repeated]
 
 
-def _found(call: Call, names: Sequence[str], ids: dict[bytes, None]) -> Iterator[DeletableTopicResult | Topic]:
-    """What to delete, or why not; each is looked for when those before it are gone."""
+def _found(
+    call: Call, names: Sequence[str], ids: dict[bytes, None], may_delete: Callable[[Topic], bool]
+) -> Iterator[DeletableTopicResult | Topic]:
+    """What to delete, or why not; each is looked for when those before it are gone.
+
+    A topic that the client may not delete was made meanwhile: it stays, and the answer is that of before.
+    """
     for name in names:
-        yield _by_name(call, name, ids)
+        found = _by_name(call, name, ids)
+        yield _unknown_name(name) if isinstance(found, Topic) and not may_delete(found) else found
     for topic_id in ids:
-        yield _by_id(call, topic_id)
+        found = _by_id(call, topic_id)
+        yield _unknown_id(topic_id) if isinstance(found, Topic) and not may_delete(found) else found
 
 
 def _by_name(call: Call, name: str, ids: dict[bytes, None]) -> DeletableTopicResult | Topic:
     """An id that means the same topic is taken out of `ids`: the two are answered here, once."""
     topic = call.cluster.topics.get(name)
     if topic is None:
-        return _error_result(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}")
+        return _unknown_name(name)
     if topic.id in ids:
         del ids[topic.id]
         text = "The provided topic name maps to an ID that was already supplied."
@@ -113,9 +127,15 @@ def _by_name(call: Call, name: str, ids: dict[bytes, None]) -> DeletableTopicRes
 
 def _by_id(call: Call, topic_id: bytes) -> DeletableTopicResult | Topic:
     topic = call.cluster.topics.by_id(topic_id)
-    if topic is None:
-        return _error_result(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
-    return topic
+    return _unknown_id(topic_id) if topic is None else topic
+
+
+def _unknown_name(name: str) -> DeletableTopicResult:
+    return _error_result(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}")
+
+
+def _unknown_id(topic_id: bytes) -> DeletableTopicResult:
+    return _error_result(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
 
 
 def _error_result(name: str | None, topic_id: bytes, code: ErrorCode, message: str) -> DeletableTopicResult:

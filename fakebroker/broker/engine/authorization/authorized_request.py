@@ -153,8 +153,14 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         text: str | None,
         is_answered: Callable[[T], bool] | None = None,
     ) -> Refusing:
-        """In steps: a frame of 1 MB may name 300,000 resources."""
+        """In steps: a frame of 1 MB may name 300,000 resources.
+
+        An id that was unknown may be that of a topic which another client made between two steps, so what is left is
+        asked once more then, all at once: `Access` has most of the answers.
+        """
         refused, rest, errors, pace = list[T](), list[T](), list[Entry](), Pace(NAMES_PER_STEP)
+        topics, is_steady = self.call.cluster.topics, True
+        creation = topics.last_creation
         for entry in getattr(self.request, field) or ():
             if not is_refused(entry):
                 rest.append(entry)
@@ -164,6 +170,10 @@ class AuthorizedRequest(Generic[Asked, Answered]):
                 errors += self._error_entries(field, refused, code, text)
                 refused = []
                 yield
+                is_steady = topics.last_creation == creation
+        if not is_steady:
+            refused += filter(is_refused, rest)
+            rest = [entry for entry in rest if not is_refused(entry)]
         errors += self._error_entries(field, refused, code, text)
         if errors:
             self._errors.append((self._mirror(field), errors))

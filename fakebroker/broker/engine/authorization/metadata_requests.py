@@ -81,6 +81,8 @@ def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
 
     yield from asked_in_steps(asked, is_refused)
     unseen, rest = finished(parted(asked, is_refused))
+    if by_id:
+        authorized.finish_with(lambda response: _hide_made_meanwhile(authorized, response))
     authorized.change(topics=rest)
     if not unseen:
         return
@@ -93,6 +95,19 @@ def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
         authorized.change(topics=None)
         authorized.finish_with(lambda response: _keep(response, lambda _topic: False))
     authorized.finish_with(lambda response: _add(response, list(distinct.values())))
+
+
+def _hide_made_meanwhile(authorized: "Metadata", response: "MetadataResponse") -> Generator[None, None, None]:
+    """An id that was unknown when it was judged stays so for this request, if the client may not describe its topic."""
+    access, pace = authorized.access, Pace(NAMES_PER_STEP)
+    topics = list(response.topics)
+    for index, topic in enumerate(topics):
+        if topic.name is not None and not access.may(Operation.DESCRIBE, TOPIC, topic.name):
+            code = int(ErrorCode.UNKNOWN_TOPIC_ID)
+            topics[index] = MetadataResponseTopic(error_code=code, name=None, topic_id=topic.topic_id)
+        if pace.is_over():
+            yield
+    response.topics = topics
 
 
 def _name(entry: "MetadataRequestTopic", topics: "Topics", *, by_id: bool) -> str | None:

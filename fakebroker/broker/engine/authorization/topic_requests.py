@@ -202,6 +202,9 @@ def delete_allowed(authorized: "DeleteTopics") -> Generator[None, None, None]:
     if request.timeout_ms <= 0 and any(each.topic_id != ZERO_UUID for each in valid):
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)  # Kafka looks ids up before it asks about rights (AD-5)
     yield from asked_in_steps(valid, lambda each: _refusal(authorized, each, name_in(each, call.cluster.topics)))
+    authorized.handle = partial(
+        delete_topics.handle, may_delete=lambda topic: access.may(Operation.DELETE, TOPIC, topic.name)
+    )
     refused, valid = delete_topics.parted(call, entries)
     allowed = list[DeleteTopicState]()
     for entry in valid:

@@ -1,0 +1,99 @@
+"""A topic that is made between two steps of a request is judged as one that was there before."""
+
+from typing import Any
+
+import pytest
+
+from fakebroker.broker.engine.authorization import authorized_request
+from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
+from fakebroker.protocol.wire.messages.delete_topics import DeleteTopicState
+from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
+from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
+from tests.support.engine import SimEngine
+from tests.support.frames import request
+from tests.support.rights import allow, client_of, guarded_lab
+
+STEP = 10
+COUNT = 5 * STEP
+SECRET = "secret"
+BATCH = build_batch([Record(0, 0, b"k", b"forged")])
+IDS = [number.to_bytes(16, "big") for number in range(1, COUNT + 1)]
+
+
+def secret_id() -> bytes:
+    """The id that the next topic of `guarded_lab` gets: it follows from the seed."""
+    return guarded_lab().cluster.topics.create(SECRET).id
+
+
+def asked(name: str) -> dict[str, Any]:
+    """The fields of a request whose last entry is the topic."""
+    last = secret_id()
+    match name:
+        case "DeleteTopics":
+            return {"topics": [DeleteTopicState(name=None, topic_id=each) for each in [*IDS, last]], "timeout_ms": 1000}
+        case "Metadata":
+            return {"topics": [MetadataRequestTopic(name=None, topic_id=each) for each in [*IDS, last]]}
+    data = [PartitionProduceData(index=0, records=BATCH)]
+    return {
+        "acks": -1,
+        "timeout_ms": 1000,
+        "topic_data": [TopicProduceData(topic_id=each, partition_data=data) for each in [last, *IDS]],
+    }
+
+
+def played(lab: SimEngine, user: str, data: bytes, made_at: int, name: str, version: int) -> Any:
+    """The answer if the topic is made after so many steps; None if the request had fewer."""
+    client = client_of(lab, user)
+    client.socket.connection.receive(data, lab.network.now)
+    for _ in range(made_at):
+        if not lab.engine.works:
+            return None
+        lab.engine.step(lab.network.now)
+    lab.cluster.topics.create(SECRET)
+    lab.network.flush()
+    return client.answer(name, version)
+
+
+@pytest.fixture(autouse=True)
+def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("authorized_request", "metadata_requests", "topic_requests"):
+        monkeypatch.setattr(f"{authorized_request.__package__}.{module}.NAMES_PER_STEP", STEP)
+    monkeypatch.setattr("fakebroker.broker.apis.delete_topics.GROUPS_PER_STEP", STEP)
+
+
+@pytest.mark.parametrize(("name", "version"), [("DeleteTopics", 6), ("Metadata", 12), ("Produce", 13)])
+def test_a_stranger_names_it_by_its_id(name: str, version: int) -> None:
+    """Nothing is done to it, and its name is not told, in whichever step it was made."""
+    data, steps = request(name, version, **asked(name)), 0
+    while True:
+        lab = guarded_lab()
+        answer = played(lab, "stranger", data, steps, name, version)
+        if answer is None:
+            break
+        steps += 1
+        topic = lab.cluster.topics.get(SECRET)
+        assert topic is not None
+        assert topic.partitions[0].log.log_end_offset == 0
+        assert SECRET not in str(answer)
+        assert lab.engine.errors == []
+    assert steps > 4
+
+
+def test_who_may_only_describe_it_names_it() -> None:
+    """DeleteTopics by name of what is not there says so, and deletes nothing that comes to be there."""
+    names = [*(f"{SECRET}{number}" for number in range(COUNT)), SECRET]
+    data, steps = request("DeleteTopics", 4, topic_names=names, timeout_ms=1000), 0
+    while True:
+        lab = guarded_lab()
+        for each in names:
+            allow(lab, "DESCRIBE", name=each)
+        answer = played(lab, "alice", data, steps, "DeleteTopics", 4)
+        if answer is None:
+            break
+        steps += 1
+        codes = {each.name: each.error_code for each in answer.responses}
+        assert codes[SECRET] in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        assert lab.cluster.topics.get(SECRET) is not None
+    assert steps > 4
