@@ -13,6 +13,7 @@ from fakebroker.testing.virtual_broker import VirtualBroker
 
 Broker = FakeBroker | VirtualBroker
 MOMENT_MS = 60
+LONG_MS = 3_000  # a busy machine is late
 WAITS, LOST, REFUSED = "waits", "lost", "refused"
 
 
@@ -59,8 +60,8 @@ def connecting(broker: Broker, node_id: int) -> object:
 
 FAULTS: dict[str, dict[str, Any]] = {
     "error": {"error": "NOT_COORDINATOR"},
-    "delay": {"delay_s": 0.15},
-    "delay of the answer": {"delay_s": 0.15, "after": "applied"},
+    "delay": {"delay_s": 0.5},
+    "delay of the answer": {"delay_s": 0.5, "after": "applied"},
     "disconnect": {"action": "disconnect"},
     "disconnect after": {"action": "disconnect", "after": "applied"},
     "drop-answer": {"action": "drop-answer"},
@@ -81,7 +82,7 @@ def faulted(broker: Broker, fields: dict[str, Any]) -> list[object]:
     first = heartbeat(a)
     seen = [outcome(first)]
     second = heartbeat(a)
-    seen += [outcome(heartbeat(b)), outcome(first, 400), outcome(second, 400), outcome(heartbeat(a), 400)]
+    seen += [outcome(heartbeat(b)), outcome(first, LONG_MS), outcome(second, LONG_MS), outcome(heartbeat(a), LONG_MS)]
     return [*seen, fault.hits, len(broker.journal.requests(api="Heartbeat", client_id="a"))]
 
 
