@@ -13,7 +13,7 @@ from fakebroker.testing.virtual_broker import VirtualBroker
 
 Broker = FakeBroker | VirtualBroker
 MOMENT_MS = 60
-LONG_MS = 3_000  # a busy machine is late
+LONG_MS = 1_000  # a busy machine is late
 WAITS, LOST, REFUSED = "waits", "lost", "refused"
 
 
