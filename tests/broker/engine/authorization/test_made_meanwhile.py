@@ -65,7 +65,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("name", "version"), [("DeleteTopics", 6), ("Metadata", 12), ("Produce", 13)])
 def test_a_stranger_names_it_by_its_id(name: str, version: int) -> None:
-    """Nothing is done to it, and its name is not told, in whichever step it was made."""
+    """Nothing is done to it, and its name is not in the answer, in whichever step it was made."""
     data, steps = request(name, version, **asked(name)), 0
     while True:
         lab = guarded_lab()
