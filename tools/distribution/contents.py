@@ -23,9 +23,7 @@ _STRANGE: Final = ("tests", "test_", "conftest", ".pyc", "__pycache__", ".orig",
 def problems(wheel: Path) -> Iterator[str]:
     """What is wrong with a wheel: files that do not belong there, files that are missing, its size."""
     name = wheel.name.split("-")[0]
-    size = wheel.stat().st_size
-    if size > MAX_BYTES[name]:
-        yield f"{wheel.name} has {size:,} bytes; it should have at most {MAX_BYTES[name]:,}"
+    yield from _too_large(wheel, MAX_BYTES[name])
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     for each in names:
@@ -42,14 +40,18 @@ def problems(wheel: Path) -> Iterator[str]:
 def sdist_problems(sdist: Path) -> Iterator[str]:
     """What is wrong with an sdist: it has what its wheel is built from, and nothing else."""
     name = sdist.name.split("-")[0]
-    size = sdist.stat().st_size
-    if size > MAX_SDIST_BYTES[name]:
-        yield f"{sdist.name} has {size:,} bytes; it should have at most {MAX_SDIST_BYTES[name]:,}"
+    yield from _too_large(sdist, MAX_SDIST_BYTES[name])
     with tarfile.open(sdist) as archive:
         names = [each.partition("/")[2] for each in archive.getnames()]
     for each in filter(None, names):
         if each.split("/")[0] not in (*_TOP[name], *_BESIDE) or _is_strange(each):
             yield f"{sdist.name}: {each} does not belong into an sdist"
+
+
+def _too_large(file: Path, most: int) -> Iterator[str]:
+    size = file.stat().st_size
+    if size > most:
+        yield f"{file.name} has {size:,} bytes; it should have at most {most:,}"
 
 
 def _is_strange(path: str) -> bool:

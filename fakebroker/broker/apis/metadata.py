@@ -152,10 +152,8 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
     topic = call.cluster.topics.get(name)
     if topic is not None:
         return describe(call, topic)
-    behaviours, creates = (
-        call.cluster.behaviours,
-        may_create and call.node.settings.get_bool("auto.create.topics.enable"),
-    )
+    behaviours = call.cluster.behaviours
+    creates = may_create and call.node.settings.get_bool("auto.create.topics.enable")
     try:
         if creates or behaviours.metadata_checks_names:
             check_name(name)

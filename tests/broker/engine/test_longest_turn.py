@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from fakebroker.broker.engine.connection import Connection
-from fakebroker.protocol import pace
-from fakebroker.protocol.schema import emit_decode, emit_encode
+from fakebroker.protocol.schema import emit_decode
 from fakebroker.protocol.wire.registry import APIS, api
 from tests.support import long_lists
 from tests.support.engine import SimEngine
 from tests.support.frames import request
 from tests.support.long_lists import Path, list_paths, with_many
 from tests.support.rights import AUTHORIZER, client_of
+from tests.support.small_steps import make_steps_smaller
 from tests.support.work_counter import calls_of
 
 NAMES = [each.name for each in APIS.values()]
@@ -25,15 +25,9 @@ SCALE = 100  # the counts are so much smaller than those of a frame of 1 MB; so 
 @pytest.fixture(autouse=True)
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps that are as much smaller as the requests of these tests are."""
-    plain = pace.Pace.__init__
-
-    def shortened(self: pace.Pace, units_per_step: int) -> None:
-        plain(self, units_per_step // SCALE)
-
-    monkeypatch.setattr(pace.Pace, "__init__", shortened)
+    make_steps_smaller(monkeypatch, SCALE)
     monkeypatch.setattr(long_lists, "NAME", "{:x}")  # short names: a frame has room for most of them
     monkeypatch.setattr(emit_decode, "BYTES_PER_STEP", emit_decode.BYTES_PER_STEP // SCALE)
-    monkeypatch.setattr(emit_encode, "PIECES_PER_STEP", emit_encode.PIECES_PER_STEP // SCALE)
 
 
 def turns(name: str, version: int, target: Path, count: int, user: str | None) -> tuple[int, int]:

@@ -7,10 +7,8 @@ import pytest
 
 from fakebroker.broker.core.security.acls import Acl, Operation, PatternType, Permission, ResourcePattern, ResourceType
 from fakebroker.broker.engine.connection import Connection
-from fakebroker.protocol import pace
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
-from fakebroker.protocol.schema import emit_encode
 from fakebroker.protocol.schema.jsonable import from_json
 from fakebroker.protocol.schema.types import ArrayOf
 from fakebroker.protocol.wire.frame import encode_request
@@ -19,6 +17,7 @@ from tests.support.engine import Client, SimEngine
 from tests.support.frames import framed, request
 from tests.support.long_lists import NAME, Path, list_paths, with_many
 from tests.support.rights import AUTHORIZER, ask, client_of, rule
+from tests.support.small_steps import make_steps_smaller
 from tests.support.work_counter import calls_of
 
 PARTS = 60  # that the thing has
@@ -112,14 +111,8 @@ KINDS: tuple[Fill, ...] = (classic_group, group_of_offsets, consumer_group, shar
 
 @pytest.fixture(autouse=True)
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = pace.Pace.__init__
-
-    def shortened(self: pace.Pace, units_per_step: int) -> None:
-        plain(self, units_per_step // SCALE)
-
-    monkeypatch.setattr(pace.Pace, "__init__", shortened)
+    make_steps_smaller(monkeypatch, SCALE)
     monkeypatch.setattr("fakebroker.broker.apis.offset_fetch.ROWS_PER_STEP", 5_000 // SCALE)
-    monkeypatch.setattr(emit_encode, "PIECES_PER_STEP", emit_encode.PIECES_PER_STEP // SCALE)
 
 
 def all_of_each(value: Any, version: int, target: Path) -> Any:

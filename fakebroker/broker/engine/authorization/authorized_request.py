@@ -11,7 +11,7 @@ from fakebroker.broker.engine.error_response import ENTRIES, MIRRORS, Mirror, er
 from fakebroker.broker.engine.faults.entries import Errors, merge_in_steps
 from fakebroker.broker.engine.stages import Handler
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, finished
 from fakebroker.protocol.schema import ZERO_UUID, Message, Struct
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.schema.message import made, with_fields
@@ -159,7 +159,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         asked once more then, all at once: `Access` has most of the answers.
         """
         refused, rest, errors, pace = list[T](), list[T](), list[Entry](), Pace(NAMES_PER_STEP)
-        topics, is_steady = self.call.cluster.topics, True
+        topics = self.call.cluster.topics
         creation = topics.last_creation
         for entry in getattr(self.request, field) or ():
             if not is_refused(entry):
@@ -170,10 +170,9 @@ class AuthorizedRequest(Generic[Asked, Answered]):
                 errors += self._error_entries(field, refused, code, text)
                 refused = []
                 yield
-                is_steady = topics.last_creation == creation
-        if not is_steady:
-            refused += filter(is_refused, rest)
-            rest = [entry for entry in rest if not is_refused(entry)]
+        if topics.last_creation != creation:
+            late, rest = finished(parted(rest, is_refused))
+            refused += late
         errors += self._error_entries(field, refused, code, text)
         if errors:
             self._errors.append((self._mirror(field), errors))
