@@ -63,6 +63,7 @@ class Exchange:
         "call",
         "correlation_id",
         "engine",
+        "handle",
         "is_settled",
         "mute_ms",
         "request",
@@ -81,6 +82,7 @@ class Exchange:
         """`route` is the one without stages, `outer` the call that the connection gave."""
         self.engine = connection.engine
         self.route = route
+        self.handle = route.handle  # a stage may put another in its place
         self.request = request
         self.call = StagedCall(outer, self)
         self.request_bytes = len(connection.frame)
@@ -274,7 +276,7 @@ class Exchange:
                 if len(entered) < len(self._stages) and command.handler is None:
                     self._enter(command.request)
                     continue
-                response, error = self._handle(command.handler or self.route.handle, command.request)
+                response, error = self._handle(command.handler or self.handle, command.request)
                 if response is None and error is None:
                     return False
             if not entered:

@@ -95,6 +95,18 @@ def test_another_directory() -> None:
         assert took(broker, client.start(client.steps.produce("orders", 1, [b"x"]))) == 2
 
 
+@pytest.mark.rules("LR-7")
+def test_behind_an_authorizer() -> None:
+    """The answer waits although the client's rights are judged first."""
+    acls = [{"allow": "User:*", "topic": "*", "operation": "ALL"}]
+    with VirtualBroker(acls=acls, config={"log.flush.interval.messages": 1}) as broker:
+        broker.create_topic("orders")
+        client = broker.client("client")
+        with broker.node(1).slow_disk(2):
+            assert took(broker, produce(client, "orders")) == 2
+        assert took(broker, produce(client, "orders")) == 0
+
+
 def test_a_wrong_time(broker: VirtualBroker) -> None:
     """It is a number of seconds."""
     with pytest.raises(InvalidArgument, match="flush_s"):

@@ -37,12 +37,12 @@ class AuthorizationStage:
             return (yield Handle(request))
         authorized: AuthorizedRequest[Message, Message] = AuthorizedRequest(route, call, request, self._authorizer)
         try:
-            return (yield from _checked(authorized))
+            return (yield from _checked(exchange, authorized))
         finally:
             authorized.end()
 
 
-def _checked(authorized: AuthorizedRequest["Message", "Message"]) -> Passage:
+def _checked(exchange: "Exchange", authorized: AuthorizedRequest["Message", "Message"]) -> Passage:
     for check in NEEDS[authorized.route.api_key]:
         steps = check(authorized)
         if steps is not None:
@@ -50,7 +50,8 @@ def _checked(authorized: AuthorizedRequest["Message", "Message"]) -> Passage:
         if authorized.answer is not None:
             answer = authorized.answer if _wants_answer(authorized.request) else None
             return (yield from _in_turns(authorized.finish(answer)))
-    response = yield Handle(authorized.request, authorized.handle)
+    exchange.handle = authorized.handle
+    response = yield Handle(authorized.request)
     return (yield from _in_turns(authorized.finish(response)))
 
 
