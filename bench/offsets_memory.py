@@ -61,17 +61,18 @@ def _measure(groups: int, topics: int, partitions: int) -> Sizes:
     names = [f"t{n}" for n in range(topics)]
     for name in names:
         world.broker.create_topic(name, partitions=partitions)
-    empty_mb = _resident_mb()
+    empty_mb = resident_mb()
     for n in range(groups):
         world.connection.receive(r.frame(r.commit(f"group-{n}", names, partitions), r.COMMIT), world.now)
         world.connection.data_to_send()
         world.engine.flush()
-    full_mb = _resident_mb()
+    full_mb = resident_mb()
     world.advance(8 * DAY_MS)
-    return Sizes(empty_mb, full_mb, _resident_mb())
+    return Sizes(empty_mb, full_mb, resident_mb())
 
 
-def _resident_mb() -> float:
+def resident_mb() -> float:
+    """Of this process, after a collection."""
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
