@@ -112,7 +112,8 @@ class LongJob(Job):
         return None
 
     def _go_on(self, now: Instant) -> None:
-        self._wake_after(self._step(now), now)
+        if self._cluster.timers.passes.is_own_turn(self._go_on):
+            self._wake_after(self._step(now), now)
 
 
 class LogJobs:

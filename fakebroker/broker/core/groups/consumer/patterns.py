@@ -84,9 +84,11 @@ class PatternResolver:
         self._seen_creation = topics.last_creation
         names = sorted(topic.name for topic in topics if may_describe is None or may_describe(topic.name))
         steps = _matches(JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order(), names)
-        version = topics.changes
+        version, passes = topics.changes, self._group.host.timers.passes
 
         def go_on(now: Instant) -> None:
+            if self._running is not deadline or not passes.is_own_turn(go_on):
+                return
             try:
                 next(steps)
             except StopIteration as end:
