@@ -47,17 +47,6 @@ class LongPasses:
         if self._left is not None:
             self._left -= cost
 
-    def is_own_turn(self, step: Callable[[Instant], None]) -> bool:
-        """Whether a step that is due may run in this turn, which then has no time for another; else it is put off.
-
-        For work that goes on a millisecond after each step: where steps take longer, the next ones are due already.
-        """
-        if self.is_turn_over:
-            self.put_off(step)
-            return False
-        self.spend(TURN_COST)
-        return True
-
     def put_off(self, rest: Callable[[Instant], None]) -> None:
         """Do the rest of a pass in one of the next turns, after those that wait already."""
         self._waiting.append(rest)

@@ -14,7 +14,7 @@ from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.rewrite import empty_batch, rebuild
 from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
 
-RECORDS_PER_STEP = 20_000
+RECORDS_PER_STEP = 2_000
 _RELATIVE_OFFSET_MAX = 2**31 - 1
 
 

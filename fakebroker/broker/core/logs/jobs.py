@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.long_passes import STEP_COST
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Job:
 
 
 class LongJob(Job):
-    """A job whose work may take long: it goes on a millisecond after each step; clients are served between them.
+    """A job whose work may take long: turns that serve clients do a part of it (`LongPasses`).
 
     `now` is the time of the step that runs. What falls due while the job is at work is looked for when it has ended.
     """
@@ -84,36 +85,38 @@ class LongJob(Job):
         first_after_ms: int,
         interval_ms: int,
     ) -> None:
+        """Each step of `work(now)` costs about `STEP_COST`; it ends with what a job's work returns."""
         super().__init__(cluster, self._begin, first_after_ms, interval_ms)
         self.now = Instant(0, 0)
         self._in_steps = work
         self._steps: Generator[None, None, int | None] | None = None
         self._is_due_again = False
-        self._next_step = Deadline(self._go_on, self)
 
     def _begin(self, now: Instant) -> int | None:
         if self._steps is not None:
             self._is_due_again = True
             return None
         self._steps = self._in_steps(now)
-        return self._step(now)
+        return self._take_steps(now)
 
-    def _step(self, now: Instant) -> int | None:
-        """Returns when there is more to do, once the work has ended."""
+    def _take_steps(self, now: Instant) -> int | None:
+        """As many as this turn may take. Returns when there is more to do, once the work has ended."""
         assert self._steps is not None
-        self.now = now
-        try:
-            next(self._steps)
-        except StopIteration as end:
-            self._steps = None
-            is_due_again, self._is_due_again = self._is_due_again, False
-            return now.wall_ms if is_due_again else end.value
-        self._cluster.timers.mono.arm(self._next_step, now.mono_ms + 1)
+        passes, self.now = self._cluster.timers.passes, now
+        while not passes.is_turn_over:
+            try:
+                next(self._steps)
+            except StopIteration as end:
+                self._steps = None
+                is_due_again, self._is_due_again = self._is_due_again, False
+                next_ms: int | None = now.wall_ms if is_due_again else end.value
+                return next_ms
+            passes.spend(STEP_COST)
+        passes.put_off(self._go_on)
         return None
 
     def _go_on(self, now: Instant) -> None:
-        if self._cluster.timers.passes.is_own_turn(self._go_on):
-            self._wake_after(self._step(now), now)
+        self._wake_after(self._take_steps(now), now)
 
 
 class LogJobs:
