@@ -164,8 +164,10 @@ def _matches(patterns: Iterable[str], names: list[str]) -> Generator[None, None,
             pattern = compile_pattern(text)
         except InvalidPattern:
             found[text] = ()
+            if pace.is_over(len(text)):
+                yield
             continue
-        if pace.is_over(pattern.states_count):
+        if pace.is_over(len(text) + pattern.states_count):  # what it takes to compile it
             yield
         for name in names:
             if (yield from pattern.fullmatch(name, pace)):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.broker.core.groups.consumer.patterns import SHORTEST_PAUSE_MS
+from fakebroker.broker.core.groups.consumer.patterns import SHORTEST_PAUSE_MS, _matches
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.group_records import GroupRecord
 from tests.support.consumer_groups import OneConsumerGroup
@@ -286,6 +286,13 @@ def test_a_long_resolution_takes_many_turns() -> None:
     assert turns > 3
     (topics,) = topics_of(lab).values()
     assert len(topics) == 200
+
+
+def test_large_patterns_are_compiled_in_steps() -> None:
+    """Also those that match nothing, or are no patterns here: each of some length is a step."""
+    large, wrong = [f"x{n}.{{900}}" * 6 for n in range(5)], [f"x{n}" * 5_000 + "(" for n in range(5)]
+    for patterns in (large, wrong):
+        assert sum(1 for _ in _matches(patterns, ["a"])) >= len(patterns)
 
 
 @pytest.mark.rules("CGB-7")
