@@ -8,12 +8,12 @@ A topic that auto-creation makes exists at once, yet this answer says UNKNOWN_TO
 LEADER_NOT_AVAILABLE as those before (MD-2).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fakebroker.broker.apis import operations
 from fakebroker.broker.apis.call import Call, Repeat, Steps
-from fakebroker.broker.core.topic_rules import check_name
+from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_name
 from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.pace import Pace
@@ -134,7 +134,15 @@ def _topics(call: Call, request: MetadataRequest) -> Iterator[MetadataResponseTo
     if by_id:
         return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))
     may_create = call.version < 4 or request.allow_auto_topic_creation
-    return (_by_name(call, name, may_create) for name in dict.fromkeys(_name(entry) for entry in asked))
+    names = dict.fromkeys(_name(entry) for entry in asked)
+    is_too_much = may_create and _partitions_to_make(call, names) > LARGEST_CHANGE
+    return (_by_name(call, name, may_create, is_too_much) for name in names)
+
+
+def _partitions_to_make(call: Call, names: Iterable[str]) -> int:
+    """How many partitions the topics would have that there are not yet; Kafka makes them by one CreateTopics."""
+    new = sum(1 for name in names if name not in call.cluster.topics)
+    return new * call.cluster.settings.get_int("num.partitions")
 
 
 def _name(entry: MetadataRequestTopic) -> str:
@@ -148,7 +156,8 @@ def _by_id(call: Call, topic_id: bytes) -> MetadataResponseTopic:
     return describe(call, topic)
 
 
-def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
+def _by_name(call: Call, name: str, may_create: bool, is_too_much: bool) -> MetadataResponseTopic:
+    """One topic; one that there is not is made, unless all of them together are too much (NT-11)."""
     topic = call.cluster.topics.get(name)
     if topic is not None:
         return describe(call, topic)
@@ -161,7 +170,8 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
         return MetadataResponseTopic(error_code=error.code, name=name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if creates:
-        _auto_create(call, name)
+        if not is_too_much:
+            _auto_create(call, name)
         code = behaviours.auto_creation_error
     return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 

@@ -11,6 +11,7 @@ from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.support.cluster import make_cluster
 
 Ask = Callable[..., Any]
 NOT_ASKED = -2147483648
@@ -61,6 +62,20 @@ def test_auto_creation(ask: Ask, cluster: Cluster) -> None:
     assert codes(ask(cluster, named("new"), 12)) == {"new": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     [topic] = ask(cluster, named("new"), 12).topics
     assert (topic.error_code, len(topic.partitions), len(topic.partitions[0].replica_nodes)) == (0, 1, 1)
+
+
+@pytest.mark.rules("NT-11", "MD-2")
+def test_auto_creation_of_too_many_partitions(ask: Ask) -> None:
+    """What is more than one CreateTopics may make is not made, and the client goes on seeing 3."""
+    cluster = make_cluster({"num.partitions": 5_000})
+    cluster.topics.create("t", 1)
+    names = ["a", "b", "c"]
+    assert codes(ask(cluster, named("t", *names), 12)) == {"t": 0, **dict.fromkeys(names, 3)}
+    assert codes(ask(cluster, named("t", *names), 12)) == {"t": 0, **dict.fromkeys(names, 3)}
+    assert [topic.name for topic in cluster.topics] == ["t"]
+    assert codes(ask(cluster, named("t", "a", "b"), 12)) == {"t": 0, "a": 3, "b": 3}
+    assert codes(ask(cluster, named(*names), 12)) == {"a": 0, "b": 0, "c": 3}
+    assert len(cluster.topics) == 4
 
 
 @pytest.mark.rules("MD-2")
