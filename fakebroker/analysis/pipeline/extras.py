@@ -6,7 +6,7 @@ from fakebroker.protocol.extras import MissingExtra, missing_extra
 
 __all__ = ["MissingExtra", "need_extra"]
 
-_MODULES = {"history": ("numpy", "pyarrow"), "spark": ("pyspark", "pandas", "pyarrow", "numpy")}
+_MODULES = {"history": ("duckdb", "numpy", "pyarrow"), "spark": ("pyspark", "pandas", "pyarrow", "numpy")}
 
 
 def need_extra(extra: str) -> None:

@@ -86,9 +86,9 @@ def chosen_engine(choice: EngineChoice, work: "AskWork") -> Iterator[tuple[Any, 
 
         with storage_failures_reported():
             if choice.engine == "python":
-                from fakebroker.analysis.pipeline.engines import PythonEngine
+                from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 
-                yield PythonEngine(), Progress()
+                yield DuckEngine(), Progress()
             else:
                 yield from _spark(choice)
     except FakebrokerError as error:
@@ -109,7 +109,7 @@ def _by_itself(choice: EngineChoice, work: "AskWork") -> EngineChoice:
 
 def _spark(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
     with running_spark(choice.master, dict(choice.conf)) as session:
-        from fakebroker.analysis.pipeline.engines import SparkEngine
+        from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 
         yield SparkEngine(session), Progress(context=session.sparkContext)
 

@@ -14,10 +14,10 @@ from fakebroker.cli.commands.work import reading_files, reading_kafka
 from fakebroker.client.security import ClientConfig
 
 if TYPE_CHECKING:
+    from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
     from fakebroker.analysis.pipeline.engines import Engine
     from fakebroker.analysis.pipeline.progress import Progress
     from fakebroker.analysis.pipeline.publish import Staging
-    from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
 
 _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
 
@@ -102,8 +102,7 @@ def _decoded(
 ) -> "tuple[Any, int, DecodedOptions | None]":
     """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
     if stage.engine.name == "python":
-        rows = list(_rows(paths, source, kafka))
-        return rows, len(rows), None
+        return *stage.keep("decoded", _rows(paths, source, kafka)), None
     from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
 
     return decoded_on_spark(stage, paths, kafka, source, may_repeat=may_repeat)
@@ -138,6 +137,6 @@ def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None
 
 def _committed_partitions(stage: "Staging", commits: Any) -> set[tuple[str, int]]:
     if stage.engine.name == "python":
-        return {(row["topic"], row["partition"]) for row in commits}
+        return {(row["topic"], row["partition"]) for row in stage.engine.rows(commits)}
     found = commits.select("topic", "partition").distinct().collect()
     return {(row["topic"], row["partition"]) for row in found}

@@ -203,8 +203,9 @@ def test_spark_says_the_same(
     more deletions than are looked through at each commit are sorted.
     """
     monkeypatch.setattr("fakebroker.analysis.pipeline.spark.retention_runs._MAX_LISTED", max_listed)
-    from fakebroker.analysis.pipeline.engines import SparkEngine, make
+    from fakebroker.analysis.pipeline.engines import make
     from fakebroker.analysis.pipeline.rows import from_arrow
+    from fakebroker.analysis.pipeline.spark_engine import SparkEngine
     from fakebroker.analysis.pipeline.tables import table
 
     tables: dict[str, list[Row]] = {"commits": [], "coordinator_records": [], "group_states": [], "log_ends": []}

@@ -3,6 +3,7 @@
 from typing import Final
 
 from fakebroker.analysis.pipeline.contract import Column, ColumnType, Table
+from fakebroker.analysis.pipeline.recipe import Recipe, listed
 from fakebroker.testing.journal.schema import all_columns
 
 _TYPES: Final[dict[str, ColumnType]] = {
@@ -27,3 +28,16 @@ TABLE = Table(
     ),
     key=("run", "seq", "part"),
 )
+
+
+def recipe() -> Recipe:
+    """Of the lines with the same (run, seq, part) the one that is first by file and line."""
+    return Recipe(f"""
+        SELECT {listed(TABLE.column_names)}
+        FROM (
+            SELECT *, ROW_NUMBER() OVER (PARTITION BY run, seq, part ORDER BY file, line) AS number
+            FROM journal_lines
+            WHERE reject_reason IS NULL
+        ) AS lines
+        WHERE number = 1
+    """)

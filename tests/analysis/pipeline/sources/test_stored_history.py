@@ -9,8 +9,6 @@ import pytest
 
 from fakebroker.analysis.history.reading import read_history
 from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING
-from fakebroker.analysis.pipeline.oracle.commits import commits
-from fakebroker.analysis.pipeline.oracle.coordinator_records import coordinator_records
 from fakebroker.analysis.pipeline.rows import Rows, from_arrow, read_rows
 from fakebroker.analysis.pipeline.sources import stored_history
 from fakebroker.analysis.pipeline.sources.history import Part, history_parts
@@ -20,6 +18,7 @@ from fakebroker.analysis.pipeline.tables import table
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from tests.analysis.history.samples import AT_MS, batch, group_record, marker, segment
+from tests.support.tables_made import commits, coordinator_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

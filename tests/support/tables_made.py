@@ -1,0 +1,75 @@
+"""Tables made by their recipes with the embedded engine, of rows and as rows: a function for each table.
+
+Its arguments are rows of the tables that the recipe reads, in the order of READS.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from typing import Any, Final
+
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+from fakebroker.analysis.pipeline.engines import contract_of, make
+
+Row = dict[str, Any]
+
+READS: Final[dict[str, tuple[str, ...]]] = {
+    "assignments": ("coordinator_records", "events"),
+    "campaign_failures": ("campaign_runs",),
+    "commits": ("decoded", "events"),
+    "coordinator_records": ("decoded",),
+    "events": ("journal_lines",),
+    "expiries": ("events",),
+    "expiry_audit": ("events",),
+    "group_health": ("group_states", "commits", "rebalances", "lag_minute", "expiries", "requests"),
+    "group_states": ("coordinator_records", "events"),
+    "journal_rejects": ("journal_lines", "events"),
+    "lag_minute": ("commits", "log_ends", "expiries", "events"),
+    "log_ends": ("events", "live_ends"),
+    "members": ("coordinator_records", "events"),
+    "protocol_coverage": ("requests", "events"),
+    "rebalances": ("group_states",),
+    "rejects": ("decoded",),
+    "requests": ("events",),
+}
+
+
+def made(name: str, *tables: Iterable[Row], options: Any = None) -> list[Row]:
+    """The rows of a table, in the order of its key; those of `rank` for failures of a campaign."""
+    engine = _engine()
+    frames = {
+        each: engine.frame(contract_of(each), list(rows)) for each, rows in zip(READS[name], tables, strict=False)
+    }
+    rows = engine.rows(make(engine, name, frames, options))
+    return sorted(rows, key=lambda row: _place(row, ("rank",) if "rank" in row else contract_of(name).key))
+
+
+def _place(row: Row, names: tuple[str, ...]) -> list[tuple[bool, Any]]:
+    return [(row[name] is not None, row[name]) for name in names]
+
+
+@cache
+def _engine() -> DuckEngine:
+    return DuckEngine()
+
+
+def _function(name: str) -> Callable[..., list[Row]]:
+    return partial(made, name)
+
+
+assignments = _function("assignments")
+campaign_failures = _function("campaign_failures")
+commits = _function("commits")
+coordinator_records = _function("coordinator_records")
+events = _function("events")
+expiries = _function("expiries")
+expiry_audit = _function("expiry_audit")
+group_health = _function("group_health")
+group_states = _function("group_states")
+journal_rejects = _function("journal_rejects")
+lag_minute = _function("lag_minute")
+log_ends = _function("log_ends")
+members = _function("members")
+protocol_coverage = _function("protocol_coverage")
+rebalances = _function("rebalances")
+rejects = _function("rejects")
+requests = _function("requests")
