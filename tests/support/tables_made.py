@@ -3,6 +3,7 @@
 Its arguments are rows of the tables that the recipe reads, in the order of READS.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any, Final
@@ -29,22 +30,36 @@ READS: Final[dict[str, tuple[str, ...]]] = {
     "protocol_coverage": ("requests", "events"),
     "rebalances": ("group_states",),
     "rejects": ("decoded",),
+    "retention_whatif": ("commits", "retention_losses"),
     "requests": ("events",),
+}
+
+_ORDERS: Final = {
+    "campaign_failures": ("rank",),
+    "expiry_audit": ("source", "expiry_seq", "expiry_part", "commit_seq", "commit_part"),
 }
 
 
 def made(name: str, *tables: Iterable[Row], options: Any = None) -> list[Row]:
-    """The rows of a table, in the order of its key; those of `rank` for failures of a campaign."""
+    """The rows of a table, in the order of their source; else in that of the key, failures of a campaign by rank."""
     engine = _engine()
     frames = {
-        each: engine.frame(contract_of(each), list(rows)) for each, rows in zip(READS[name], tables, strict=False)
+        each: engine.frame(contract_of(each), list(map(_as_stored, rows)))
+        for each, rows in zip(READS[name], tables, strict=False)
     }
     rows = engine.rows(make(engine, name, frames, options))
-    return sorted(rows, key=lambda row: _place(row, ("rank",) if "rank" in row else contract_of(name).key))
+    group = ("group_id",) if name == "group_states" else ()
+    places = ("source", *group, "log_partition", "log_offset", "seq", "part")
+    in_source = [each for each in places if each in contract_of(name).column_names]
+    names = _ORDERS.get(name, in_source if "seq" in in_source else contract_of(name).key)
+    return sorted(rows, key=lambda row: [(row[each] is not None, row[each]) for each in names])
 
 
-def _place(row: Row, names: tuple[str, ...]) -> list[tuple[bool, Any]]:
-    return [(row[name] is not None, row[name]) for name in names]
+def _as_stored(row: Row) -> Row:
+    """A row of a journal as tables have it: objects are JSON text."""
+    if any(isinstance(value, dict) for value in row.values()):
+        return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in row.items()}
+    return row
 
 
 @cache
@@ -73,3 +88,4 @@ protocol_coverage = _function("protocol_coverage")
 rebalances = _function("rebalances")
 rejects = _function("rejects")
 requests = _function("requests")
+retention_whatif = _function("retention_whatif")

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from tempfile import gettempdir
@@ -122,9 +122,9 @@ class DuckEngine:
         self._database.register(name, data)
         return DuckFrame(f"SELECT * FROM {name}")
 
-    def _batches(self, query: str) -> Iterable[pa.RecordBatch]:
+    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
         with storage_failures_reported():
-            return self._database.sql(query).to_arrow_reader(_BATCH_ROWS)
+            yield from self._database.sql(query).to_arrow_reader(_BATCH_ROWS)
 
     def _run(self, query: str) -> Any:
         with storage_failures_reported():

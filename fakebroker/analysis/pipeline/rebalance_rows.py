@@ -19,7 +19,8 @@ def rebalance_rows(spans: Iterable[Row]) -> Iterator[Row]:
     record with another generation than the one before.
     """
     for (*_, is_journal), rows in groupby(spans, key=_group_of):
-        yield from _of_journal(rows) if is_journal else _of_log(rows)
+        made = _of_journal if is_journal else _of_log
+        yield from made(rows)
 
 
 def _group_of(row: Row) -> tuple[str, str, bool]:

@@ -3,8 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from fakebroker.protocol.errors import FakebrokerError
+
+# What DuckDB raises for a query that is wrong: an error of ours, not of a file.
+_OF_QUERIES: Final = ("BinderException", "CatalogException", "InternalException", "ParserException")
 
 
 @contextmanager
@@ -23,6 +27,8 @@ def storage_failures_reported(what: str = "") -> Iterator[None]:
     except ArrowException as error:
         raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error
     except _of_duckdb() as error:
+        if type(error).__name__ in _OF_QUERIES:
+            raise
         raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error
     except OSError as error:
         where = error.filename if error.filename is not None else what  # Arrow's name no file
@@ -30,9 +36,9 @@ def storage_failures_reported(what: str = "") -> Iterator[None]:
 
 
 def _of_duckdb() -> tuple[type[Exception], ...]:
-    """What DuckDB raises for files, and for want of memory; nothing where it does not run."""
+    """What DuckDB raises; nothing where it does not run."""
     duckdb = sys.modules.get("duckdb")
-    return () if duckdb is None else (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException)
+    return () if duckdb is None else (duckdb.Error,)
 
 
 def _first_line(error: Exception) -> str:

@@ -196,7 +196,7 @@ def test_one_process_at_a_time_writes_to_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FakebrokerError, match=rf"is writing to {tmp_path}/out \(process {os.getpid()}\); try again"):
         put(DuckEngine(), tmp_path / "out", [expiry(2)])
     assert Published(tmp_path / "out").tables["expiries"]["rows"] == 1
-    stage.add("expiries", [expiry(3)])
+    stage.add("expiries", stage.engine.frame(EXPIRIES, [expiry(3)]))
     stage.publish({})
     first.__exit__(None, None, None)
     put(DuckEngine(), tmp_path / "other", [])
@@ -294,7 +294,7 @@ def test_a_table_whose_files_are_not_those_that_were_published_is_an_error(tmp_p
         pytest.raises(FakebrokerError, match="was changed after it was published"),
         staging(DuckEngine(), out, Progress(io.StringIO())) as stage,
     ):
-        stage.add("expiries", [expiry(2)])
+        stage.add("expiries", stage.engine.frame(EXPIRIES, [expiry(2)]))
     with staging(DuckEngine(), out, Progress(io.StringIO())) as stage:
         stage.store("log_ends", [])
         with pytest.raises(FakebrokerError, match="was changed after it was published"):

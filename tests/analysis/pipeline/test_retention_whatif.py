@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker.analysis.pipeline.oracle.retention_losses import retention_losses
-from fakebroker.analysis.pipeline.oracle.retention_whatif import retention_whatif
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 from fakebroker.protocol.records.offsets_topic import TopicPartition, stored_offset
 from tests.support.histories import make_history
 from tests.support.history_replay import Committed, GroupChanged, Input, OffsetDeleted, replay
+from tests.support.tables_made import retention_whatif
 from tests.support.whatif_histories import as_expired, tables_of_log
 
 if TYPE_CHECKING:

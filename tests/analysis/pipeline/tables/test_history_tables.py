@@ -83,8 +83,8 @@ def test_rejects() -> None:
 
     assert [(row["file"], row["position"], row["log_offset"]) for row in rows] == [
         ("a.log", 100, 4),
-        ("a.log", 900, None),
         ("a.log", 100, 5),
+        ("a.log", 900, None),
         ("other.log", 100, 5),
     ]
     assert all(tuple(row) == rejects_table.TABLE.column_names for row in rows)
