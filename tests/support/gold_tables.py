@@ -1,4 +1,4 @@
-"""Tables of random histories, made by the oracles: rows of plain Python, by the name of the table."""
+"""Tables of random histories, by their recipes, as rows: by the name of the table."""
 
 import json
 from collections.abc import Iterable, Mapping

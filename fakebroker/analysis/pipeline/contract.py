@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple
 ColumnType = Literal["string", "int", "long", "double", "boolean", "timestamp", "strings"]
 Layer = Literal["bronze", "silver", "gold"]
 
-# How Spark writes a column's type. A timestamp is UTC; in rows of plain Python it is a number of milliseconds.
+# How Spark writes a column's type. A timestamp is UTC; in rows and queries it is a number of milliseconds.
 SPARK_TYPES: Final[dict[ColumnType, str]] = {
     "string": "STRING",
     "int": "INT",

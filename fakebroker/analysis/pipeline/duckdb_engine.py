@@ -37,7 +37,7 @@ class DuckFrame:
 class DuckEngine:
     """A frame is a query, which is run when its rows are stored."""
 
-    name = "python"
+    name = "embedded"
 
     def __init__(self) -> None:
         import duckdb

@@ -1,4 +1,4 @@
-"""Which engine suits an amount of work: plain Python for what it does in about a minute, Spark for more.
+"""Which engine suits an amount of work: the embedded one for what it does in about a minute, Spark for more.
 
 The limits were measured in November 2026 on one core of a cloud machine, with all checks: 57 MB of journals (90,000
 lines) became tables in 20 s of processor time and 1.4 GB of memory, 200,000 records of `__consumer_offsets` in 10 s and
@@ -26,7 +26,7 @@ _UNPACKED: Final = {".gz": 10, ".parquet": 8}  # by how much a packed file grows
 
 
 class Work(NamedTuple):
-    """How much a command has to do: an amount of something, and how much of it is for plain Python."""
+    """How much a command has to do: an amount of something, and how much of it is for the embedded engine."""
 
     amount: int
     limit: int
@@ -34,7 +34,7 @@ class Work(NamedTuple):
 
     @property
     def is_for_spark(self) -> bool:
-        """Whether it is more than plain Python does in about a minute."""
+        """Whether it is more than the embedded engine does in about a minute."""
         return self.amount > self.limit
 
     @property
@@ -84,12 +84,12 @@ def work_on_tables(folder: Path, names: Iterable[str], limit: int) -> Work:
 
 
 def choose(work: AnyWork) -> Chosen:
-    """The engine for this work. Where Spark cannot run it is plain Python, unless Spark alone can do the work."""
+    """The engine for this work. Where Spark cannot run it is the embedded one, unless Spark alone can do the work."""
     if not work.is_for_spark:
-        return Chosen("python", work.text)
+        return Chosen("embedded", work.text)
     if isinstance(work, Remote) or _can_run_spark():
         return Chosen("spark", work.text)
-    return Chosen("python", f"{work.text}, but Spark or Java is missing: {install_command('spark')} installs both")
+    return Chosen("embedded", f"{work.text}, but Spark or Java is missing: {install_command('spark')} installs both")
 
 
 def _can_run_spark() -> bool:

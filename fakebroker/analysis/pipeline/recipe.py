@@ -56,7 +56,7 @@ class Recipe(NamedTuple):
         """The tables of `names` that it reads."""
         texts = (*(step.query for step in self.steps), self.query)
         read = {name for text in texts for name in tables_named(text)}
-        own = {each.name for each in (*self.steps, *self.given)}
+        own = {step.name for step in self.steps} | {given.name for given in self.given}
         return tuple(name for name in names if name in read and name not in own)
 
 

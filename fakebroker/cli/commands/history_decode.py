@@ -101,7 +101,7 @@ def _decoded(
     stage: "Staging", paths: tuple[str, ...], source: str | None, kafka: ClientConfig | None, *, may_repeat: bool
 ) -> "tuple[Any, int, DecodedOptions | None]":
     """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
-    if stage.engine.name == "python":
+    if stage.engine.name == "embedded":
         return *stage.keep("decoded", _rows(paths, source, kafka)), None
     from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
 
@@ -136,7 +136,7 @@ def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None
 
 
 def _committed_partitions(stage: "Staging", commits: Any) -> set[tuple[str, int]]:
-    if stage.engine.name == "python":
+    if stage.engine.name == "embedded":
         return {(row["topic"], row["partition"]) for row in stage.engine.rows(commits)}
     found = commits.select("topic", "partition").distinct().collect()
     return {(row["topic"], row["partition"]) for row in found}

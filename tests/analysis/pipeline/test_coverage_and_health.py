@@ -1,4 +1,4 @@
-"""Protocol coverage and group health in plain Python."""
+"""Protocol coverage and group health."""
 
 import pytest
 

@@ -16,9 +16,9 @@ def test_an_amount_up_to_the_limit_is_for_python(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(engine_choice, "need_extra", lambda name: None)  # noqa: ARG005 - whichever
     monkeypatch.setattr(engine_choice, "java_home", lambda: "/java")
 
-    assert choose(Work(150, 150, "MB")) == Chosen("python", "150 MB; up to 150 need no Spark")
+    assert choose(Work(150, 150, "MB")) == Chosen("embedded", "150 MB; up to 150 need no Spark")
     assert choose(Work(1510, 150, "MB")) == Chosen("spark", "1,510 MB; more than 150 are for Spark")
-    assert choose(Live()).engine == "python"
+    assert choose(Live()).engine == "embedded"
 
 
 @pytest.mark.parametrize(("name", "error"), [("need_extra", MissingExtra("x")), ("java_home", NoJava("x"))])
@@ -33,7 +33,7 @@ def test_without_spark_or_java_it_is_python(monkeypatch: pytest.MonkeyPatch, nam
 
     engine, reason = choose(Work(2, 1, "runs"))
 
-    assert engine == "python"
+    assert engine == "embedded"
     assert reason.startswith("2 runs; more than 1 are for Spark, but Spark or Java is missing: pip install ")
     assert choose(Remote()).engine == "spark"
 

@@ -1,4 +1,4 @@
-"""The expiry audit in plain Python: it agrees with the broker, and sees what a journal gets wrong."""
+"""The expiry audit: it agrees with the broker, and sees what a journal gets wrong."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Lag by the minute in plain Python: in the end it is the broker's own."""
+"""Lag by the minute: in the end it is the broker's own."""
 
 from typing import Any
 

@@ -245,7 +245,7 @@ def test_a_file_that_was_changed_in_place_is_noticed_by_the_check(tmp_path: Path
     out = tmp_path / "out"
     put(DuckEngine(), out, [expiry(1)])
     (file,) = (out / "expiries").iterdir()
-    check = ["--tables", str(out), "--engine", "python"]
+    check = ["--tables", str(out), "--engine", "embedded"]
     assert CliRunner().invoke(main, ["pipeline", "check", *check]).exit_code == 0
 
     content = bytearray(file.read_bytes())

@@ -1,4 +1,4 @@
-"""Rebalances in plain Python: counted by hand, and every reason of the broker has a cause."""
+"""Rebalances: counted by hand, and every reason of the broker has a cause."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*arguments: object) -> tuple[int, str]:
     """Exit code and everything that was printed."""
-    result = CliRunner().invoke(main, ["history", "whatif", *map(str, arguments), "--engine", "python"])
+    result = CliRunner().invoke(main, ["history", "whatif", *map(str, arguments), "--engine", "embedded"])
     return result.exit_code, result.output
 
 

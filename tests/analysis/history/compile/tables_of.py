@@ -1,4 +1,4 @@
-"""The published tables of a random history, made by the pipeline's oracles: from its journal, or from its log."""
+"""The published tables of a random history, made by the pipeline: from its journal, or from its log."""
 
 import json
 from pathlib import Path

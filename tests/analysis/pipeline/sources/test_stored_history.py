@@ -46,7 +46,7 @@ def folders_in(path: Path) -> Folders:
 
 
 def test_what_needs_no_other_record_is_whole_rows(spark: "SparkSession", tmp_path: Path) -> None:
-    """Commits outside of transactions, and records of groups, are those that plain Python makes; others are left."""
+    """Commits outside of transactions, and records of groups, are those that the recipes make; others are left."""
     history(tmp_path / "data")
     folders = folders_in(tmp_path)
     rows = store_history(spark, parts_of(spark, tmp_path / "data"), folders)

@@ -1,4 +1,4 @@
-"""The tables of histories in plain Python: commits, coordinator records and rejects."""
+"""The tables of histories: commits, coordinator records and rejects."""
 
 from typing import Any
 

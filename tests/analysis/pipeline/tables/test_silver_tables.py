@@ -1,4 +1,4 @@
-"""Members, assignments, requests, ends of logs and expiries in plain Python, against what the broker itself says."""
+"""Members, assignments, requests, ends of logs and expiries, against what the broker itself says."""
 
 import json
 from typing import Any
