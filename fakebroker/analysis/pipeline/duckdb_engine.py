@@ -84,8 +84,8 @@ class DuckEngine:
 
     def only_new(self, contract: Table, frame: DuckFrame, known: DuckFrame) -> DuckFrame:
         """The rows whose key is new; nulls in keys are alike."""
-        same = " AND ".join(f'new."{name}" IS NOT DISTINCT FROM known."{name}"' for name in contract.key)
-        return DuckFrame(f"SELECT new.* FROM ({frame.query}) AS new ANTI JOIN ({known.query}) AS known ON {same}")
+        same = " AND ".join(f'fresh."{name}" IS NOT DISTINCT FROM known."{name}"' for name in contract.key)
+        return DuckFrame(f"SELECT fresh.* FROM ({frame.query}) AS fresh ANTI JOIN ({known.query}) AS known ON {same}")
 
     def where_there(self, frame: DuckFrame, column: str) -> DuckFrame:
         """The rows that have a value there."""

@@ -34,7 +34,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_the_engine_is_chosen_by_default() -> None:
     """Without options the amount of work decides; Spark would use all cores. The command's own arguments stay."""
-    assert run("a", "b") == (0, "('a', 'b') auto local[*] ()\npython\n")
+    assert run("a", "b") == (0, "('a', 'b') auto local[*] ()\nembedded\n")
     assert "A command." in run("--help")[1]
 
 
@@ -42,7 +42,7 @@ def test_master_and_settings_are_handed_on() -> None:
     """--master and --conf are Spark's; a setting may have an equals sign in its value."""
     given = run("--master", "spark://h:7077", "--conf", "a.b=1", "--conf", "c=d=e", "--engine", "embedded")
 
-    assert given == (0, "() python spark://h:7077 (('a.b', '1'), ('c', 'd=e'))\npython\n")
+    assert given == (0, "() embedded spark://h:7077 (('a.b', '1'), ('c', 'd=e'))\nembedded\n")
 
 
 @pytest.mark.parametrize("wrong", [["--conf", "a"], ["--conf", "=1"], ["--engine", "flink"]])

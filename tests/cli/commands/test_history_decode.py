@@ -1,4 +1,4 @@
-"""`fakebroker history decode` with the embedded engine; on Spark it gives the same tables, which the end-to-end run compares."""
+"""`fakebroker history decode` with the embedded engine. Spark gives the same tables, as the end-to-end run shows."""
 
 from pathlib import Path
 
