@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 
 from bench.counted_cases import CASES
+from bench.counted_expiry import EXPIRY_CASES
 from bench.counted_loop import LOOP_CASES
 from fakebroker.cli.main import tune_garbage_collector
 
@@ -46,7 +47,7 @@ def main() -> None:
     """Run the cases whose name contains the first argument."""
     wanted = sys.argv[1].lower() if len(sys.argv) > 1 else ""
     tune_garbage_collector()  # as `fakebroker serve` does
-    runs: dict[str, Run] = {case.name: case.run for case in CASES} | {case.name: case.run for case in LOOP_CASES}
+    runs: dict[str, Run] = {case.name: case.run for case in (*CASES, *EXPIRY_CASES, *LOOP_CASES)}
     for name, run in runs.items():
         if wanted in name.lower():
             count(name, run)

@@ -18,6 +18,7 @@ from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.frame import decode_response
 
 Address = tuple[str, int]
+SILENCE_S = 5.0
 
 
 class Rate(NamedTuple):
@@ -134,7 +135,9 @@ def load(target: Target, requests: Sequence[bytes], connections: int, depth: int
     cpu_us, began = target.cpu_us(), time.perf_counter()
     answered = -sum(s.answered for s in streams)
     while (elapsed := time.perf_counter() - began) < seconds:
-        for key, _ in selector.select(0.1):
+        ready = selector.select(SILENCE_S)
+        assert ready, f"no answer for {SILENCE_S} s: it is lost, or answers are of several lengths"
+        for key, _ in ready:
             key.data.turn()
     answered += sum(s.answered for s in streams)
     rate = Rate(answered / elapsed, (target.cpu_us() - cpu_us) / max(answered, 1))

@@ -65,6 +65,7 @@ def _measure(groups: int, topics: int, partitions: int) -> Sizes:
     for n in range(groups):
         world.connection.receive(r.frame(r.commit(f"group-{n}", names, partitions), r.COMMIT), world.now)
         world.connection.data_to_send()
+        world.engine.flush()
     full_mb = _resident_mb()
     world.advance(8 * DAY_MS)
     return Sizes(empty_mb, full_mb, _resident_mb())

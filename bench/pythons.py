@@ -12,6 +12,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from tools.stages import environment
+
 ROOT = Path(__file__).resolve().parents[1]
 SYSTEM_PYTHON = "/usr/bin/python3"
 
@@ -32,10 +34,14 @@ def library_path() -> str:
 
 
 def change_to(python: str, module: str) -> None:
-    """Start `python -m module` with our arguments in place of this process, unless it runs on that Python."""
+    """Start `python -m module` with our arguments in place of this process, unless it runs on that Python.
+
+    What it starts in turn finds modules compiled, as after an installation.
+    """
+    os.environ.update(environment())
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.path.realpath(sys.executable) != os.path.realpath(python):
-        environment = {**os.environ, "PYTHONPATH": library_path()}
-        os.execve(python, [python, "-m", module, *sys.argv[1:]], environment)
+        os.execve(python, [python, "-m", module, *sys.argv[1:]], {**os.environ, "PYTHONPATH": library_path()})
 
 
 def build() -> str:

@@ -46,16 +46,15 @@ def only_sets(declarations: list[tuple[str, bool]]) -> set[str]:
 
 
 @cache
-def declared_everywhere() -> list[tuple[str, bool]]:
-    """What the whole package declares."""
-    return [each for path in SOURCES for each in declared(tree_of(path))]
+def sets_everywhere() -> set[str]:
+    """The names that are sets wherever the package declares them."""
+    return only_sets([each for path in SOURCES for each in declared(tree_of(path))])
 
 
 def names_of_sets(tree: ast.AST) -> set[str]:
     """The names that mean a set in a source: by its own declarations, or by those of the whole package."""
-    everywhere = declared_everywhere()
     here = list(declared(tree))
-    return only_sets(here) | (only_sets(everywhere) - {name for name, is_one in here if not is_one})
+    return only_sets(here) | (sets_everywhere() - {name for name, is_one in here if not is_one})
 
 
 def is_set(node: ast.AST, names: set[str]) -> bool:

@@ -1,6 +1,6 @@
 """The container image, without a container engine: what is copied installs and serves, and its health check is right.
 
-`test_built_image.py` builds and runs the image itself where an engine is.
+`tests/image` builds and runs the image itself where an engine is.
 """
 
 import re

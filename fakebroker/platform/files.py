@@ -1,15 +1,65 @@
-"""Locks and writes of files that are open by their descriptor."""
+"""Opening of regular files; locks and writes of files that are open by their descriptor."""
 
 import errno
 import os
+import stat
 from contextlib import suppress
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 OPEN_FLAGS: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """For every `os.open`: child processes do not inherit the descriptor, and Windows changes no line ends."""
 
+_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)  # for the moment of opening; regular files know no other way
+
 _LOCKED_BYTE: Final = 0x7FFF_FFFE  # Windows locks bytes, also against reading: one beyond every content
+_OF_NO_FILE: Final = (errno.ENXIO, errno.ENODEV)  # a FIFO that nothing reads, a socket, a device that is not there
 _HELD: Final = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)  # systems differ
+
+
+def open_regular(path: str | os.PathLike[str], flags: int) -> int:
+    """`os.open` for a file that must be a regular one: a FIFO would wait for its writer, a device may have no end.
+
+    Raises OSError with the file's name, also for anything else than a regular file.
+    """
+    try:
+        fd = os.open(path, flags | OPEN_FLAGS | _NO_WAIT, 0o666)
+    except OSError as error:
+        raise _not_regular(path) if error.errno in _OF_NO_FILE else error from None
+    try:
+        _check_regular(path, os.fstat(fd))
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def regular_file(path: str | os.PathLike[str], mode: str) -> BinaryIO:
+    """`open` in a binary mode for a file that must be a regular one. Raises OSError as `open_regular` does."""
+    return cast("BinaryIO", open(path, mode, opener=open_regular))
+
+
+def regular_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file that must be a regular one. Raises OSError as `open_regular` does."""
+    with regular_file(path, "rb") as file:
+        return file.read()
+
+
+def regular_status(path: str | os.PathLike[str]) -> os.stat_result:
+    """`os.stat` for a file that must be a regular one, which is not opened. Raises OSError as `open_regular` does."""
+    found = os.stat(path)
+    _check_regular(path, found)
+    return found
+
+
+def _check_regular(path: str | os.PathLike[str], found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory", str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise _not_regular(path)
+
+
+def _not_regular(path: str | os.PathLike[str]) -> OSError:
+    return OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def lock_for_process(fd: int, *, is_shared: bool = False) -> None:

@@ -1,14 +1,17 @@
-"""Locks and writes, each in the way of Unix and in that of Windows, which tests/support/windows_like.py simulates."""
+"""Opening; locks and writes in the ways of Unix and of Windows, which tests/support/windows_like.py simulates."""
 
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fakebroker.platform.files import lock_for_descriptor, lock_for_process
+from fakebroker.platform.files import lock_for_descriptor, lock_for_process, regular_file
 from tests.support.image import ROOT
 from tests.support.windows_like import windows_like
+from tests.test_hostile_files import no_longer_than
 
 LOCKED = """
 import sys
@@ -65,3 +68,16 @@ def test_a_write_at_a_position_leaves_the_rest(tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"\r\n.....")
         output(command)
         assert (tmp_path / "file").read_bytes() == b"\r\nnew..", number
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no FIFOs")
+@pytest.mark.parametrize("mode", ["rb", "wb", "ab", "r+b"])
+def test_only_regular_files_are_opened(tmp_path: Path, mode: str) -> None:
+    """A FIFO, a device, a socket and a folder are errors at once, with their name, in every mode."""
+    os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+    for path in (tmp_path / "fifo", tmp_path / "socket", Path("/dev/zero"), tmp_path):
+        with no_longer_than(10), pytest.raises(OSError, match=r"not a regular file|Is a directory") as raised:
+            regular_file(path, mode)
+        assert raised.value.filename == str(path)

@@ -30,19 +30,45 @@ def test_a_checkout_names_itself() -> None:
     assert install_command("spark") == f"pip install '{PACKAGE.parent}[spark]'"
 
 
-@pytest.mark.parametrize(("is_from_folder", "is_there"), [(True, True), (True, False), (False, False)])
-def test_an_installed_package_names_where_it_is_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_from_folder: bool, is_there: bool
-) -> None:
-    """The folder that pip was given if it still exists, else the package index."""
-    source = tmp_path / "source"
-    if is_there:
-        source.mkdir()
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package is installed in a folder of its own, outside of a checkout."""
     monkeypatch.setattr(extras, "__file__", str(tmp_path / "site-packages" / "fakebroker" / "protocol" / "extras.py"))
-    url = f"file://{source}" if is_from_folder else None
+
+
+def installed_from(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
+    """Have the metadata say that pip was given a path, or a name."""
+    url = None if path is None else path.as_uri()
     monkeypatch.setattr("importlib.metadata.distribution", lambda _: Installed(url))
 
-    assert install_command("tls") == f"pip install '{source if is_there else 'fakebroker'}[tls]'"
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("name", ["source", "my source", "fakebroker-1.0.0-py3-none-any.whl"])
+def test_an_installed_package_names_where_it_is_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The folder or the wheel that pip was given if it still exists, else the package index."""
+    source = tmp_path / name
+    installed_from(monkeypatch, source)
+    assert install_command("tls") == "pip install 'fakebroker[tls]'"
+    source.touch() if name.endswith(".whl") else source.mkdir()
+    assert install_command("tls") == f"pip install '{source}[tls]'"
+    installed_from(monkeypatch, None)
+    assert install_command("tls") == "pip install 'fakebroker[tls]'"
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_the_recordings_are_installed_from_beside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index has them before a release: from a checkout its folder is named, from wheels the folder of wheels."""
+    folder, wheel = tmp_path / "checkout", tmp_path / "fakebroker-1.0.0-py3-none-any.whl"
+    (folder / "recordings").mkdir(parents=True)
+    wheel.touch()
+    installed_from(monkeypatch, folder)
+    assert install_command("conformance") == f"pip install '{folder}/recordings' '{folder}[conformance]'"
+    installed_from(monkeypatch, wheel)
+    assert install_command("conformance") == f"pip install --find-links '{tmp_path}' '{wheel}[conformance]'"
+    installed_from(monkeypatch, None)
+    assert install_command("conformance") == "pip install 'fakebroker[conformance]'"
 
 
 def test_the_image_names_how_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:

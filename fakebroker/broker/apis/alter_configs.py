@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP, alter
+from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP, alter, work_of
 from fakebroker.broker.core.config_changes import SET, Change
 from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
@@ -41,7 +41,7 @@ def _in_steps(
     responses = []
     for entry in entries:
         responses.append(_response(call, request, entry, times))
-        if pace.is_over():
+        if pace.is_over(work_of(entry.resource_type)):
             yield
     return AlterConfigsResponse(responses=responses)
 

@@ -3,16 +3,18 @@
 Of a batch that does not fit the beginning is sent, as by Kafka; converted answers are cut, too, and not padded (MS-5).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import cast
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.leader_hint import name_leader
 from fakebroker.broker.core.logs.fetching import LogReadResult, PartitionFetch
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import peek
-from fakebroker.protocol.records.conversion import message_set_from_batch
+from fakebroker.protocol.records.conversion import RECORDS_PER_PART, message_set_parts
 from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.schema.pieces import Pieces
 from fakebroker.protocol.wire.framing import LARGE_BYTES
@@ -36,16 +38,12 @@ def fetch_response(
 ) -> FetchResponse:
     """The response to `call` that lists `answers` in order, under one entry as long as the topic stays the same."""
     response = FetchResponse(responses=[], node_endpoints=[], session_id=session_id)
-    version = call.version
     entry: FetchableTopicResponse | None = None
     for fetch, read in answers:
         if entry is None or (entry.topic, entry.topic_id) != (fetch.topic, fetch.topic_id):
             entry = FetchableTopicResponse(topic=fetch.topic, topic_id=fetch.topic_id, partitions=[])
             response.responses.append(entry)
-        if version < 4:
-            data = _old_partition_data(fetch, read, magic=0 if version < 2 else 1)
-        else:
-            data = partition_data(fetch.partition, read)
+        data = partition_data(fetch.partition, read)
         if data.error_code:
             _complete(call, fetch, read, data, response)
         entry.partitions.append(data)
@@ -53,7 +51,7 @@ def fetch_response(
 
 
 def partition_data(index: int, read: LogReadResult) -> PartitionData:
-    """The entry of the partition of that index, for v4 and later."""
+    """The entry of the partition of that index."""
     data = PartitionData(
         partition_index=index,
         error_code=read.code,
@@ -86,24 +84,39 @@ def together(batches: Sequence[bytes]) -> bytes:
     return b"".join(batches) if len(pieces) <= LARGE_BYTES else cast("bytes", pieces)
 
 
-def _old_partition_data(fetch: PartitionFetch, read: LogReadResult, magic: int) -> PartitionData:
-    """The same with the batches in message format 0 or 1 (MS-3 to MS-5).
+def in_old_format(
+    version: int, fetches: Iterable[PartitionFetch], reads: Iterable[LogReadResult]
+) -> Generator[None, None, list[LogReadResult]]:
+    """What the partitions gave with its batches in message format 0 or 1, for v0 to v3 (MS-3 to MS-5); in steps."""
+    magic, pace, converted = 0 if version < 2 else 1, Pace(RECORDS_PER_PART), []
+    for fetch, read in zip(fetches, reads, strict=True):
+        converted.append((yield from _converted(fetch, read, magic, pace)) if read.batches else read)
+    return converted
+
+
+def _converted(
+    fetch: PartitionFetch, read: LogReadResult, magic: int, pace: Pace
+) -> Generator[None, None, LogReadResult]:
+    """One partition: as many messages as have room in what was read, at least the first part of a batch (MS-5).
 
     UNSUPPORTED_COMPRESSION_TYPE if zstd would have to be converted, CORRUPT_MESSAGE for stored bytes that do not parse.
     """
-    whole = [batch for batch in read.batches if peek(batch) is not None]
+    room, size_bytes = sum(map(len, read.batches)), 0
+    whole = (batch for batch in read.batches if peek(batch) is not None)
+    sets: list[bytes] = []
     try:
-        converted = [message_set_from_batch(batch, magic, fetch.offset) for batch in whole]
+        for part, records in chain.from_iterable(message_set_parts(batch, magic, fetch.offset) for batch in whole):
+            if part:
+                sets.append(part)
+                size_bytes += len(part)
+            if pace.is_over(1 + records):
+                yield
+            if size_bytes >= room:
+                break
     except InvalidRecord as fault:
         unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        return partition_data(fetch.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
-    return partition_data(fetch.partition, replace(read, batches=[_within_read(converted, read.batches)]))
-
-
-def _within_read(converted: Sequence[bytes], read: Sequence[bytes]) -> bytes:
-    """As much of converted batches as was read of the stored ones, which may be smaller; at least the first (MS-5)."""
-    first = next(filter(None, converted), b"")
-    return b"".join(converted)[: max(sum(map(len, read)), len(first))]
+        return LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE)
+    return replace(read, batches=[b"".join(sets)[: max(room, len(sets[0]))]] if sets else [])
 
 
 def _complete(

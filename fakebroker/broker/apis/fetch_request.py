@@ -1,7 +1,9 @@
 """A Fetch on its way to its answer, at once or after the long poll: full requests, and those of sessions (FT, FS)."""
 
-from fakebroker.broker.apis.call import Call
-from fakebroker.broker.apis.fetch_answer import fetch_response
+from collections.abc import Callable
+
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.apis.fetch_answer import fetch_response, in_old_format
 from fakebroker.broker.core.logs.fetch_sessions import FULL_EPOCH, FetchSession, SessionPartition, name_of
 from fakebroker.broker.core.logs.fetching import (
     DelayedFetch,
@@ -9,7 +11,9 @@ from fakebroker.broker.core.logs.fetching import (
     FetchTarget,
     LogReadResult,
     PartitionFetch,
+    ReadResult,
     read_all,
+    read_in_steps,
 )
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.errors import ErrorCode
@@ -28,15 +32,17 @@ class _Fetch:
 
     def answer_or_wait(self) -> FetchResponse | None:
         """The response if there is enough to read or nothing to wait for (FT-5), else None: sent after the wait."""
+        return self._read_and(self._answer_or_wait)
+
+    def _answer_or_wait(self, done: ReadResult) -> FetchResponse | None:
         params = self.params
-        done = read_all(self.call.cluster, self.targets, params)
         if params.max_wait_ms > 0 and not done.ends_wait and done.size_bytes < params.min_bytes:
             all_targets = [*self.targets, *self.caught_up()]
             waiting = DelayedFetch(self.call.cluster, all_targets, params, self._wait_is_over)
             if all_targets and waiting.begin(self.now, look_at=len(self.targets)):
                 self.call.on_close(lambda _now: waiting.stop())
                 return None
-        return self.response(done.reads)
+        return self._answer(done.reads)
 
     def caught_up(self) -> list[FetchTarget]:
         """What is not among the targets, having nothing for the reader yet, but may end the wait."""
@@ -52,7 +58,26 @@ class _Fetch:
     def _wait_is_over(self, now: Instant) -> None:
         self.now = now
         self.look_again()
-        self.call.reply(self.response(read_all(self.call.cluster, self.targets, self.params).reads))
+        response = self._read_and(lambda done: self._answer(done.reads))
+        if response is not None:
+            self.call.reply(response)
+
+    def _read_and(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> FetchResponse | None:
+        """What `go_on` answers to what the targets give; None: later. Where logs keep old formats, reading is work."""
+        if self.call.cluster.behaviours.keeps_message_formats:
+            return self.call.work(self._read_in_steps(go_on))
+        return go_on(read_all(self.call.cluster, self.targets, self.params))
+
+    def _read_in_steps(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> Steps[FetchResponse]:
+        return go_on((yield from read_in_steps(self.call.cluster, self.targets, self.params)))
+
+    def _answer(self, reads: list[LogReadResult]) -> FetchResponse | None:
+        """The response to what the targets gave; None: in a version that needs old formats it takes several steps."""
+        return self.response(reads) if self.call.version >= 4 else self.call.work(self._in_old_format(reads))
+
+    def _in_old_format(self, reads: list[LogReadResult]) -> Steps[FetchResponse]:
+        converted = yield from in_old_format(self.call.version, [fetch for fetch, _ in self.targets], reads)
+        return self.response(converted)
 
     def look_up(self, fetch: PartitionFetch) -> tuple[Partition | None, ErrorCode]:
         """The partition to read; None, with the error, if it cannot be read at all (FT-8, FS-7, FT-17)."""

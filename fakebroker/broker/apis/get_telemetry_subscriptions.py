@@ -1,6 +1,6 @@
 """GetTelemetrySubscriptions, key 71, v0: a client asks which of its metrics somebody wants (KIP-714, TE-2, TE-3)."""
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.telemetry_clients import instance_of
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
@@ -12,12 +12,16 @@ from fakebroker.protocol.wire.messages.get_telemetry_subscriptions import (
 ACCEPTED_CODECS = (4, 3, 1, 2)  # zstd, lz4, gzip, snappy: the best first
 
 
-def handle(call: Call, request: GetTelemetrySubscriptionsRequest) -> GetTelemetrySubscriptionsResponse:
+def handle(call: Call, request: GetTelemetrySubscriptionsRequest) -> GetTelemetrySubscriptionsResponse | None:
     """What the resources that match the client want. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) for too early."""
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: GetTelemetrySubscriptionsRequest) -> Steps[GetTelemetrySubscriptionsResponse]:
     instance_id = bytes(request.client_instance_id)
     if instance_id == ZERO_UUID:
         instance_id = call.cluster.telemetry.new_instance_id()
-    instance = instance_of(call, instance_id)
+    instance = yield from instance_of(call, instance_id)
     instance.ask(call.now.mono_ms)
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=instance_id,

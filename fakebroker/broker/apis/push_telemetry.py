@@ -29,7 +29,7 @@ def _in_steps(call: Call, request: PushTelemetryRequest) -> Steps[PushTelemetryR
     instance_id = bytes(request.client_instance_id)
     if instance_id == ZERO_UUID:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    instance = instance_of(call, instance_id)
+    instance = yield from instance_of(call, instance_id)
     try:
         _check(call, request, instance)
         yield from _keep(call, request)

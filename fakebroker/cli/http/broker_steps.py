@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fakebroker.cli.http.json_stream import in_turns
+from fakebroker.cli.http.turns import in_turns
 from fakebroker.testing.broker import AsyncFakeBroker
 from fakebroker.testing.explanations.failure_story import story_in_steps
 

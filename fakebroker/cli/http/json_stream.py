@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from fakebroker.cli.http.answers import raw_table, to_json
 from fakebroker.cli.http.event_stream import Stream
@@ -16,19 +16,6 @@ from fakebroker.testing.reflection.members import is_handle
 LONG: Final = 50  # entries: what has more is written in steps
 TEXTS_PER_STEP: Final = 16
 PIECE_CHARS: Final = 64 * 1024  # sent at a time
-
-T = TypeVar("T")
-
-
-async def in_turns(steps: Generator[None, None, T]) -> T:
-    """The result of long work; the loop has its turn after each step."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        await asyncio.sleep(0)
 
 
 class JsonStream(Stream):

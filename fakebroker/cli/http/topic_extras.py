@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 
 from fakebroker.cli.http.answers import to_json
 from fakebroker.cli.http.extra import Extra, Served
-from fakebroker.cli.http.json_stream import in_turns
 from fakebroker.cli.http.overview import group_lag
 from fakebroker.cli.http.problems import Problem, shown_value
+from fakebroker.cli.http.turns import in_turns
 from fakebroker.protocol.pace import Pace
 from fakebroker.testing.handles.topic_view import BrowsedRecord, browse
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.cli.http.json_stream import in_turns
+from fakebroker.cli.http.turns import in_turns
 from fakebroker.testing.handles.handle import WAIT_S
 from fakebroker.testing.handles.topic import StoredRecord, TopicHandle
 

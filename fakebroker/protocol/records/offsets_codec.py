@@ -16,7 +16,6 @@ from fakebroker.protocol.records.offsets_schema import (
 from fakebroker.protocol.records.offsets_topic import (
     PARTITION,
     TOPIC,
-    CommittedOffset,
     Entry,
     GroupEntry,
     GroupValue,
@@ -26,7 +25,8 @@ from fakebroker.protocol.records.offsets_topic import (
     stored_offset,
 )
 
-_INT16 = Struct(">h")
+_INT16, _INT64 = Struct(">h"), Struct(">q")
+_MARK: Final = 0x7F6E5D4C3B2A1908  # a number that no other field's bytes look like
 _OFFSET_KEY: Final = 1
 _GROUP_KEY: Final = 2
 _NO_GROUP: Final = bytes(4)  # as long as what precedes the topic where the group has no name: version, length
@@ -60,16 +60,29 @@ def _after_group(topic: str, partition: int) -> bytes:
 
 def offset_value(stored: StoredOffset, record_format: Format) -> bytes:
     """The value of a committed offset; v1 if it expires by itself (CR-5)."""
-    committed = CommittedOffset._make(stored)
-    version = record_format.offset_version if committed.expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
+    _, _, offset, leader_epoch, metadata, commit_ms, expire_ms, topic_id = stored
+    version = record_format.offset_version if expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
+    if not metadata and expire_ms == NO_TIMESTAMP:
+        before, between, behind = _around_numbers(version, leader_epoch, topic_id)
+        return before + _INT64.pack(offset) + between + _INT64.pack(commit_ms) + behind
     return _INT16.pack(version) + OffsetCommitValue(
-        offset=committed.offset,
-        leader_epoch=committed.leader_epoch,
-        metadata=committed.metadata,
-        commit_timestamp=committed.commit_ms,
-        expire_timestamp=committed.expire_ms,
-        topic_id=committed.topic_id,
+        offset=offset,
+        leader_epoch=leader_epoch,
+        metadata=metadata,
+        commit_timestamp=commit_ms,
+        expire_timestamp=expire_ms,
+        topic_id=topic_id,
     ).encode(version)
+
+
+@lru_cache(maxsize=10_000)
+def _around_numbers(version: int, leader_epoch: int, topic_id: bytes) -> tuple[bytes, bytes, bytes]:
+    """What stands before, between and behind offset and commit timestamp where there is no metadata, as for most."""
+    value = OffsetCommitValue(
+        offset=_MARK, leader_epoch=leader_epoch, metadata="", commit_timestamp=_MARK, topic_id=topic_id
+    )
+    before, between, behind = value.encode(version).split(_INT64.pack(_MARK), 2)
+    return _INT16.pack(version) + before, between, behind
 
 
 def group_key(group_id: str) -> bytes:

@@ -4,6 +4,7 @@ batch_format.py draws a record.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from fakebroker.protocol.records.batch_format import ATTRIBUTES_BYTES
@@ -45,13 +46,17 @@ def encode_plain_records(pairs: Iterable[tuple[bytes | None, bytes | None]]) -> 
     parts: list[bytes] = []
     known: dict[tuple[int, int, int], tuple[bytes, bytes, bytes]] = {}  # most records of a batch have a size in common
     for offset_delta, (key, value) in enumerate(pairs):
-        delta = encode_zigzag_varint(offset_delta)
+        delta = _delta(offset_delta)
         lengths = len(delta), -1 if key is None else len(key), -1 if value is None else len(value)
-        if lengths not in known:
-            known[lengths] = _encoded_sizes(*lengths)
-        start, key_size, value_size = known[lengths]
+        sizes = known.get(lengths)
+        if sizes is None:
+            sizes = known[lengths] = _encoded_sizes(*lengths)
+        start, key_size, value_size = sizes
         parts += (start, delta, key_size, key or b"", value_size, value or b"", b"\0")
     return b"".join(parts)
+
+
+_delta = lru_cache(maxsize=4096)(encode_zigzag_varint)
 
 
 def _encoded_sizes(delta_bytes: int, key_length: int, value_length: int) -> tuple[bytes, bytes, bytes]:

@@ -15,7 +15,7 @@ from fakebroker.serve.storage.cluster_loading import load_cluster, newest_record
 from fakebroker.serve.storage.cluster_store import ClusterStore, LostReplica
 from fakebroker.serve.storage.data_directory import DataDirectory
 from fakebroker.serve.storage.disk import cause
-from fakebroker.serve.storage.log_directory import wrong
+from fakebroker.serve.storage.log_directory import unusable, wrong
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
@@ -84,7 +84,7 @@ class BrokerStorage:
         try:
             self._data.create(cluster.cluster_id, ids, now.wall_ms)
         except OSError as error:
-            raise wrong(self._data.path, f"cannot be written: {error.strerror or error}") from None
+            raise unusable(self._data.path, "cannot be written", error) from None
         self._store = ClusterStore(self._data, cluster)
         self._store.keep_everything()
         self._write_or_raise(now)
@@ -95,7 +95,7 @@ class BrokerStorage:
         failed = self._store.write(now)
         if failed:
             error = self._store.failed[failed[0]]
-            raise wrong(self._data.path, f"cannot be written: {error.strerror or error}")
+            raise unusable(self._data.path, "cannot be written", error)
 
     def replace(self, cluster: "Cluster", now: Instant) -> None:
         """Keep another cluster from now on; all that was kept is removed. Raises InvalidArgument."""
@@ -106,7 +106,7 @@ class BrokerStorage:
         try:
             self._data.clear()
         except OSError as error:
-            raise wrong(self._data.path, f"cannot be cleared: {error.strerror or error}") from None
+            raise unusable(self._data.path, "cannot be cleared", error) from None
         self._create(cluster, now)
         if not was_open:
             self.stop(now)

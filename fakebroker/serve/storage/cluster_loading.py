@@ -9,6 +9,7 @@ from fakebroker.broker.core.cluster_state import build_cluster
 from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition
 from fakebroker.broker.release import Release
 from fakebroker.broker.settings import Settings
+from fakebroker.platform.files import regular_bytes
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
@@ -17,9 +18,8 @@ from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.protocol.storage.properties import decode_partition_metadata
 from fakebroker.serve.storage.cluster_store import ClusterStore
 from fakebroker.serve.storage.data_directory import DataDirectory
-from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.loading import LoadedSegments, fill_log, load_segments
-from fakebroker.serve.storage.log_directory import wrong
+from fakebroker.serve.storage.log_directory import unusable, wrong
 from fakebroker.serve.storage.metadata_log import METADATA
 from fakebroker.serve.storage.metadata_state import cluster_state_of, unsupported_features
 from fakebroker.serve.storage.partition_files import PartitionFiles
@@ -49,7 +49,7 @@ def load_cluster(
     try:
         _Loading(data, store, now).load_logs(cluster)
     except OSError as error:
-        raise wrong(data.path, f"cannot be read: {cause(error)}") from None
+        raise unusable(data.path, "cannot be read", error) from None
     for topic in cluster.topics:
         for partition in topic.partitions:
             if partition.leader < 0 or len(partition.isr) < len(partition.replicas):
@@ -153,7 +153,7 @@ def _topic_id_in(folder: Path) -> bytes | None:
     Raises OSError if it cannot be read: its records may be whole.
     """
     try:
-        return decode_partition_metadata((folder / names.PARTITION_METADATA).read_bytes())
+        return decode_partition_metadata(regular_bytes(folder / names.PARTITION_METADATA))
     except FileNotFoundError:
         log.warning("%s is missing", folder / names.PARTITION_METADATA)
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.properties import MetaProperties, decode_uuid, encode_uuid
-from fakebroker.serve.storage.log_directory import LogDirectory, wrong
+from fakebroker.serve.storage.log_directory import LogDirectory, unusable, wrong
 from fakebroker.serve.storage.metadata_image import MetadataImage
 from fakebroker.serve.storage.metadata_log import MetadataLog
 from fakebroker.serve.storage.spare_descriptors import SpareDescriptors
@@ -48,7 +48,7 @@ class DataDirectory:
             self.was_stopped_cleanly = all(stops)
         except OSError as error:
             self.close()
-            raise wrong(self.path, f"cannot be used: {error.strerror or error}") from None
+            raise unusable(self.path, "cannot be used", error) from None
         except BaseException:
             self.close()
             raise
@@ -136,7 +136,7 @@ class DataDirectory:
                     longest.copy_to(each)
                 each.directory.remove_deleted()
         except OSError as error:
-            raise wrong(self.path, f"cannot be written: {error.strerror or error}") from None
+            raise unusable(self.path, "cannot be written", error) from None
         return longest.last_timestamp_ms
 
     def clear(self) -> None:

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from fakebroker.platform.files import OPEN_FLAGS, write_at
+from fakebroker.platform.files import open_regular, regular_file, write_at
 
 OPEN_FILES = 256  # of segments that are written to, at once; the one that was used longest ago is closed
 
@@ -47,7 +47,7 @@ class Disk:
         Raises OSError.
         """
         try:
-            fd = os.open(path, os.O_RDONLY | OPEN_FLAGS)
+            fd = open_regular(path, os.O_RDONLY)
         except FileNotFoundError:
             return
         try:
@@ -57,12 +57,12 @@ class Disk:
 
     def write(self, path: Path, content: bytes) -> None:
         """Make a file of this content, which is not flushed to disk. Raises OSError."""
-        _do(path, path.write_bytes, content)
+        _do(path, _write, path, content)
 
     def replace(self, path: Path, content: bytes) -> None:
         """Give a file this content, all of it or nothing. Raises OSError."""
         unfinished = path.with_name(f"{path.name}.tmp")
-        _do(path, unfinished.write_bytes, content)
+        _do(path, _write, unfinished, content)
         unfinished.replace(path)
 
     def release(self, path: Path) -> None:
@@ -79,7 +79,7 @@ class Disk:
     def _fd(self, path: Path) -> int:
         fd = self._open.get(path)
         if fd is None:
-            fd = self._open[path] = os.open(path, os.O_WRONLY | os.O_CREAT | OPEN_FLAGS, 0o644)
+            fd = self._open[path] = open_regular(path, os.O_WRONLY | os.O_CREAT)
             if len(self._open) > OPEN_FILES:
                 os.close(self._open.popitem(last=False)[1])
         else:
@@ -93,6 +93,11 @@ def _do(path: Path, action: Callable[..., object], *arguments: object) -> None:
         action(*arguments)
     except OSError as error:
         raise _named(error, path) from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    with regular_file(path, "wb") as file:
+        file.write(content)
 
 
 def _named(error: OSError, path: Path) -> OSError:

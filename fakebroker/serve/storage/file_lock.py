@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import BinaryIO
 
-from fakebroker.platform.files import lock_for_process
+from fakebroker.platform.files import lock_for_process, regular_file
 
 
 def locked(path: Path) -> BinaryIO | None:
     """The file, which is made if needed, locked until it is closed; None if another process has it. Raises OSError."""
-    file = path.open("ab")
+    file = regular_file(path, "ab")
     try:
         lock_for_process(file.fileno())
     except BlockingIOError:

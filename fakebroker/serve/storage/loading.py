@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.broker.core.logs.aborted import AbortedTransaction
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.producers import ProducerState, WrittenBatch
+from fakebroker.platform.files import regular_bytes, regular_file, regular_status
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, read_records
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
@@ -92,7 +93,7 @@ def _complete_changes(folder: Path, files: Sequence[str]) -> bool:
 
 
 def _complete_swap(folder: Path, path: Path, base_offset: int) -> None:
-    with path.open("rb") as file, mapped(file.fileno(), path.stat().st_size) as data:
+    with regular_file(path, "rb") as file, mapped(file.fileno(), path.stat().st_size) as data:
         end_offset, _ = end_from(data, base_offset, 0)
     for other in list(folder.iterdir()):
         for suffix in names.SEGMENT_SUFFIXES:
@@ -104,7 +105,7 @@ def _complete_swap(folder: Path, path: Path, base_offset: int) -> None:
 
 def _segment(folder: Path, offset: int, following: int | None, config: LogConfig) -> StoredSegment:
     path = folder / file_name(offset, names.LOG)
-    status = path.stat()
+    status = regular_status(path)
     largest_ms = None
     if following is not None and not config.compact:
         largest_ms = _largest_timestamp_ms(folder / file_name(offset, names.TIME_INDEX), offset)
@@ -116,7 +117,7 @@ def _segment(folder: Path, offset: int, following: int | None, config: LogConfig
 def _largest_timestamp_ms(path: Path, base_offset: int) -> int | None:
     """What a time index says of its segment; None if it is missing, empty or damaged."""
     try:
-        entries = decode_time_index(path.read_bytes(), base_offset)
+        entries = decode_time_index(regular_bytes(path), base_offset)
     except (OSError, WireError):
         return None
     return entries[-1].timestamp_ms if entries else None
@@ -126,7 +127,7 @@ def _check(segments: Sequence[StoredSegment], index_interval_bytes: int) -> dict
     """Check every batch; what was found by base offset. The log ends at the first batch that is not whole."""
     checked = {}
     for number, segment in enumerate(segments):
-        with segment.path.open("r+b") as file:
+        with regular_file(segment.path, "r+b") as file:
             with mapped(file.fileno(), segment.file_bytes) as data:
                 content = check_content(data, segment.base_offset, index_interval_bytes)
             if content.problem is not None:
@@ -148,11 +149,11 @@ def _end_of(segment: StoredSegment) -> tuple[int, bool]:
     """The offset after the last whole batch, found from the last entry of the index on; whether the file ends there."""
     position = 0
     try:
-        index = decode_offset_index(segment.path.with_suffix(names.OFFSET_INDEX).read_bytes(), segment.base_offset)
+        index = decode_offset_index(regular_bytes(segment.path.with_suffix(names.OFFSET_INDEX)), segment.base_offset)
         position = index[-1].position if index and index[-1].position < segment.file_bytes else 0
     except (OSError, WireError):
         pass
-    with segment.path.open("rb") as file, mapped(file.fileno(), segment.file_bytes) as data:
+    with regular_file(segment.path, "rb") as file, mapped(file.fileno(), segment.file_bytes) as data:
         end_offset, end = end_from(data, segment.base_offset, position)
     return end_offset, end == segment.file_bytes
 
@@ -178,7 +179,7 @@ def read_epochs(folder: Path) -> list[tuple[int, int]]:
     """The leader epochs of a folder; none if the file is missing or damaged, which is logged."""
     path = folder / names.LEADER_EPOCHS
     try:
-        return decode_leader_epochs(path.read_bytes(), str(path))
+        return decode_leader_epochs(regular_bytes(path), str(path))
     except FileNotFoundError:
         return []
     except WireError as error:
@@ -195,7 +196,7 @@ def _load_producers(target: "PartitionLog", folder: Path, loaded: LoadedSegments
             path.unlink()
             continue
         try:
-            entries = decode_producer_snapshot(path.read_bytes())
+            entries = decode_producer_snapshot(regular_bytes(path))
         except WireError as error:
             log.warning("%s: %s; it is not used", path, error)
             path.unlink()
@@ -228,7 +229,7 @@ def _read_aborted(loaded: LoadedSegments, snapshot_offset: int) -> list[AbortedT
     for segment in loaded.segments:
         path = segment.path.with_suffix(names.TRANSACTION_INDEX)
         try:
-            entries = decode_transaction_index(path.read_bytes())
+            entries = decode_transaction_index(regular_bytes(path))
         except FileNotFoundError:
             continue
         except WireError as error:
@@ -250,7 +251,11 @@ def _replay(target: "PartitionLog", offset: int, loaded: LoadedSegments) -> None
         content = loaded.checked.get(segment.base_offset)
         if next_offset <= offset or (content is not None and not content.has_producers):
             continue
-        with segment.path.open("rb") as file, mapped(file.fileno(), segment.file_bytes) as data, suppress(NotWhole):
+        with (
+            regular_file(segment.path, "rb") as file,
+            mapped(file.fileno(), segment.file_bytes) as data,
+            suppress(NotWhole),
+        ):
             for start, end, _, last, _, producer_id, _ in whole_batches(data, segment.base_offset, check_crc=False):
                 if producer_id >= 0 and last >= offset:
                     header = parse_header(data, start)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, Final
 from weakref import WeakValueDictionary
 
+from fakebroker.platform.files import regular_bytes
 from fakebroker.protocol.errors import InvalidArgument, Unavailable, WireError
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
@@ -17,7 +18,7 @@ from fakebroker.protocol.storage.properties import (
     encode_clean_shutdown,
     encode_meta_properties,
 )
-from fakebroker.serve.storage.disk import Disk
+from fakebroker.serve.storage.disk import Disk, cause
 from fakebroker.serve.storage.file_lock import locked
 
 _IN_USE: "Final[WeakValueDictionary[Path, LogDirectory]]" = WeakValueDictionary()
@@ -27,6 +28,12 @@ _IN_USE: "Final[WeakValueDictionary[Path, LogDirectory]]" = WeakValueDictionary(
 def wrong(path: Path, text: str) -> InvalidArgument:
     """The error of a data directory that cannot be used."""
     return InvalidArgument("data", str(path), f"{path}: {text}")
+
+
+def unusable(path: Path, what: str, error: OSError) -> InvalidArgument:
+    """The same for an error of the system, with the name of the file if it is another one."""
+    text = cause(error) if error.filename not in (None, str(path)) else error.strerror or str(error)
+    return wrong(path, f"{what}: {text}")
 
 
 def is_in_use(path: Path) -> bool:
@@ -53,7 +60,7 @@ class LogDirectory:
         except FileExistsError:
             raise wrong(self.path, "is not a directory") from None
         except OSError as error:
-            raise wrong(self.path, f"cannot be used: {error.strerror or error}") from None
+            raise unusable(self.path, "cannot be used", error) from None
 
     def _take_lock(self) -> None:
         real = self.path.resolve()
@@ -89,7 +96,7 @@ class LogDirectory:
         """What meta.properties says, None for an empty directory. Raises InvalidArgument."""
         path = self.path / names.META_PROPERTIES
         try:
-            properties = decode_meta_properties(path.read_bytes())
+            properties = decode_meta_properties(regular_bytes(path))
         except FileNotFoundError:
             others = [each.name for each in self.path.iterdir() if each.name != names.LOCK]
             if others:
@@ -97,7 +104,7 @@ class LogDirectory:
                 raise wrong(self.path, text) from None
             return None
         except OSError as error:
-            raise wrong(path, f"cannot be read: {error.strerror or error}") from None
+            raise unusable(path, "cannot be read", error) from None
         except WireError as error:
             raise wrong(path, str(error)) from None
         if properties.node_id != self.node_id:
@@ -127,11 +134,11 @@ class LogDirectory:
         """A checkpoint of offsets; a missing file has none. Raises InvalidArgument."""
         path = self.path / name
         try:
-            return decode_offsets(path.read_bytes(), str(path))
+            return decode_offsets(regular_bytes(path), str(path))
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise wrong(path, f"cannot be read: {error.strerror or error}") from None
+            raise unusable(path, "cannot be read", error) from None
         except WireError as error:
             raise InvalidArgument("data", str(path), str(error)) from None
 

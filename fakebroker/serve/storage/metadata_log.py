@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from fakebroker.platform.files import regular_bytes, regular_file
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch import build_batch, parse_header, plain_records, read_records
 from fakebroker.protocol.records.faults import InvalidRecord
@@ -16,7 +17,7 @@ from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import encode_leader_epochs
 from fakebroker.protocol.storage.names import PartitionFolder, file_name
 from fakebroker.protocol.storage.properties import encode_partition_metadata
-from fakebroker.serve.storage.log_directory import LogDirectory, wrong
+from fakebroker.serve.storage.log_directory import LogDirectory, unusable, wrong
 from fakebroker.serve.storage.metadata_image import MetadataImage
 from fakebroker.serve.storage.segment_content import read_content
 from fakebroker.serve.storage.stored_segment import mapped
@@ -64,12 +65,12 @@ class MetadataLog:
         """Read all whole batches. Raises InvalidArgument."""
         self._check_has_one_segment()
         try:
-            with self.path.open("rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
+            with regular_file(self.path, "rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
                 content = read_content(data, 0, check_crc=True)
         except FileNotFoundError:
             raise wrong(self.path, "is missing: the topics of the directory are not known without it") from None
         except OSError as error:
-            raise wrong(self.path, f"cannot be read: {error.strerror or error}") from None
+            raise unusable(self.path, "cannot be read", error) from None
         if not content.batches:
             raise wrong(self.path, f"has no metadata: {content.problem or 'it is empty'}")
         for batch in content.batches:
@@ -130,7 +131,7 @@ class MetadataLog:
             if not other.folder.exists():
                 other.folder.mkdir()
             other.directory.disk.release(other.path)
-            other.directory.disk.replace(other.path, self.path.read_bytes())
+            other.directory.disk.replace(other.path, regular_bytes(self.path))
         other.end_offset, other.size_bytes = self.end_offset, self.size_bytes
         other.last_timestamp_ms = self.last_timestamp_ms
 

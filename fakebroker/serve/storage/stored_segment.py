@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fakebroker.broker.core.logs.segment import Segment
+from fakebroker.platform.files import regular_file
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.serve.storage.segment_content import CheckedContent, SegmentContent, read_content
 
@@ -88,7 +89,7 @@ class StoredSegment(Segment):
     def _read(self) -> SegmentContent:
         """Raises KafkaError(KAFKA_STORAGE_ERROR) for a file that cannot be read."""
         try:
-            with self.path.open("rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
+            with regular_file(self.path, "rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
                 content = read_content(data, self.base_offset, check_crc=False)
         except OSError as error:
             log.error("cannot read %s: %s", self.path, error.strerror or error)

@@ -13,6 +13,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Any, BinaryIO, Final, NamedTuple, Self
 
+from fakebroker.platform.files import regular_bytes, regular_file
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.protocol.json_text import parse_json
 from fakebroker.serve.storage.file_lock import locked
@@ -53,7 +54,7 @@ class AppendedFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: BinaryIO = path.open("ab")
+        self._file: BinaryIO = regular_file(path, "ab")
         self._size_bytes = path.stat().st_size
 
     def __len__(self) -> int:
@@ -78,7 +79,7 @@ class AppendedFile:
     def read(self) -> BinaryIO:
         """The file, opened for reading."""
         self.flush()
-        return self._path.open("rb")
+        return regular_file(self._path, "rb")
 
     def close(self) -> None:
         """Close it."""
@@ -161,7 +162,7 @@ class WorkFolder:
         wanted = {"version": _VERSION, **identity}
         if file.exists():
             try:
-                found = parse_json(file.read_bytes())
+                found = parse_json(regular_bytes(file))
             except ValueError:
                 raise _other(self.path, "is damaged") from None
             for name, value in wanted.items():
@@ -176,7 +177,7 @@ class WorkFolder:
         """Read the finished parts, and drop what belongs to none. The last line may be incomplete."""
         path, data_bytes, records_bytes, end = self.path / "parts.jsonl", 0, 0, 0
         if path.exists():
-            with path.open("rb") as file:
+            with regular_file(path, "rb") as file:
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
@@ -184,7 +185,7 @@ class WorkFolder:
                     self.parts[part["part"]] = part["value"]
                     self.problems += part["problems"]
                     data_bytes, records_bytes, end = part["data"], part["records"], end + len(line)
-            with path.open("ab") as file:
+            with regular_file(path, "ab") as file:
                 file.truncate(end)
         self.data.cut(data_bytes)
         self.records.cut(records_bytes)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from fakebroker.platform.files import lock_for_process
+from fakebroker.platform.files import lock_for_process, regular_bytes, regular_file
 from fakebroker.protocol.errors import InvalidArgument, Unavailable, WireError
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets
@@ -47,7 +47,7 @@ class CopiedDirectory:
         """The topic id that a partition's folder has; None, with a problem, if it cannot be read."""
         path = folder / names.PARTITION_METADATA
         try:
-            return decode_partition_metadata(path.read_bytes())
+            return decode_partition_metadata(regular_bytes(path))
         except (OSError, WireError) as error:
             self.problems.append(f"{path} is not used: {_reason(error)}")
             return None
@@ -57,7 +57,7 @@ class CopiedDirectory:
         if not self.path.exists():
             raise wrong(self.path, "does not exist")
         try:
-            return decode_meta_properties(path.read_bytes())
+            return decode_meta_properties(regular_bytes(path))
         except (FileNotFoundError, NotADirectoryError):
             raise wrong(self.path, f"has no {names.META_PROPERTIES}: it is no log directory of Kafka") from None
         except OSError as error:
@@ -71,7 +71,7 @@ class CopiedDirectory:
         if is_in_use(self.path):
             raise Unavailable(text)
         try:
-            with (self.path / names.LOCK).open("rb") as lock:
+            with regular_file(self.path / names.LOCK, "rb") as lock:
                 lock_for_process(lock.fileno(), is_shared=True)
         except FileNotFoundError:
             return
@@ -84,7 +84,7 @@ class CopiedDirectory:
         """A checkpoint of offsets; one that is missing or damaged has none."""
         path = self.path / name
         try:
-            return decode_offsets(path.read_bytes(), str(path))
+            return decode_offsets(regular_bytes(path), str(path))
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -116,7 +116,7 @@ def _reason(error: Exception) -> str:
 def read_file(path: Path) -> bytes:
     """The content of a file. Raises InvalidArgument."""
     try:
-        return path.read_bytes()
+        return regular_bytes(path)
     except OSError as error:
         raise wrong(path, f"cannot be read: {_reason(error)}") from None
 

@@ -1,10 +1,12 @@
 """IncrementalAlterConfigs: operations, errors, all or nothing."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from fakebroker.broker.apis import alter_configs, incremental_alter_configs
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.config_changes import Change, apply
 from fakebroker.broker.core.config_resources import resource
@@ -244,3 +246,15 @@ def test_values_are_kept_as_they_are_shown(ask: Ask, cluster: Cluster) -> None:
     entries = (("preallocate", SET, " TRUE "), ("cleanup.policy", SET, " delete , compact,delete"))
     assert change(ask, cluster, *entries) == 0
     assert own(cluster) == {"retention.ms": "1111", "preallocate": "true", "cleanup.policy": "delete,compact"}
+
+
+@pytest.mark.parametrize("module", [alter_configs, incremental_alter_configs])
+def test_each_client_metrics_resource_is_a_step(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their patterns are compiled; 200 topics are a step."""
+    monkeypatch.setattr(module, "_response", lambda *_: None)
+    for kind, names, steps in ((METRICS, 5, 5), (TOPICS, 400, 1)):
+        whole = IncrementalAlterConfigsRequest(resources=[request(kind, str(number)) for number in range(names)])
+        arguments = [None, whole, *([whole.resources] if module is alter_configs else [])]
+        monkeypatch.setattr(module, "AlterConfigsResponse", dict, raising=False)
+        monkeypatch.setattr(module, "IncrementalAlterConfigsResponse", dict, raising=False)
+        assert sum(1 for _ in module._in_steps(*arguments)) == steps

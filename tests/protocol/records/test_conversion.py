@@ -4,7 +4,14 @@ import pytest
 
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch, check_crc, parse_header, read_records, with_base_offset
-from fakebroker.protocol.records.conversion import UNPACKED_SET_BYTES, batch_from_message_set, message_set_from_batch
+from fakebroker.protocol.records.conversion import (
+    RECORDS_PER_PART,
+    UNPACKED_SET_BYTES,
+    batch_from_message_set,
+    mark_old_format,
+    message_set_from_batch,
+    message_set_parts,
+)
 from fakebroker.protocol.records.faults import CorruptBatch, InvalidRecord, TooLarge
 from fakebroker.protocol.records.message_set import MAX_MESSAGES, build_message_set, read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record
@@ -107,3 +114,48 @@ def test_times_too_far_apart() -> None:
     far = [Record(0, -(2**63), b"k", b"v"), Record(1, 2**63 - 1, b"k", b"v")]
     with pytest.raises(InvalidRecord, match="64 bits"):
         batch_from_message_set(build_message_set(far, 1))
+
+
+def together(parts: list[tuple[list[int], int]]) -> list[int]:
+    return [offset for offsets, _ in parts for offset in offsets]
+
+
+def parts_of(batch: bytes, first_offset: int = 0) -> list[tuple[list[int], int]]:
+    """Of each part of the set the offsets, and how many records it took."""
+    return [
+        ([one.offset for message in read_message_set(part) for one in unwrap(message)], records)
+        for part, records in message_set_parts(batch, 1, first_offset)
+    ]
+
+
+@pytest.mark.rules("MS-3", "MS-6")
+@pytest.mark.parametrize("codec", [0, 1, 2, 3])
+def test_a_large_batch_is_converted_in_parts(codec: int) -> None:
+    """No part takes more than so many records, and together they are the batch; what was fetched is left out."""
+    count = 2 * RECORDS_PER_PART + 5
+    batch = build_batch([Record(n, 1, None, None) for n in range(count)], codec=codec)
+    parts = [part for part in parts_of(batch) if part[0]]
+    assert [len(offsets) for offsets, _ in parts] == [RECORDS_PER_PART, RECORDS_PER_PART, 5]
+    assert together(parts) == list(range(count))
+    assert max(records for _, records in parts_of(batch)) == RECORDS_PER_PART
+    rest = together(parts_of(batch, count - 10))
+    assert rest == list(range(count - 10 if not codec else RECORDS_PER_PART, count))
+
+
+@pytest.mark.parametrize("codec", [1, 3])
+def test_large_records_are_converted_in_parts(codec: int) -> None:
+    """So are few records that unpack to very much: others are served while that is unpacked and packed."""
+    batch = build_batch([Record(n, 1, None, bytes(1 << 20)) for n in range(20)], codec=codec)
+    parts = parts_of(batch)
+    assert together(parts) == list(range(20))
+    assert max(len(offsets) for offsets, _ in parts) <= 3
+
+
+def test_a_batch_for_an_old_format_has_few_records() -> None:
+    """It is rewritten in one step, as are the sets that are converted on the way in."""
+    many = [Record(n, 1, None, b"") for n in range(MAX_MESSAGES + 1)]
+    with pytest.raises(TooLarge, match="more than 40000 records"):
+        mark_old_format(build_batch(many, codec=1), 1)
+    with pytest.raises(TooLarge):
+        mark_old_format(build_batch([Record(0, 1, None, bytes(UNPACKED_SET_BYTES))], codec=1), 1)
+    assert mark_old_format(build_batch(many[1:], codec=1), 1)

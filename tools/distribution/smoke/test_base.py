@@ -23,3 +23,9 @@ def test_what_needs_an_extra_says_how_to_get_it():
     )
     assert done.returncode != 0
     assert "fakebroker[control]" in done.stderr
+
+
+def test_the_help_needs_no_extra():
+    done = subprocess.run([sys.executable, "-m", "fakebroker", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "ctl" in done.stdout

@@ -4,8 +4,8 @@ Records are never decoded here: what is read are the stored batches themselves. 
 `ReplicaManager.readFromLog`, `DelayedFetch`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -127,6 +127,23 @@ def read_all(cluster: "TopicsHost", targets: Sequence[FetchTarget], params: Fetc
         elif read.code or read.diverging is not None or read.preferred_replica >= 0:
             ends_wait = True
     return ReadResult(reads, size_bytes, ends_wait)
+
+
+def read_in_steps(
+    cluster: "TopicsHost", targets: Sequence[FetchTarget], params: FetchParams
+) -> Generator[None, None, ReadResult]:
+    """As `read_all`, target by target, with a pause after each that gave anything: its log may have converted it."""
+    done = ReadResult([], 0, ends_wait=False)
+    for target in targets:
+        one = read_all(cluster, [target], params)
+        done.reads += one.reads
+        done.ends_wait |= one.ends_wait
+        if one.size_bytes:
+            done.size_bytes += one.size_bytes
+            room = max(params.max_bytes - one.size_bytes, 0)
+            params = replace(params, max_bytes=room, hard_limits=True)
+            yield
+    return done
 
 
 def read_partition(

@@ -59,7 +59,11 @@ def due_offsets(
         if aging.kept or topic in aging.kept_topics:
             continue
         offsets = partitions.values()
-        for offset, at_ms in zip(offsets, _due_times(aging, offsets), strict=True):
+        times_ms = _due_times(aging, offsets)
+        if max(times_ms) <= now_ms:  # as for most groups that the cleanup looks at
+            due += offsets
+            continue
+        for offset, at_ms in zip(offsets, times_ms, strict=True):
             if at_ms <= now_ms:
                 due.append(offset)
             elif at_ms < next_ms:

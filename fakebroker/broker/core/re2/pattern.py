@@ -37,6 +37,11 @@ class Pattern:
         self._points: dict[_Point, _Point] = {}  # those in `_known`, each once: a look there compares no sets then
         self._remembered = 0
 
+    @property
+    def states_count(self) -> int:
+        """How large the pattern's machine is."""
+        return len(self._program.following)
+
     def fullmatch(self, text: str, pace: Pace) -> Generator[None, None, bool]:
         """Whether the pattern matches the whole text. In steps: it yields when `pace`, which counts states, is over."""
         point, known = self._start, self._known

@@ -60,6 +60,11 @@ class ShareGroupSettings:
         return group_config(self, self.group_id, "share.isolation.level") == "read_committed"
 
     @property
+    def of_waiting(self) -> tuple[int, bool]:
+        """What counts for fetches that wait: how many records the window may have, and which can be read."""
+        return self.limits.window_records, self.is_read_committed
+
+    @property
     def may_renew(self) -> bool:
         """Whether members may renew locks (`share.renew.acknowledge.enable`)."""
         return group_config(self, self.group_id, "share.renew.acknowledge.enable").lower() == "true"

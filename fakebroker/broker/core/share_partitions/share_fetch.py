@@ -4,7 +4,8 @@ Kafka: `ShareFetch`, `DelayedShareFetch`, `ShareFetchUtils`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.logs.fetching import (
@@ -48,6 +49,8 @@ class FetchedRecords(NamedTuple):
     acquired: Sequence[Acquired] = ()
 
 
+_AT_ONCE: Final = 1 << 62  # bytes, in place of a size: the fetch is answered, however much it wants
+
 Answer = Callable[[dict[TopicIdPartition, FetchedRecords], Instant], None]
 """Gets what was read of each partition that could be read, or its error."""
 
@@ -55,7 +58,8 @@ Answer = Callable[[dict[TopicIdPartition, FetchedRecords], Instant], None]
 class ShareFetch:
     """One share fetch. It registers in the `waiters` of logs and share partitions while it waits (SGF-16).
 
-    Share partitions that are dropped meanwhile give nothing and end no wait, as in Kafka.
+    Share partitions that are dropped meanwhile give nothing and end no wait, as in Kafka. Whether there is enough is
+    asked whenever one of them has changed, and only those that have are measured again: there may be thousands.
     """
 
     def __init__(
@@ -73,6 +77,10 @@ class ShareFetch:
         self._answer = answer
         self._found: dict[TopicIdPartition, FetchedRecords] = {}  # errors, until it is answered
         self._loaded: dict[TopicIdPartition, SharePartition] = {}
+        self._changed: dict[SharePartition, None] = {}  # since they were measured
+        self._sizes: dict[SharePartition, int] = {}  # bytes that could be read, of those that may have something
+        self._size_bytes = 0  # of all of them
+        self._measured_by: object = None  # the settings of the group that count
         self._deadline = Deadline(self._time_is_up, self)
         self._has_begun = self._is_over = False
 
@@ -113,8 +121,9 @@ class ShareFetch:
                 self._found[key] = FetchedRecords(code)
             elif not self._is_over:
                 self._loaded[key] = share_partition
-                share_partition.waiters[self] = self._look
-                partition.log.waiters[self] = self._look
+                share_partition.waiters[self] = None
+                partition.log.waiters[self] = partial(self.look, share_partition)
+                self.changed(share_partition)
                 if self._has_begun:
                     self._try(now)
 
@@ -125,7 +134,13 @@ class ShareFetch:
         code = partition.error_for_access(self._node.id)
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if self._node.id in partition.stale_views else code
 
-    def _look(self, now: Instant) -> None:
+    def changed(self, share_partition: SharePartition) -> None:
+        """See Waiter."""
+        self._changed[share_partition] = None
+
+    def look(self, share_partition: SharePartition, now: Instant) -> None:
+        """See Waiter."""
+        self.changed(share_partition)
         self._try(now)
 
     def _time_is_up(self, now: Instant) -> None:
@@ -141,29 +156,34 @@ class ShareFetch:
         return self._is_over
 
     def _is_enough(self) -> bool:
-        size_bytes, can_acquire = 0, False
-        for share_partition in self._loaded.values():
-            if share_partition.can_acquire:
-                can_acquire = True
-                readable_bytes = self._readable_bytes(share_partition)
-                if readable_bytes is None:
-                    return True
-                size_bytes += readable_bytes
-        return can_acquire and size_bytes >= self._params.min_bytes
+        settings = next((each.settings.of_waiting for each in self._loaded.values()), None)  # all are of one group
+        if settings != self._measured_by:
+            self._measured_by = settings
+            self._changed = dict.fromkeys(self._loaded.values())
+        changed, self._changed = self._changed, {}
+        for share_partition in changed:
+            self._measure(share_partition)
+        return bool(self._sizes) and self._size_bytes >= self._params.min_bytes
 
-    def _readable_bytes(self, share_partition: SharePartition) -> int | None:
-        """How much could be read now; None if it is to be answered at once, whatever that is."""
+    def _measure(self, share_partition: SharePartition) -> None:
+        self._size_bytes -= self._sizes.pop(share_partition, 0)
+        if share_partition.can_acquire:
+            self._sizes[share_partition] = size_bytes = self._readable_bytes(share_partition)
+            self._size_bytes += size_bytes
+
+    def _readable_bytes(self, share_partition: SharePartition) -> int:
+        """How much could be read now, or _AT_ONCE."""
         log, window = share_partition.partition.log, share_partition.window
         assert window is not None
         offset = window.fetch_offset()
         committed = share_partition.settings.is_read_committed
         end = log.last_fetchable_offset(is_consumer=True, read_committed=committed)
         if not log.log_start_offset <= offset <= log.log_end_offset:
-            return None
+            return _AT_ONCE
         if offset >= end:
             return 0
         if log.segments.bisect_right(offset) != log.segments.bisect_right(end):
-            return None  # the rest of an older segment is answered at once (SE-2)
+            return _AT_ONCE  # the rest of an older segment is answered at once (SE-2)
         return min(log.readable_bytes(offset, end), self._params.max_bytes)
 
     def _complete(self, now: Instant) -> None:

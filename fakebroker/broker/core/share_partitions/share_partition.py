@@ -5,7 +5,7 @@ What is acquired is known here only; what becomes of it is stored by the share c
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch, Change, begin
 from fakebroker.broker.core.share_partitions.acquisition import Acquired, Acquisition, BatchSpan, acquire
@@ -55,11 +55,21 @@ def error_of_coordinator(code: ErrorCode) -> ErrorCode:
     return _OF_COORDINATOR.get(code, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
+class Waiter(Protocol):
+    """A fetch that waits for records of share partitions."""
+
+    def changed(self, share_partition: "SharePartition") -> None:
+        """It may give more or less than before; as in Kafka that alone is no reason to look."""
+
+    def look(self, share_partition: "SharePartition", now: Instant) -> None:
+        """It has changed: see whether there is enough by now."""
+
+
 class SharePartition:
     """One share partition in the memory of its leader.
 
-    `window` is None until the state is loaded. `waiters` are fetches that wait for records; they are called when the
-    start offset moved and when locks timed out (SGF-16). `fenced` is called once another writer was found.
+    `window` is None until the state is loaded. `waiters` are fetches that wait for records; they look when the start
+    offset moved and when locks timed out (SGF-16). `fenced` is called once another writer was found.
     """
 
     def __init__(
@@ -75,7 +85,7 @@ class SharePartition:
         self.leader_epoch = partition.leader_epoch
         self.settings = ShareGroupSettings(node, key.group_id)
         self.window: RecordWindow | None = None
-        self.waiters: dict[object, Callable[[Instant], None]] = {}
+        self.waiters: dict[Waiter, None] = {}
         self.is_ended = False
         self._state_epoch = 0
         self._fenced = fenced
@@ -96,6 +106,7 @@ class SharePartition:
     def end(self) -> None:
         """It is dropped from memory: nothing is released, all timers stop."""
         self.is_ended = True
+        self._changed()
         for batch in self.window or ():
             for _, _, state in batch.states():
                 if state.lock is not None:
@@ -150,6 +161,7 @@ class SharePartition:
         acquired = acquire(window, wanted, self.settings.limits, fetch_offset, read)
         if aborted:
             acquired = self._without_aborted(acquired, aborted)
+        self._changed()
         for each in acquired:
             lock = self._lock(each.first_offset, each.last_offset, now)
             for _, _, state in window.states_between(each.first_offset, each.last_offset):
@@ -240,10 +252,12 @@ class SharePartition:
             change.state.finish()
             if change.event is RecordEvent.RENEWED:
                 change.state.relock(self._lock(change.first_offset, change.last_offset, now))
+        self._changed()
 
     def _take_back(self, changes: list[Change], now: Instant) -> None:
         for change in changes:
             change.state.take_back()
+        self._changed()
         overdue = [change for change in changes if change.state.is_overdue]
         if overdue:
             self._release_overdue(overdue, now)
@@ -304,8 +318,12 @@ class SharePartition:
 
     def wake(self, now: Instant) -> None:
         """Have the fetches that wait look again."""
-        for wake in list(self.waiters.values()):
-            wake(now)
+        for each in list(self.waiters):
+            each.look(self, now)
+
+    def _changed(self) -> None:
+        for each in self.waiters:
+            each.changed(self)
 
     def _window(self) -> RecordWindow:
         """The window of a share partition that is loaded."""

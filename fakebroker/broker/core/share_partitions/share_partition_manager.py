@@ -31,6 +31,7 @@ class SharePartitionManager:
         self.node = node
         self.sessions = ShareSessions(node.settings)
         self._partitions: dict[SharePartitionKey, SharePartition] = {}
+        self._of_partition: dict[Partition, dict[SharePartition, None]] = {}
         self._groups_of: dict[int, dict[str, None]] = {}
         topics = node.cluster.topics
         topics.on_deleted.append(self._topic_deleted)
@@ -58,12 +59,16 @@ class SharePartitionManager:
         found = self._partitions.get(key)
         if found is None:
             found = self._partitions[key] = SharePartition(self.node, key, partition, self._fenced)
+            self._of_partition.setdefault(partition, {})[found] = None
         return found
 
     def drop(self, partition: SharePartition) -> None:
         """Forget a share partition; the next fetch loads what is stored (SGP-9)."""
         if self._partitions.get(partition.key) is partition:
             del self._partitions[partition.key]
+            del self._of_partition[partition.partition][partition]
+            if not self._of_partition[partition.partition]:
+                del self._of_partition[partition.partition]
         partition.end()
 
     def _fenced(self, partition: SharePartition, now: Instant) -> None:
@@ -72,12 +77,12 @@ class SharePartitionManager:
         partition.wake(now)
 
     def _topic_deleted(self, topic: "Topic", now: Instant) -> None:
-        for partition in [each for each in self._partitions.values() if each.key.topic_id == topic.id]:
-            self._fenced(partition, now)
+        for partition in topic.partitions:
+            self._leader_changed(partition, now)
 
     def _leader_changed(self, partition: "Partition", now: Instant) -> None:
         """A partition has another leader, or this one in another epoch: what was acquired here is void."""
-        for each in [one for one in self._partitions.values() if one.partition is partition]:
+        for each in list(self._of_partition.get(partition, ())):
             self._fenced(each, now)
 
     # -- acknowledging --------------------------------------------------------------------------------------------
@@ -130,10 +135,10 @@ class SharePartitionManager:
         """A connection is gone: the sessions that it opened are closed; groups without sessions are dropped (SGP-9)."""
         for session in self.sessions.of_connection(connection_id):
             self.close_session(session, now)
-        for group_id in self._groups_of.pop(connection_id, {}):
-            if not self.sessions.has_group(group_id):
-                for partition in [each for each in self._partitions.values() if each.key.group_id == group_id]:
-                    self.drop(partition)
+        groups = self._groups_of.pop(connection_id, {})
+        ended = {group_id: None for group_id in groups if not self.sessions.has_group(group_id)}
+        for partition in [each for each in self._partitions.values() if each.key.group_id in ended]:
+            self.drop(partition)
 
 
 def _nobody_asked(_code: ErrorCode, _message: str | None, _now: Instant) -> None:

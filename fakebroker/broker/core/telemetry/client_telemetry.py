@@ -4,7 +4,7 @@ Times are milliseconds of the monotonic reading. Kafka: `ClientMetricsManager`, 
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from fakebroker.broker.core.telemetry.subscriptions import ClientIdentity, Wanted, subscription_id, wanted_of
@@ -110,17 +110,18 @@ class ClientTelemetry:
 
     def instance(
         self, node: TelemetryNode, connection_id: int, instance_id: bytes, owner: str, identity: ClientIdentity
-    ) -> Instance:
-        """A client of a broker, made if it is not known; anew if the resources have changed since.
+    ) -> Generator[None, None, Instance]:
+        """A client of a broker; it is made if it is not known or if the resources have changed since, in steps.
 
         `owner` is its principal: ids follow from the seed, so that others could guess them (TE-2).
         """
         key = (node.id, node.incarnation, instance_id, owner)
-        known = self._instances.pop(key, None)
-        changes = self._cluster.client_metrics_changes
+        known, changes = self._instances.get(key), self._cluster.client_metrics_changes
         if known is None or known.changes != changes:
-            known = Instance(instance_id, wanted_of(self._cluster.client_metrics, identity), changes)
+            wanted = yield from wanted_of(list(self._cluster.client_metrics.values()), identity)
+            known = Instance(instance_id, wanted, changes)
         known.connection_id = connection_id
+        self._instances.pop(key, None)
         while len(self._instances) >= MAX_INSTANCES:
             del self._instances[next(iter(self._instances))]
         self._instances[key] = known  # the last one used is the last

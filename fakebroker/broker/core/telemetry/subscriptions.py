@@ -1,10 +1,12 @@
 """Which metrics of a client somebody wants, by the client metrics resources that match it (KIP-714, TE-2, TE-6)."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from fakebroker.broker.core.re2.pattern import InvalidPattern, Pattern, compile_pattern
+from fakebroker.broker.core.re2.program import MAX_STATES
+from fakebroker.broker.core.re2.syntax import Fault
 from fakebroker.broker.settings.declare import parse
 from fakebroker.broker.settings.table import CLIENT_METRICS
 from fakebroker.protocol.pace import Pace
@@ -12,7 +14,8 @@ from fakebroker.protocol.records.batch import crc32c
 
 DEFAULT_INTERVAL_MS = 300_000
 EVERYTHING = "*"
-_AT_ONCE = 1 << 62  # states that are looked at before a pause: texts to match are short
+STATES_PER_STEP = 5_000  # of the patterns' machines that one step looks at
+STATES_PER_RESOURCE = 50  # what the configs of one cost, its pattern aside
 
 
 class ClientIdentity(NamedTuple):
@@ -33,35 +36,44 @@ class Wanted(NamedTuple):
     interval_ms: int
 
 
-def wanted_of(resources: Mapping[str, Mapping[str, str]], identity: ClientIdentity) -> Wanted:
-    """What all matching resources together want: all of their metrics, at the shortest interval."""
+def wanted_of(resources: Iterable[Mapping[str, str]], identity: ClientIdentity) -> Generator[None, None, Wanted]:
+    """What all matching resources together want: all of their metrics, at the shortest interval.
+
+    In steps: there may be many resources, and a client id of 32 KB is matched with patterns of thousands of states.
+    """
     metrics: dict[str, None] = {}
     interval_ms = DEFAULT_INTERVAL_MS
-    for own in resources.values():
-        if is_match(_list(own, "match"), identity):
+    pace = Pace(STATES_PER_STEP)
+    for own in resources:
+        if pace.is_over(STATES_PER_RESOURCE):
+            yield
+        if (yield from is_match(_list(own, "match"), identity, pace)):
             metrics.update(dict.fromkeys(_list(own, "metrics")))
             interval_ms = min(interval_ms, int(own.get("interval.ms", DEFAULT_INTERVAL_MS)))
     return Wanted((EVERYTHING,) if EVERYTHING in metrics else tuple(metrics), interval_ms)
 
 
-def is_match(selectors: tuple[str, ...], identity: ClientIdentity) -> bool:
-    """Whether each selector's pattern matches the whole of what it looks at; no selectors match everybody."""
+def is_match(selectors: tuple[str, ...], identity: ClientIdentity, pace: Pace) -> Generator[None, None, bool]:
+    """Whether each selector's pattern matches the whole of what it looks at; no selectors match every client."""
     names = identity._asdict()
     for selector in selectors:
         name, _, text = selector.partition("=")
-        if not _matches(text.strip(), names[name.strip()]):
+        if not (yield from _compiled(text.strip()).fullmatch(names[name.strip()], pace)):
             return False
     return True
 
 
 def check_selectors(selectors: tuple[str, ...]) -> None:
-    """Raises InvalidPattern for a pattern that nobody can read.
+    """Raises InvalidPattern for a pattern that cannot be read, and for patterns that are too large together.
 
     MOCK: patterns are read as RE2 reads them, which takes the same time for any of them; Kafka takes Java's, which have
-    lookaheads and references to groups besides.
+    lookaheads and references to groups besides. All patterns of a resource may have as many states as RE2 gives one.
     """
+    states = 0
     for selector in selectors:
-        _compiled(selector.partition("=")[2].strip())
+        states += _compiled(selector.partition("=")[2].strip()).states_count
+        if states > MAX_STATES:
+            raise InvalidPattern(Fault.TOO_LARGE)
 
 
 def subscription_id(wanted: Wanted, instance_id: bytes) -> int:
@@ -77,15 +89,6 @@ def _list(own: Mapping[str, str], name: str) -> tuple[str, ...]:
     value = parse(CLIENT_METRICS[name], own.get(name, ""))
     assert isinstance(value, tuple)
     return value
-
-
-def _matches(pattern: str, text: str) -> bool:
-    steps = _compiled(pattern).fullmatch(text, Pace(_AT_ONCE))
-    try:
-        while True:
-            next(steps)
-    except StopIteration as end:
-        return bool(end.value)
 
 
 @lru_cache(maxsize=100)

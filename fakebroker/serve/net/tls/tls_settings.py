@@ -1,12 +1,10 @@
 """What the settings of a listener say of TLS, under Kafka's names: `ssl.keystore.location` and the like."""
 
-import errno
-import os
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
 from fakebroker.broker.settings import Settings
+from fakebroker.platform.files import regular_file
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.listeners import Listener
 from fakebroker.serve.host_reads import HostReads
@@ -84,15 +82,8 @@ def _content_of(path: str) -> bytes:
     Clients that may alter configs name files while the broker runs (KIP-226). A named pipe would wait for its writer,
     a device such as /dev/zero never ends, and both would stop the broker.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "Is a directory" if stat.S_ISDIR(mode) else "it is not a regular file")
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
-    finally:
-        os.close(descriptor)
+    with regular_file(path, "rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 class TlsSettings(NamedTuple):

@@ -1,8 +1,11 @@
 """Which clients are asked for which metrics."""
 
+from random import Random
+
 import pytest
 
 from fakebroker.broker.core.telemetry.subscriptions import (
+    STATES_PER_STEP,
     ClientIdentity,
     InvalidPattern,
     Wanted,
@@ -11,6 +14,7 @@ from fakebroker.broker.core.telemetry.subscriptions import (
     subscription_id,
     wanted_of,
 )
+from fakebroker.protocol.pace import Pace, finished
 
 CLIENT = ClientIdentity("id", "svc-1", "librdkafka", "2.3.0", "127.0.0.1", "50123")
 INSTANCE = bytes.fromhex("67b037363bf745b18f3718b5f656271f")
@@ -29,7 +33,7 @@ INSTANCE = bytes.fromhex("67b037363bf745b18f3718b5f656271f")
 )
 def test_every_selector_has_to_match_the_whole_text(selectors: tuple[str, ...], matches: bool) -> None:
     """Without any everybody matches."""
-    assert is_match(selectors, CLIENT) is matches
+    assert finished(is_match(selectors, CLIENT, Pace(1_000_000))) is matches
 
 
 @pytest.mark.rules("TE-2")
@@ -40,9 +44,10 @@ def test_matching_resources_are_added_up() -> None:
         "b": {"metrics": "org.b.,org.c.", "interval.ms": "2000", "match": "client_id=svc-1"},
         "c": {"metrics": "*", "interval.ms": "100", "match": "client_id=other"},
     }
-    assert wanted_of({}, CLIENT) == Wanted((), 300_000)
-    assert wanted_of(resources, CLIENT) == Wanted(("org.a.", "org.b.", "org.c."), 2000)
-    assert wanted_of(resources, CLIENT._replace(client_id="other")) == Wanted(("*",), 100)
+    every, other = resources.values(), CLIENT._replace(client_id="other")
+    assert finished(wanted_of([], CLIENT)) == Wanted((), 300_000)
+    assert finished(wanted_of(every, CLIENT)) == Wanted(("org.a.", "org.b.", "org.c."), 2000)
+    assert finished(wanted_of(every, other)) == Wanted(("*",), 100)
 
 
 @pytest.mark.rules("TE-5")
@@ -59,3 +64,26 @@ def test_patterns_that_cannot_be_read() -> None:
     check_selectors(("client_id=a.*", "client_id=(b|c)"))
     with pytest.raises(InvalidPattern):
         check_selectors(("client_id=a.*", "client_id=(("))
+
+
+@pytest.mark.rules("TE-6")
+def test_the_patterns_of_a_resource_are_bounded_together() -> None:
+    """Each takes its time to read and to match, so many have no more states than one may have."""
+    check_selectors(("client_id=.*a.{900}",) * 5)
+    with pytest.raises(InvalidPattern, match="too large"):
+        check_selectors(("client_id=.*a.{900}",) * 20)
+
+
+@pytest.mark.rules("TE-2")
+def test_long_texts_are_matched_in_steps() -> None:
+    """A client id may have 32,767 bytes, and a pattern thousands of states: each step looks at some thousands."""
+    chance = Random(1)
+    client = CLIENT._replace(client_id="".join(chance.choices("ab", k=2_000)))
+    wide = {"match": "client_id=.*a.{300}", "metrics": "*"}
+    assert sum(1 for _ in wanted_of([wide], client)) > 2_000 * 100 // STATES_PER_STEP
+
+
+@pytest.mark.rules("TE-2")
+def test_many_resources_are_read_in_steps() -> None:
+    """There may be any number of them."""
+    assert sum(1 for _ in wanted_of([{"metrics": "*"}] * 1_000, CLIENT)) >= 5
