@@ -10,7 +10,7 @@ from fakebroker.analysis.pipeline.contract import KEY_CHECK
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.commands.tables_option import tables_option
-from fakebroker.cli.commands.work import reading_files, reading_kafka
+from fakebroker.cli.commands.work import reading_logs, reading_kafka
 from fakebroker.client.security import ClientConfig
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def decode(
         raise click.UsageError("give either PATHs or --bootstrap")
     if not _is_utf_8(source or ""):
         raise click.BadParameter(f"{source!r} is not UTF-8", param_hint="--source")
-    with chosen_engine(choice, reading_kafka if bootstrap else reading_files(paths)) as (engine, progress):
+    with chosen_engine(choice, reading_kafka if bootstrap else reading_logs(paths)) as (engine, progress):
         from fakebroker.analysis.pipeline.publish import ChecksFailed
 
         asked = _Asked(engine, progress, tables, paths, source, bootstrap)
