@@ -33,7 +33,9 @@ FORMATS = (
         "`schema_version` of the first line",
         "refused, but for version 1, whose lines have `do` instead of `kind`",
     ),
-    FileFormat("journal", JOURNAL.version, "`schema_version` of each line", "refused; the pipeline rejects their lines"),
+    FileFormat(
+        "journal", JOURNAL.version, "`schema_version` of each line", "refused; the pipeline rejects their lines"
+    ),
     FileFormat("scenario", LANGUAGE_VERSION, "`schema_version`, 1 unless given", "refused"),
     FileFormat("pipeline tables", MANIFEST_VERSION, "`manifest_version` in manifest.json", "refused"),
     FileFormat("data directory", META_VERSION, "`version` in meta.properties, as in Kafka", "refused"),

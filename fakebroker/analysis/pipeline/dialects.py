@@ -22,6 +22,7 @@ DUCKDB_TYPES: Final[dict[ColumnType, str]] = {
 
 _SPARK_WORDS: Final = {
     r'"': "`",
+    r"\* EXCLUDE \(": "* EXCEPT (",
     r" IGNORE NULLS\)": ") IGNORE NULLS",
     r"\bARG_MAX_NULL\(": "max_by(",
     r"\bARG_MIN_NULL\(": "min_by(",

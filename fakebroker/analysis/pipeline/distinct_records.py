@@ -45,6 +45,29 @@ CONTENT: Final = (
 (the producer, whether it was in a transaction, the timestamp) may be missing in one of them."""
 
 _PLACE: Final = "source, log_partition, log_offset"
+_IS_PLACE: Final = "source = of_source AND log_partition = of_partition AND log_offset = of_offset"
+# Nearly always few offsets are in several files: only their records are compared.
+_REPEATED: Final = f"""
+    SELECT source AS of_source, log_partition AS of_partition, log_offset AS of_offset, COUNT(*) AS times
+    FROM decoded
+    WHERE what <> 'reject'
+    GROUP BY {_PLACE}
+    HAVING COUNT(*) > 1
+"""
+_COMPARED: Final = f"""
+    SELECT
+        *,
+        MIN(content) OVER (PARTITION BY {_PLACE}) AS least_content,
+        MAX(content) OVER (PARTITION BY {_PLACE}) AS greatest_content,
+        ROW_NUMBER() OVER (
+            PARTITION BY {_PLACE} ORDER BY producer_id IS NULL, "at" IS NULL, file, "position"
+        ) AS number
+    FROM (
+        SELECT decoded.*, ROW({listed(CONTENT)}) AS content
+        FROM decoded JOIN ({_REPEATED}) AS repeated ON {_IS_PLACE}
+        WHERE what <> 'reject'
+    ) AS records
+"""
 
 
 def distinct_records(options: DecodedOptions) -> str:
@@ -56,24 +79,14 @@ def distinct_records(options: DecodedOptions) -> str:
     if not options.may_repeat:
         return "SELECT * FROM decoded WHERE what <> 'reject'"
     return f"""
-        SELECT * FROM ({_compared()}) AS compared
+        SELECT decoded.* FROM decoded LEFT JOIN ({_REPEATED}) AS repeated ON {_IS_PLACE}
+        WHERE what <> 'reject' AND times IS NULL
+        UNION ALL
+        SELECT * EXCLUDE (content, least_content, greatest_content, number) FROM ({_COMPARED}) AS compared
         WHERE number = 1 AND least_content IS NOT DISTINCT FROM greatest_content
     """
 
 
 def conflicting_records() -> str:
     """A query for all rows of the offsets at which different things stand."""
-    return f"SELECT * FROM ({_compared()}) AS compared WHERE least_content IS DISTINCT FROM greatest_content"
-
-
-def _compared() -> str:
-    return f"""
-        SELECT
-            *,
-            MIN(content) OVER (PARTITION BY {_PLACE}) AS least_content,
-            MAX(content) OVER (PARTITION BY {_PLACE}) AS greatest_content,
-            ROW_NUMBER() OVER (
-                PARTITION BY {_PLACE} ORDER BY producer_id IS NULL, "at" IS NULL, file, "position"
-            ) AS number
-        FROM (SELECT *, ROW({listed(CONTENT)}) AS content FROM decoded WHERE what <> 'reject') AS records
-    """
+    return f"SELECT * FROM ({_COMPARED}) AS compared WHERE least_content IS DISTINCT FROM greatest_content"
