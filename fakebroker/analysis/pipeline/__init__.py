@@ -5,8 +5,8 @@ DuckDB and Spark share (`dialects.py`), and functions over sorted rows where SQL
 is made by each engine in its own way, in `oracle/` and `spark/`. The broker imports nothing of this; it needs the extra
 `history`, and the extra `spark` for the engine of that name.
 
-`build.py` says which tables are made when; the engines are `duckdb_engine.py` and `spark_engine.py`. `publish.py` stages,
-checks and renames, with one writer at a time (`write_lock.py`). Spark is started by `session.py`, `java.py` and
+`build.py` says which tables are made when; the engines are `duckdb_engine.py` and `spark_engine.py`. `publish.py`
+stages, checks and renames, with one writer at a time (`write_lock.py`). Spark is started by `session.py`, `java.py` and
 `spark_home.py`; `spark_failures.py` and `storage_failures.py` say what went wrong in a line. `causes.py` gives every
 reason of a rebalance a cause. `expiry_cases.py` has the rules of expiry, written from the documentation once more.
 `retention_losses.py` of both engines counts what a what-if counts, and `tests/support/history_replay.py` plays the same

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
 from fakebroker.analysis.pipeline.dialects import for_spark
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 from fakebroker.analysis.pipeline.recipe import Recipe, Step, tables_named
-from fakebroker.analysis.pipeline.rows import Rows, from_arrow, parquet_files, to_arrow
+from fakebroker.analysis.pipeline.rows import Rows, count_rows, from_arrow, parquet_files, to_arrow
 from fakebroker.analysis.pipeline.spark_failures import not_shared
 from fakebroker.analysis.pipeline.tables import table
 
@@ -26,6 +27,7 @@ class SparkEngine:
 
     def __init__(self, session: "SparkSession") -> None:
         self.session = session
+        self._embedded = DuckEngine()
 
     def frame(self, contract: Table, rows: Rows) -> Frame:
         """Rows as a DataFrame with the contract's columns.
@@ -95,13 +97,14 @@ class SparkEngine:
         return of_table(self._of_query(recipe.query, known), contract)
 
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
-        """The first rows that a check returns."""
+        """The first rows that a check returns. DuckDB asks small tables, each of which would be jobs of seconds here."""
+        from fakebroker.analysis.pipeline import engine_choice
         from fakebroker.analysis.pipeline.spark.of_table import in_ms
 
-        known = {
-            name: in_ms(self.load(table(name), folders[name]), table(name))
-            for name in tables_named(check.query) & {*folders}
-        }
+        read = tables_named(check.query) & {*folders}
+        if sum(count_rows(folders[name]) for name in read) <= engine_choice.MAX_CHECKED_ROWS:
+            return self._embedded.failing_rows(check, folders)
+        known = {name: in_ms(self.load(table(name), folders[name]), table(name)) for name in read}
         return [row.asDict() for row in self._of_query(check.query, known).limit(MAX_SHOWN).collect()]
 
     def _of_step(self, step: Step, known: Mapping[str, Frame]) -> Frame:

@@ -10,7 +10,7 @@ from fakebroker.analysis.pipeline.contract import KEY_CHECK
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.commands.tables_option import tables_option
-from fakebroker.cli.commands.work import reading_logs, reading_kafka
+from fakebroker.cli.commands.work import reading_kafka, reading_logs
 from fakebroker.client.security import ClientConfig
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from fakebroker.analysis.pipeline import engine_choice
 from fakebroker.analysis.pipeline import publish as publish_module
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 from fakebroker.analysis.pipeline.engines import Engine
@@ -347,3 +348,19 @@ class _WrittenElsewhere:
     def parquet(self, folder: str) -> None:
         Path(folder).mkdir()
         (Path(folder) / "_SUCCESS").touch()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("most_rows", [0, 1_000_000])
+def test_spark_checks_what_is_large_itself(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int
+) -> None:
+    """The same rows fail a check, whoever asks: Spark, or DuckDB for little."""
+    monkeypatch.setattr(engine_choice, "MAX_CHECKED_ROWS", most_rows)
+    rows = [expiry(1), expiry(1), expiry(2, expired_at=3)]
+    write_rows(EXPIRIES, rows, tmp_path / "expiries")
+    engine = SparkEngine(spark)
+    found = [engine.failing_rows(check, {"expiries": tmp_path / "expiries"}) for check in EXPIRIES.all_checks]
+
+    assert [len(each) for each in found] == [1, 0, 1]
+    assert (found[0][0]["times"], found[2][0]["expired_at"]) == (2, 3)
