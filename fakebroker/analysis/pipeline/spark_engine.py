@@ -97,7 +97,7 @@ class SparkEngine:
         return of_table(self._of_query(recipe.query, known), contract)
 
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
-        """The first rows that a check returns. DuckDB asks small tables, each of which would be jobs of seconds here."""
+        """The first rows that a check returns. DuckDB asks small tables: each would be seconds of jobs here."""
         from fakebroker.analysis.pipeline import engine_choice
         from fakebroker.analysis.pipeline.spark.of_table import in_ms
 
