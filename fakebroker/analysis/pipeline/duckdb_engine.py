@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from tempfile import gettempdir
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, Final
+from weakref import finalize
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -43,7 +45,8 @@ class DuckEngine:
         import duckdb
 
         self._database = duckdb.connect()
-        spill = os.path.join(gettempdir(), f"fakebroker-duckdb-{os.getpid()}")
+        spill = mkdtemp(prefix="fakebroker-duckdb-")
+        finalize(self, rmtree, spill, ignore_errors=True)
         for name, value in {**_SETTINGS, "temp_directory": spill}.items():
             self._database.execute(f"SET {name} = {_text(value)}")
         self._numbers = count()
@@ -58,7 +61,7 @@ class DuckEngine:
         if not files:
             return self.frame(contract, [])
         with storage_failures_reported(str(folder)):
-            there = set(pq.read_schema(files[0]).names)
+            there = {name for file in files for name in pq.read_schema(file).names}
         names = ", ".join(_text(_without_patterns(file)) for file in files)
         columns = ", ".join(_in_ms(each) if each.name in there else _null(each) for each in contract.columns)
         return DuckFrame(f"SELECT {columns} FROM read_parquet([{names}], union_by_name = true)")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ class SparkEngine:
 
     def __init__(self, session: "SparkSession") -> None:
         self.session = session
-        self._embedded = DuckEngine()
 
     def frame(self, contract: Table, rows: Rows) -> Frame:
         """Rows as a DataFrame with the contract's columns.
@@ -95,6 +95,10 @@ class SparkEngine:
         for step in recipe.steps:
             known[step.name] = self._of_step(step, known)
         return of_table(self._of_query(recipe.query, known), contract)
+
+    @cached_property
+    def _embedded(self) -> DuckEngine:
+        return DuckEngine()
 
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
         """The first rows that a check returns. DuckDB asks small tables: each would be seconds of jobs here."""

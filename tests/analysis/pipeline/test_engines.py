@@ -52,6 +52,29 @@ def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
     assert [row["seq"] for row in engine.rows(engine.load(table("expiries"), folder))] == [2]
 
 
+def test_any_text_is_kept(tmp_path: Path) -> None:
+    """A client may send NUL in a name, quotation marks, and what is a pattern in SQL."""
+    names = ["a\0b", "it's", '"', "%_", "\\", "\U0001f600", ""]
+    engine, contract = DuckEngine(), table("expiries")
+    rows = [EXPIRY | {"seq": seq, "group_id": name} for seq, name in enumerate(names)]
+    engine.store(contract, engine.frame(contract, rows), tmp_path / "expiries")
+
+    assert [row["group_id"] for row in engine.rows(engine.load(contract, tmp_path / "expiries"))] == names
+
+
+def test_a_column_that_only_some_files_have_is_null_in_the_others(tmp_path: Path) -> None:
+    """Whichever file comes first: an earlier version may have written some of them."""
+    contract = table("expiries")
+    older = contract._replace(columns=contract.columns[:-1])
+    for name, versions in (("a", (older, contract)), ("b", (contract, older))):
+        for seq, version in enumerate(versions):
+            write_rows(version, [EXPIRY | {"seq": seq}], tmp_path / name)
+        found = DuckEngine().rows(DuckEngine().load(contract, tmp_path / name))
+        assert {row["seq"]: row["rule"] for row in found} == {
+            seq: "EX-3" if versions[seq] is contract else None for seq in (0, 1)
+        }
+
+
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     """Whether its end is missing or something in it."""
     folder = expiries([EXPIRY | {"seq": seq} for seq in range(500)], tmp_path / "expiries")

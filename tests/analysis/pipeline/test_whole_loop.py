@@ -7,7 +7,7 @@ import pytest
 from tools.spark_loop import loop
 
 
-def test_the_loop_closes_in_plain_python(tmp_path: Path) -> None:
+def test_the_loop_closes_without_spark(tmp_path: Path) -> None:
     """Ingest, build, check, decode, what-if, compile, the compiled scenario, a campaign and the report, one after the
     other; what was decoded is what the broker knew.
     """
