@@ -140,13 +140,13 @@ def compare(one: Path, other: Path) -> None:
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--engine", choices=["spark", "python"], default="spark", help="the one that goes first")
+    parser.add_argument("--engine", choices=["spark", "embedded"], default="spark", help="the one that goes first")
     parser.add_argument("--once", action="store_true", help="only that engine")
     parser.add_argument("--histories", type=int, default=6)
     parser.add_argument("--steps", type=int, default=80)
     parser.add_argument("--work", type=Path, help="where everything is kept; must not be there [default: temporary]")
     given = parser.parse_args()
-    other = "python" if given.engine == "spark" else "spark"
+    other = "embedded" if given.engine == "spark" else "spark"
     engines = [given.engine] if given.once else [given.engine, other]
     if given.work is not None:
         loop(given.work, engines, given.histories, given.steps)

@@ -7,9 +7,9 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Final
 
+from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.session import spark_session
-from fakebroker.analysis.pipeline.spark.lag_minute import lag_minute
-from fakebroker.analysis.pipeline.spark.rebalances import rebalances
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables import table
 
 if TYPE_CHECKING:
@@ -87,11 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name in ("lag_minute", "rebalances"):
             took_s = {}
             for kind, tables in (("warm-up", even), ("even", even), ("hot", hot)):
-                if name == "lag_minute":
-                    names = ("commits", "log_ends", "expiries", "events")
-                    took_s[kind] = seconds(lag_minute(*(tables[each] for each in names)))
-                else:
-                    took_s[kind] = seconds(rebalances(tables["group_states"]))
+                took_s[kind] = seconds(make(SparkEngine(spark), name, tables))
             ratio = took_s["hot"] / took_s["even"]
             is_too_slow |= ratio > GOAL
             print(f"{name}: even {took_s['even']:.1f} s, hot {took_s['hot']:.1f} s: {ratio:.2f} times (goal {GOAL:g})")

@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from bench.spark.measured import took, use_cores
-from fakebroker.analysis.pipeline.engines import SparkEngine, make
+from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.session import spark_session
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 

@@ -1,16 +1,12 @@
-"""Tables of random histories, made by the oracles: rows of plain Python, by the name of the table."""
+"""Tables of random histories, by their recipes, as rows: by the name of the table."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.analysis.pipeline.oracle.commits import commits
-from fakebroker.analysis.pipeline.oracle.expiries import expiries
-from fakebroker.analysis.pipeline.oracle.group_states import group_states
-from fakebroker.analysis.pipeline.oracle.log_ends import log_ends
-from fakebroker.analysis.pipeline.oracle.requests import requests
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.analysis.pipeline.tables.events import TABLE as EVENTS
+from tests.support.tables_made import commits, expiries, group_states, log_ends, requests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,6 +2,5 @@
 
 `reading.py` finds the files and their kind; `segments.py`, `json_lines.py` and `parquet.py` read them, `live.py` reads
 a running Kafka broker. `decode.py` defines what a record means, and `pipeline/arrow_decode.py` does the same by
-columns. `distinct.py` counts a record that was read twice once, `transactions.py` says which offsets took effect.
-`compile` makes a scenario of a window. Plain Python without Spark; the tables are made in `pipeline`.
+columns. `compile` makes a scenario of a window. Plain Python without Spark; the tables are made in `pipeline`.
 """

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
 from fakebroker.analysis.pipeline.sources.history import history_frame, history_parts
 from fakebroker.analysis.pipeline.sources.repeats import known_of_paths
 from fakebroker.analysis.pipeline.sources.stored_history import Folders, store_history
-from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
 
 if TYPE_CHECKING:
     from fakebroker.analysis.pipeline.publish import Staging

@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple
 ColumnType = Literal["string", "int", "long", "double", "boolean", "timestamp", "strings"]
 Layer = Literal["bronze", "silver", "gold"]
 
-# How Spark writes a column's type. A timestamp is UTC; in rows of plain Python it is a number of milliseconds.
+# How Spark writes a column's type. A timestamp is UTC; in rows and queries it is a number of milliseconds.
 SPARK_TYPES: Final[dict[ColumnType, str]] = {
     "string": "STRING",
     "int": "INT",
@@ -37,6 +37,9 @@ class Column(NamedTuple):
     is_nullable: bool = False
 
 
+MAX_SHOWN: Final = 5
+"""So many rows of a check that fails are shown."""
+
 KEY_CHECK: Final = "key"
 """The name of the check that every table has, that its key is unique."""
 
@@ -44,8 +47,8 @@ KEY_CHECK: Final = "key"
 class Check(NamedTuple):
     """Something that must be true of a table, as a query that returns the rows of which it is not.
 
-    `query` is SQL that Spark and SQLite both understand; tables stand in it by their names. It may use other tables
-    that are published with this one; where one of them is missing the check is left out, and said to be.
+    `query` is SQL as in a recipe: tables stand in it by their names, times are numbers of milliseconds. It may use
+    other tables that are published with this one; where one of them is missing the check is left out, and said to be.
     """
 
     name: str
@@ -80,7 +83,7 @@ class Table(NamedTuple):
 
     @property
     def _key_is_unique(self) -> Check:
-        columns = ", ".join(f"`{name}`" for name in self.key)
+        columns = ", ".join(f'"{name}"' for name in self.key)
         query = f"SELECT {columns}, COUNT(*) AS times FROM {self.name} GROUP BY {columns} HAVING COUNT(*) > 1"
         return Check(KEY_CHECK, f"no two rows have the same {', '.join(self.key)}", query)
 
@@ -88,7 +91,7 @@ class Table(NamedTuple):
     def _columns_are_there(self) -> Check:
         """One query for all columns: each is a pass over the table."""
         names = [column.name for column in self.columns if not column.is_nullable]
-        missing = " OR ".join(f"`{name}` IS NULL" for name in names)
+        missing = " OR ".join(f'"{name}" IS NULL' for name in names)
         return Check("not null", f"{', '.join(names)} are never null", f"SELECT * FROM {self.name} WHERE {missing}")
 
 

@@ -1,4 +1,4 @@
-"""When committed offsets expire (KIP-211): one table of cases, which the oracle, Spark and the compiler read.
+"""When committed offsets expire (KIP-211): one table of cases, which the audit, the what-if and the compiler read.
 
 Written from the proposal, docs/rules (EX, CGO-10) and docs/explanation/expiry.md, not from the broker's code, which is
 audited by it; `tests/analysis/pipeline/test_expiry_cases.py` compares the two. Of the cases for a policy the first

@@ -1,9 +1,12 @@
 """What a broker answered to JoinGroup and SyncGroup, from the messages as journals have them."""
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, assigned_partitions, subscribed_topics
+
+Row = dict[str, Any]
 
 
 class JoinAnswer(NamedTuple):
@@ -69,6 +72,64 @@ def sync_answer(request: str | None, response: str | None) -> SyncAnswer | None:
     is_consumer = answered.get("ProtocolType") in (None, CONSUMER)  # before v5 it does not say
     partitions = assigned_partitions(answered["Assignment"]) if is_consumer else []
     return SyncAnswer(asked["GroupId"], asked["GenerationId"], asked["MemberId"], partitions)
+
+
+def answered(api: str) -> str:
+    """A query for the lines of requests that were answered without an error."""
+    return f"""
+        SELECT run, seq, part, wall_ms, client, request, response
+        FROM events
+        WHERE kind = 'request' AND api = '{api}' AND ARRAY_LENGTH(errors) = 0
+            AND request IS NOT NULL AND response IS NOT NULL
+    """
+
+
+def joined_members(requests: Iterable[Row]) -> Iterator[Row]:
+    """The members that answers to JoinGroup admit, as `members` has them. `requests` are lines of a journal."""
+    for row in requests:
+        if answer := join_answer(row["request"], row["response"]):
+            yield {
+                "group_id": answer.group_id,
+                "group_type": "classic",
+                "generation": answer.generation,
+                "member_id": answer.member_id,
+                "group_instance_id": answer.group_instance_id,
+                "client_id": row["client"],
+                "client_host": None,
+                "rebalance_timeout_ms": answer.rebalance_timeout_ms,
+                "session_timeout_ms": answer.session_timeout_ms,
+                "protocol": answer.protocol,
+                "subscribed_topics": answer.topics,
+                **_origin_of(row),
+            }
+
+
+def answered_assignments(requests: Iterable[Row]) -> Iterator[Row]:
+    """The partitions that answers to SyncGroup give, as `assignments` has them. `requests` are lines of a journal."""
+    for row in requests:
+        answer = sync_answer(row["request"], row["response"])
+        for topic, partition in answer.partitions if answer else ():
+            assert answer is not None
+            yield {
+                "group_id": answer.group_id,
+                "group_type": "classic",
+                "generation": answer.generation,
+                "member_id": answer.member_id,
+                "topic": topic,
+                "partition": partition,
+                **_origin_of(row),
+            }
+
+
+def _origin_of(row: Row) -> Row:
+    return {
+        "at": row["wall_ms"],
+        "source": row["run"],
+        "log_partition": None,
+        "log_offset": None,
+        "seq": row["seq"],
+        "part": row["part"],
+    }
 
 
 def _messages(request: str | None, response: str | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def member_rows(records: Iterable[Row]) -> Iterator[Row]:
-    """The members that these records, sorted as `group_records.ORDER` says, name.
+    """The members that these records, sorted as `group_records` says, name.
 
     A record of a classic group has all its members. A member of a newer group has a row whenever it says something of
     itself, and whenever its epoch is another: what it said last, with its epoch then.

@@ -1,7 +1,7 @@
-"""Records of groups in `__consumer_offsets`, as the table `coordinator_records` has them, and who sorts and reads them.
+"""Records of groups in `__consumer_offsets`, as the table `coordinator_records` has them, and who reads them.
 
-Both engines replay the records of a group in the order of its log with the functions of `group_spans` and
-`group_members`: a newer group is spread over many records, and bytes of members are in the classic ones.
+The records of a group are replayed in the order of its log by the functions of `group_spans` and `group_members`: a
+newer group is spread over many records, and bytes of members are in the classic ones.
 """
 
 import json
@@ -9,17 +9,21 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
+from fakebroker.analysis.pipeline.recipe import listed
+
 Row = dict[str, Any]
 
 CLASSIC_KIND: Final = "GroupMetadata"
 _TYPES: Final = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}
 
-KIND_PATTERN: Final = f"^({CLASSIC_KIND}$|{'|'.join(_TYPES)})"
-"""A regular expression for the kinds of records of groups."""
-
 # What replaying needs of a record.
 COLUMNS: Final = ("source", "group_id", "log_partition", "log_offset", "kind", "key", "value", "at")
-ORDER: Final = ("source", "group_id", "log_partition", "log_offset")
+TOGETHER: Final = ("source", "group_id")
+ORDER: Final = ("log_partition", "log_offset")
+RECORDS: Final = f"SELECT {listed(COLUMNS)} FROM coordinator_records WHERE kind = '{CLASSIC_KIND}' OR " + " OR ".join(
+    f"STARTS_WITH(kind, '{prefix}')" for prefix in _TYPES
+)
+"""A query for the records of groups."""
 
 
 def group_type(kind: str) -> str | None:
@@ -33,11 +37,6 @@ def part_of(kind: str) -> str:
     """What a record of a newer group is about: MemberMetadata, CurrentMemberAssignment, ... ; Metadata is its epoch."""
     prefix = next(prefix for prefix in _TYPES if kind.startswith(prefix))
     return kind.removeprefix(prefix)
-
-
-def sorted_records(rows: Iterable[Row]) -> list[Row]:
-    """The records of groups, group by group, in the order of their logs."""
-    return sorted((row for row in rows if group_type(row["kind"])), key=lambda row: tuple(row[name] for name in ORDER))
 
 
 def by_group(rows: Iterable[Row]) -> Iterator[Iterator[Row]]:

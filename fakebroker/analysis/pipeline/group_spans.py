@@ -34,7 +34,7 @@ _DEAD: Final[Row] = {
 
 
 def spans(records: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with these records, which are sorted as `group_records.ORDER` says.
+    """The spans that begin with these records, which are sorted as `group_records` says.
 
     A record of a classic group begins a span. A newer group writes several for one change, all with one timestamp: the
     last of them begins a span if the state, the epoch, the number of members or their topics are others than before.

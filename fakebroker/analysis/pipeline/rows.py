@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ Row = dict[str, Any]
 Rows = list[Row]
 
 ROWS_A_FILE: Final = 1_000_000
+ROWS_AT_ONCE: Final = 20_000
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
     "string": pa.string(),
@@ -71,26 +73,26 @@ def from_arrow(data: pa.Table) -> Rows:
 def write_rows(table: Table, rows: Iterable[Mapping[str, Any]], folder: Path) -> int:
     """Write rows as Parquet files into `folder`, which is made; returns how many. There is always a file.
 
-    Names of files are new each time, so that files of several writes can stand beside each other.
+    Names of files are new each time, so that files of several writes can stand beside each other. No more than
+    ROWS_AT_ONCE rows are taken from `rows` before they are written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    written, write = 0, os.urandom(6).hex()
-    for number, batch in enumerate(_batches(rows)):
-        pq.write_table(to_arrow(table, batch), folder / f"part-{number:05}-{write}.parquet", compression="zstd")
-        written += len(batch)
+    coming, write, written = iter(rows), os.urandom(6).hex(), 0
+    for number in count():
+        of_file = _write_file(table, islice(coming, ROWS_A_FILE), folder / f"part-{number:05}-{write}.parquet")
+        written += of_file
+        if of_file < ROWS_A_FILE:
+            return written
+    raise AssertionError
+
+
+def _write_file(table: Table, rows: Iterator[Mapping[str, Any]], path: Path) -> int:
+    written = 0
+    with pq.ParquetWriter(path, arrow_schema(table), compression="zstd") as file:
+        while batch := list(islice(rows, ROWS_AT_ONCE)):
+            file.write_table(to_arrow(table, batch))
+            written += len(batch)
     return written
-
-
-def _batches(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    batch: list[Mapping[str, Any]] = []
-    is_first = True
-    for row in rows:
-        batch.append(row)
-        if len(batch) == ROWS_A_FILE:
-            yield batch
-            batch, is_first = [], False
-    if batch or is_first:
-        yield batch
 
 
 def read_rows(

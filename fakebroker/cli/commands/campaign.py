@@ -107,7 +107,7 @@ def _played(engine: "Engine", stage: "Staging", planned: "Campaign") -> "Frame":
     from fakebroker.analysis.campaign.progress import CampaignProgress
 
     progress = CampaignProgress(len(planned))
-    if engine.name == "python":
+    if engine.name == "embedded":
         from fakebroker.analysis.campaign.on_python import runs_here
 
         return stage.store("campaign_runs", progress.counting(runs_here(planned)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class EngineChoice(NamedTuple):
-    """Which engine (auto, python or spark), and for Spark where and with which settings."""
+    """Which engine (auto, embedded or spark), and for Spark where and with which settings."""
 
     engine: str = "auto"
     master: str = DEFAULT_MASTER
@@ -29,12 +29,12 @@ class EngineChoice(NamedTuple):
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options --engine, --master and --conf; it gets them as one argument, `choice`."""
-    return _with_engine_options(command, ("auto", "python", "spark"), "Engine; auto is Spark for large inputs only.")
+    return _with_engine_options(command, ("auto", "embedded", "spark"), "Engine; auto is Spark for large inputs only.")
 
 
 def engine_options_for_little(command: Callable[..., Any]) -> Callable[..., Any]:
-    """As `engine_options`, for a command that needs so little of the tables that plain Python is the default."""
-    return _with_engine_options(command, ("python", "spark"), "Engine that reads the tables.")
+    """As `engine_options`, for a command that needs so little of the tables that the embedded engine is the default."""
+    return _with_engine_options(command, ("embedded", "spark"), "Engine that reads the tables.")
 
 
 def _with_engine_options(command: Callable[..., Any], engines: Sequence[str], help_text: str) -> Callable[..., Any]:
@@ -81,14 +81,14 @@ def chosen_engine(choice: EngineChoice, work: "AskWork") -> Iterator[tuple[Any, 
     try:
         if choice.engine == "auto":
             choice = _by_itself(choice, work)
-        need_extra("history" if choice.engine == "python" else "spark")
+        need_extra("history" if choice.engine == "embedded" else "spark")
         from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
         with storage_failures_reported():
-            if choice.engine == "python":
-                from fakebroker.analysis.pipeline.engines import PythonEngine
+            if choice.engine == "embedded":
+                from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 
-                yield PythonEngine(), Progress()
+                yield DuckEngine(), Progress()
             else:
                 yield from _spark(choice)
     except FakebrokerError as error:
@@ -109,7 +109,7 @@ def _by_itself(choice: EngineChoice, work: "AskWork") -> EngineChoice:
 
 def _spark(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
     with running_spark(choice.master, dict(choice.conf)) as session:
-        from fakebroker.analysis.pipeline.engines import SparkEngine
+        from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 
         yield SparkEngine(session), Progress(context=session.sparkContext)
 

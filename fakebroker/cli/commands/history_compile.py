@@ -132,7 +132,7 @@ def _rows(
 ) -> dict[str, list[dict[str, object]]]:
     from fakebroker.analysis.history.compile.group_rows import rows_of_group, spark_loader
 
-    if choice.engine == "python":
+    if choice.engine == "embedded":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)
     with running_spark(choice.master, dict(choice.conf)) as spark:
         return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))

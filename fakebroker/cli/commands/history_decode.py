@@ -10,14 +10,14 @@ from fakebroker.analysis.pipeline.contract import KEY_CHECK
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.kafka_options import kafka_options
 from fakebroker.cli.commands.tables_option import tables_option
-from fakebroker.cli.commands.work import reading_files, reading_kafka
+from fakebroker.cli.commands.work import reading_kafka, reading_logs
 from fakebroker.client.security import ClientConfig
 
 if TYPE_CHECKING:
+    from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
     from fakebroker.analysis.pipeline.engines import Engine
     from fakebroker.analysis.pipeline.progress import Progress
     from fakebroker.analysis.pipeline.publish import Staging
-    from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
 
 _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
 
@@ -40,7 +40,7 @@ def decode(
         raise click.UsageError("give either PATHs or --bootstrap")
     if not _is_utf_8(source or ""):
         raise click.BadParameter(f"{source!r} is not UTF-8", param_hint="--source")
-    with chosen_engine(choice, reading_kafka if bootstrap else reading_files(paths)) as (engine, progress):
+    with chosen_engine(choice, reading_kafka if bootstrap else reading_logs(paths)) as (engine, progress):
         from fakebroker.analysis.pipeline.publish import ChecksFailed
 
         asked = _Asked(engine, progress, tables, paths, source, bootstrap)
@@ -101,9 +101,8 @@ def _decoded(
     stage: "Staging", paths: tuple[str, ...], source: str | None, kafka: ClientConfig | None, *, may_repeat: bool
 ) -> "tuple[Any, int, DecodedOptions | None]":
     """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
-    if stage.engine.name == "python":
-        rows = list(_rows(paths, source, kafka))
-        return rows, len(rows), None
+    if stage.engine.name == "embedded":
+        return *stage.keep("decoded", _rows(paths, source, kafka)), None
     from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
 
     return decoded_on_spark(stage, paths, kafka, source, may_repeat=may_repeat)
@@ -137,7 +136,7 @@ def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None
 
 
 def _committed_partitions(stage: "Staging", commits: Any) -> set[tuple[str, int]]:
-    if stage.engine.name == "python":
-        return {(row["topic"], row["partition"]) for row in commits}
+    if stage.engine.name == "embedded":
+        return {(row["topic"], row["partition"]) for row in stage.engine.rows(commits)}
     found = commits.select("topic", "partition").distinct().collect()
     return {(row["topic"], row["partition"]) for row in found}

@@ -6,7 +6,7 @@ import click
 
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.tables_option import tables_option
-from fakebroker.cli.commands.work import reading_files
+from fakebroker.cli.commands.work import reading_journals
 
 
 @click.command()
@@ -18,7 +18,7 @@ def ingest(paths: tuple[str, ...], tables: Path, choice: EngineChoice) -> None:
 
     A PATH is a file or a folder of files. Events that the table has already are not added again.
     """
-    with chosen_engine(choice, reading_files(paths)) as (engine, progress):
+    with chosen_engine(choice, reading_journals(paths)) as (engine, progress):
         from fakebroker.analysis.pipeline.ingest import ingest as ingest_journals
         from fakebroker.analysis.pipeline.publish import staging
         from fakebroker.analysis.pipeline.summary import summary

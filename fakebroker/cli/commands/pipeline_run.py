@@ -7,7 +7,7 @@ import click
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.cli.commands.pipeline_report import markdown_option, write_report
 from fakebroker.cli.commands.tables_option import tables_option
-from fakebroker.cli.commands.work import reading_files
+from fakebroker.cli.commands.work import reading_journals
 
 
 @click.command()
@@ -22,7 +22,7 @@ def run(paths: tuple[str, ...], tables: Path, report: str, markdown: str | None,
     A PATH is a file or a folder of files. The same as `pipeline ingest`, `build` and `report`. If a check fails, no
     table changes and no report is written.
     """
-    with chosen_engine(choice, reading_files(paths)) as (engine, progress):
+    with chosen_engine(choice, reading_journals(paths)) as (engine, progress):
         from fakebroker.analysis.pipeline.build import build
         from fakebroker.analysis.pipeline.ingest import ingest
         from fakebroker.analysis.pipeline.publish import staging

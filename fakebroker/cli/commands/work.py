@@ -10,13 +10,24 @@ if TYPE_CHECKING:
 AskWork = Callable[[], "AnyWork"]
 
 
-def reading_files(paths: Sequence[str]) -> AskWork:
-    """The work of reading files and folders."""
+def reading_journals(paths: Sequence[str]) -> AskWork:
+    """The work of reading files and folders of journals."""
 
     def ask() -> "AnyWork":
-        from fakebroker.analysis.pipeline.engine_choice import work_on_files
+        from fakebroker.analysis.pipeline.engine_choice import MAX_JOURNAL_MB, work_on_files
 
-        return work_on_files(paths)
+        return work_on_files(paths, MAX_JOURNAL_MB)
+
+    return ask
+
+
+def reading_logs(paths: Sequence[str]) -> AskWork:
+    """The work of decoding files and folders of `__consumer_offsets`."""
+
+    def ask() -> "AnyWork":
+        from fakebroker.analysis.pipeline.engine_choice import MAX_LOG_MB, work_on_files
+
+        return work_on_files(paths, MAX_LOG_MB)
 
     return ask
 

@@ -17,7 +17,6 @@ from fakebroker import FakeBroker
 from fakebroker.analysis.history.log_record import LogRecord
 from fakebroker.analysis.history.reading import files_of, read_file, read_history
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
-from fakebroker.analysis.pipeline.oracle.commits import Row, commits
 from fakebroker.client.scripted.scripted_client import ScriptedClient
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
@@ -26,6 +25,7 @@ from tests.analysis.history.samples import AT_MS, segment
 from tests.protocol.schema.strategies import messages
 from tests.support.dump_log_segments import Dumped, as_dumped, dump
 from tests.support.real_kafka import JARS, RealKafka, needs_real_kafka, start_kafka, why_no_kafka
+from tests.support.tables_made import Row, commits
 
 MakeBroker = Callable[..., FakeBroker]
 

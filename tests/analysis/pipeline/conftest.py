@@ -49,13 +49,14 @@ def spark() -> "Iterator[SparkSession]":
     session.stop()
 
 
-@pytest.fixture(params=["python", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(params=["embedded", pytest.param("spark", marks=pytest.mark.spark)])
 def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
     """Each engine."""
-    from fakebroker.analysis.pipeline.engines import PythonEngine, SparkEngine
+    from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+    from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 
-    if request.param == "python":
-        yield PythonEngine()
+    if request.param == "embedded":
+        yield DuckEngine()
     else:
         session: SparkSession = request.getfixturevalue("spark")
         yield SparkEngine(session)

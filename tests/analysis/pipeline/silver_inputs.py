@@ -5,12 +5,12 @@ from typing import Any
 
 from fakebroker.analysis.history.decode import decode_record
 from fakebroker.analysis.history.log_record import LogRecord
-from fakebroker.analysis.pipeline.oracle.events import events
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
 from fakebroker.testing.exchanges.writing import line_of
 from tests.support.chance import SEED
 from tests.support.histories import History, make_history
 from tests.support.histories import LogRecord as Recorded
+from tests.support.tables_made import events
 
 Row = dict[str, Any]
 

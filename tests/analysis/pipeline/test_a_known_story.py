@@ -3,13 +3,11 @@
 The engines share functions, so that they agree shows little. These rows are neither engine's.
 """
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fakebroker.analysis.pipeline.engines import make, tables_needed
-from fakebroker.analysis.pipeline.rows import from_arrow
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.gold_tables import events_of
@@ -143,11 +141,6 @@ def made_of(engine: "Engine", name: str, events: list[Row]) -> Any:
     return make(engine, name, frames)
 
 
-def rows_of(frame: Any) -> Iterable[Row]:
-    """What either engine makes, as rows."""
-    return frame if isinstance(frame, list) else from_arrow(frame.toArrow())
-
-
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_story_has_the_rows_that_it_must_have(engine: "Engine", name: str, story: tuple[list[Row], int, str]) -> None:
     """Each table of a journal has, with either engine, exactly the rows that were written by hand."""
@@ -156,7 +149,7 @@ def test_a_story_has_the_rows_that_it_must_have(engine: "Engine", name: str, sto
 
     made = [
         tuple(in_story(row[column], column, began_ms, member_id) for column in columns)
-        for row in rows_of(made_of(engine, name, events))
+        for row in engine.rows(made_of(engine, name, events))
     ]
 
     assert sorted(made, key=str) == sorted(expected, key=str)

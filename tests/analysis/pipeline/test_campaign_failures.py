@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.pipeline.engines import PythonEngine, SparkEngine, make
-from fakebroker.analysis.pipeline.oracle.campaign_failures import campaign_failures
+from fakebroker.analysis.pipeline.engines import make
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables import table
+from tests.support.tables_made import campaign_failures
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,15 +80,15 @@ def test_the_order_of_runs_does_not_matter(campaign_runs: list[Row]) -> None:
 
 @pytest.mark.spark
 def test_both_engines_rank_alike(spark: "SparkSession") -> None:
-    """Spark and plain Python give the same rows, for names, problems and settings of all kinds."""
+    """Spark and DuckDB give the same rows, for names, problems and settings of all kinds."""
     draw = Random(13)
     keys = {(draw.choice(NAMES), draw.randrange(40), draw.choice(SETTINGS)) for _ in range(400)}
     campaign_runs = [row(*key, draw.choice([None, *PROBLEMS])) for key in sorted(keys)]
     engine = SparkEngine(spark)
     frame = engine.frame(table("campaign_runs"), campaign_runs)
 
-    on_spark = [each.asDict() for each in make(engine, "campaign_failures", {"campaign_runs": frame}).collect()]
+    on_spark = engine.rows(make(engine, "campaign_failures", {"campaign_runs": frame}))
 
-    here = make(PythonEngine(), "campaign_failures", {"campaign_runs": campaign_runs})
+    here = campaign_failures(campaign_runs)
     assert len(here) > 40
     assert sorted(on_spark, key=lambda each: each["rank"]) == here

@@ -1,22 +1,20 @@
-"""Commits, coordinator records and rejects on Spark are those of plain Python."""
+"""Commits, coordinator records and rejects on Spark are those of DuckDB."""
 
 import random
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.log_record import LogRecord, Reject
-from fakebroker.analysis.pipeline.engines import SparkEngine, contract_of
-from fakebroker.analysis.pipeline.oracle.commits import commits
-from fakebroker.analysis.pipeline.oracle.coordinator_records import coordinator_records
-from fakebroker.analysis.pipeline.oracle.rejects import rejects
-from fakebroker.analysis.pipeline.rows import Rows, from_arrow
-from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
+from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
+from fakebroker.analysis.pipeline.engines import contract_of, make
+from fakebroker.analysis.pipeline.rows import Rows
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.protocol.records.offsets_codec import offset_key
 from tests.analysis.history.samples import group_record, value
 from tests.support.published import row_differences
+from tests.support.tables_made import made
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,34 +79,30 @@ def with_copies(chance: random.Random, records: list[LogRecord | Reject]) -> lis
 
 def made_on_spark(spark: "SparkSession", name: str, decoded: Rows, options: DecodedOptions) -> Rows:
     engine = SparkEngine(spark)
-    frames = [engine.frame(contract_of("decoded"), decoded)]
-    if name == "commits":
-        frames.append(engine.frame(contract_of("events"), [JOURNALLED]))
-    made = getattr(import_module(f"fakebroker.analysis.pipeline.spark.{name}"), name)(*frames, options=options)
-    assert made.columns == list(contract_of(name).column_names)
-    return from_arrow(made.toArrow())
+    tables = {"decoded": decoded} | ({"events": [JOURNALLED]} if name == "commits" else {})
+    frames = {each: engine.frame(contract_of(each), rows) for each, rows in tables.items()}
+    found = make(engine, name, frames, options)
+    assert found.columns == list(contract_of(name).column_names)
+    return engine.rows(found)
 
 
-def made_in_python(name: str, decoded: Rows) -> Rows:
-    if name == "commits":
-        event: dict[str, Any] = dict.fromkeys(contract_of("events").column_names) | JOURNALLED
-        return commits(decoded, [event])
-    return {"coordinator_records": coordinator_records, "rejects": rejects}[name](decoded)
+def made_in_duckdb(name: str, decoded: Rows) -> Rows:
+    return made(name, decoded, *([[JOURNALLED]] if name == "commits" else []))
 
 
 @pytest.mark.parametrize("name", ["commits", "coordinator_records", "rejects"])
 @pytest.mark.parametrize("may_repeat", [False, True])
-def test_spark_makes_what_plain_python_makes(spark: "SparkSession", name: str, may_repeat: bool) -> None:
+def test_spark_makes_what_duckdb_makes(spark: "SparkSession", name: str, may_repeat: bool) -> None:
     """Whichever records there are, in one file or in several, of one log or by mistake of two."""
     chance = random.Random(11)
     records = records_of(chance, "a.log", 1_000_000)
     decoded = list(decode_all(with_copies(chance, records) if may_repeat else records))
     chance.shuffle(decoded)
 
-    made = made_on_spark(spark, name, decoded, DecodedOptions(may_repeat=may_repeat))
+    found = made_on_spark(spark, name, decoded, DecodedOptions(may_repeat=may_repeat))
 
-    assert row_differences(made_in_python(name, decoded), made) == []
-    assert len(made) > 5
+    assert row_differences(made_in_duckdb(name, decoded), found) == []
+    assert len(found) > 5
 
 
 def test_without_transactions_every_commit_took_effect(spark: "SparkSession") -> None:
@@ -117,4 +111,4 @@ def test_without_transactions_every_commit_took_effect(spark: "SparkSession") ->
     decoded = list(decode_all(plain))
     options = DecodedOptions(may_repeat=False, has_transactions=False)
 
-    assert row_differences(made_in_python("commits", decoded), made_on_spark(spark, "commits", decoded, options)) == []
+    assert row_differences(made_in_duckdb("commits", decoded), made_on_spark(spark, "commits", decoded, options)) == []

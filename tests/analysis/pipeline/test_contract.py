@@ -35,7 +35,7 @@ def test_every_table_checks_its_key_and_its_columns() -> None:
     made = Table("t", "gold", "about", (Column("a", "int", "a"), Column("b", "int", "b", True)), ("a",), (own,))
 
     assert [check.name for check in made.all_checks] == ["key", "not null", "own"]
-    assert made.all_checks[1].query == "SELECT * FROM t WHERE `a` IS NULL"
+    assert made.all_checks[1].query == 'SELECT * FROM t WHERE "a" IS NULL'
 
 
 @pytest.mark.spark

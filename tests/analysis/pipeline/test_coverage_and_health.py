@@ -1,15 +1,12 @@
-"""Protocol coverage and group health in plain Python."""
+"""Protocol coverage and group health."""
 
 import pytest
 
-from fakebroker.analysis.pipeline.oracle.group_health import group_health
-from fakebroker.analysis.pipeline.oracle.lag_minute import lag_minute
-from fakebroker.analysis.pipeline.oracle.protocol_coverage import percentile, protocol_coverage
-from fakebroker.analysis.pipeline.oracle.rebalances import rebalances
 from fakebroker.analysis.pipeline.served_versions import served_versions
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.gold_tables import events_of, silver_of
 from tests.support.histories import make_history
+from tests.support.tables_made import group_health, lag_minute, protocol_coverage, rebalances
 
 
 def test_seen_and_unseen_versions_are_all_that_is_served() -> None:
@@ -53,7 +50,11 @@ def test_a_cell_tells_errors_clients_and_waits() -> None:
 )
 def test_percentiles_are_exact(values: list[int], share: float, expected: float | None) -> None:
     """Between two values on the line between them."""
-    assert percentile(values, share) == expected
+    asked = {"api": "Heartbeat", "api_key": 12, "version": 4, "errors": [], "is_answered": True, "topics": []}
+    rows = [{**asked, "seq": number, "part": 0, "waited_ms": value} for number, value in enumerate(values)]
+    found = protocol_coverage(rows, [])
+
+    assert [row[f"waited_ms_p{round(share * 100)}"] for row in found] == ([] if expected is None else [expected])
 
 
 def test_the_health_of_a_group_is_that_of_its_other_tables() -> None:

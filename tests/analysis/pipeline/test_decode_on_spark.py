@@ -1,4 +1,4 @@
-"""`fakebroker history decode` on Spark, where it does other than plain Python to the same end."""
+"""`fakebroker history decode` on Spark, where it does other than the embedded engine to the same end."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +22,10 @@ def test_a_record_that_stands_twice_in_a_segment(spark: "SparkSession", tmp_path
     assert spark
     segment(tmp_path / "data", batch(0, 3) + batch(1, 1))
 
-    for engine in ("spark", "python"):
+    for engine in ("spark", "embedded"):
         arguments = ["history", "decode", tmp_path / "data", "--tables", tmp_path / engine, "--engine", engine]
         result = CliRunner().invoke(main, list(map(str, arguments)))
         assert result.exit_code == 0, result.output
         assert ("the segments of a folder repeat a record" in result.output) == (engine == "spark")
     assert Published(tmp_path / "spark").tables["commits"]["rows"] == 2
-    assert differences(Published(tmp_path / "spark"), Published(tmp_path / "python")) == []
+    assert differences(Published(tmp_path / "spark"), Published(tmp_path / "embedded")) == []

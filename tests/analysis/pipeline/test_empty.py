@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakebroker.analysis.pipeline.engines import Engine, PythonEngine, SparkEngine, make
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+from fakebroker.analysis.pipeline.engines import Engine, make
 from fakebroker.analysis.pipeline.rows import read_rows
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables import NAMES, table
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ every_table = pytest.mark.parametrize("name", MADE)
 @every_table
 def test_nothing_comes_of_nothing(tmp_path: Path, name: str) -> None:
     """Of tables without rows a table without rows is made, which can be stored and read as its contract says."""
-    check(PythonEngine(), tmp_path, name)
+    check(DuckEngine(), tmp_path, name)
 
 
 @pytest.mark.spark

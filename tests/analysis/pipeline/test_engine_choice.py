@@ -11,18 +11,18 @@ from fakebroker.analysis.pipeline.java import NoJava
 from tests.analysis.pipeline.report.small import publish, small_tables
 
 
-def test_an_amount_up_to_the_limit_is_for_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_amount_up_to_the_limit_is_for_the_embedded_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """One more is for Spark, if Spark can run."""
     monkeypatch.setattr(engine_choice, "need_extra", lambda name: None)  # noqa: ARG005 - whichever
     monkeypatch.setattr(engine_choice, "java_home", lambda: "/java")
 
-    assert choose(Work(150, 150, "MB")) == Chosen("python", "150 MB; up to 150 need no Spark")
+    assert choose(Work(150, 150, "MB")) == Chosen("embedded", "150 MB; up to 150 need no Spark")
     assert choose(Work(1510, 150, "MB")) == Chosen("spark", "1,510 MB; more than 150 are for Spark")
-    assert choose(Live()).engine == "python"
+    assert choose(Live()).engine == "embedded"
 
 
 @pytest.mark.parametrize(("name", "error"), [("need_extra", MissingExtra("x")), ("java_home", NoJava("x"))])
-def test_without_spark_or_java_it_is_python(monkeypatch: pytest.MonkeyPatch, name: str, error: Exception) -> None:
+def test_without_spark_or_java_it_is_embedded(monkeypatch: pytest.MonkeyPatch, name: str, error: Exception) -> None:
     """The reason says what to install. Work that only Spark does stays Spark's, which says what is missing."""
 
     def fails(*_: object) -> None:
@@ -33,7 +33,7 @@ def test_without_spark_or_java_it_is_python(monkeypatch: pytest.MonkeyPatch, nam
 
     engine, reason = choose(Work(2, 1, "runs"))
 
-    assert engine == "python"
+    assert engine == "embedded"
     assert reason.startswith("2 runs; more than 1 are for Spark, but Spark or Java is missing: pip install ")
     assert choose(Remote()).engine == "spark"
 
@@ -45,7 +45,7 @@ def test_files_are_counted_as_they_are_unpacked(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(bytes(1_000_000))
 
     def amount(*paths: str) -> object:
-        work = work_on_files([str(tmp_path / each) for each in paths])
+        work = work_on_files([str(tmp_path / each) for each in paths], 100)
         return work.amount if isinstance(work, Work) else work
 
     assert amount("a.jsonl", "in") == 2
@@ -53,7 +53,7 @@ def test_files_are_counted_as_they_are_unpacked(tmp_path: Path) -> None:
     assert amount("*.parquet") == 8
     assert amount("") == 20
     assert amount("missing") == 0
-    assert work_on_files(["s3a://dump/x"]) == Remote()
+    assert work_on_files(["s3a://dump/x"], 100) == Remote()
 
 
 def test_tables_are_counted_by_their_rows(tmp_path: Path) -> None:
@@ -67,5 +67,5 @@ def test_the_page_has_the_limits() -> None:
     """docs/how-to/pipeline.md has a row for each, with its number."""
     page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "pipeline.md").read_text()
 
-    for name in ("MAX_INPUT_MB", "MAX_EVENTS", "MAX_CHECKED_ROWS", "MAX_WHATIF_ROWS", "MAX_RUNS"):
+    for name in ("MAX_JOURNAL_MB", "MAX_LOG_MB", "MAX_EVENTS", "MAX_CHECKED_ROWS", "MAX_WHATIF_ROWS", "MAX_RUNS"):
         assert f" | {getattr(engine_choice, name):,} " in page, name

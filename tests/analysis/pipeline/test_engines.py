@@ -1,27 +1,107 @@
-"""The engine in plain Python."""
+"""The embedded engine, and what both engines are asked in."""
 
-import sqlite3
+from pathlib import Path
 
 import pytest
 
 from fakebroker.analysis.pipeline.contract import Check
-from fakebroker.analysis.pipeline.engines import PythonEngine
+from fakebroker.analysis.pipeline.dialects import for_spark
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+from fakebroker.analysis.pipeline.rows import Rows, write_rows
+from fakebroker.analysis.pipeline.tables import NAMES, recipe, table
+from fakebroker.protocol.errors import FakebrokerError
+
+EXPIRY = {
+    "source": "run", "seq": 1, "part": 0, "group_id": "g", "topic": "t", "partition": 0, "committed_offset": 5,
+    "committed_at": -1, "due_at": 1_000, "expired_at": 2_000, "rule": "EX-3",
+}  # fmt: skip
 
 
-def test_a_check_closes_its_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if the query fails: Python 3.13 and later warn of each database that is left open."""
-    opened: list[sqlite3.Connection] = []
-    connect = sqlite3.connect
+def expiries(rows: Rows, folder: Path) -> Path:
+    """Rows as a stored table."""
+    write_rows(table("expiries"), rows, folder)
+    return folder
 
-    def kept(path: str) -> sqlite3.Connection:
-        opened.append(connect(path))
-        return opened[-1]
 
-    monkeypatch.setattr(sqlite3, "connect", kept)
-    assert PythonEngine().failing_rows(Check("one", "one is one", "SELECT 1 AS x"), {}) == [{"x": 1}]
-    with pytest.raises(sqlite3.OperationalError, match="syntax"):
-        PythonEngine().failing_rows(Check("none", "a query", "SELEC"), {})
-    for each in opened:
-        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-            each.execute("SELECT 1")
-    assert len(opened) > 1
+def test_times_are_numbers_of_milliseconds_in_queries(tmp_path: Path) -> None:
+    """In checks, too, before 1970 as well."""
+    folder = expiries([EXPIRY], tmp_path / "expiries")
+    check = Check("all", "no row", "SELECT committed_at, due_at + 1 AS later FROM expiries")
+
+    assert DuckEngine().failing_rows(check, {"expiries": folder}) == [{"committed_at": -1, "later": 1_001}]
+
+
+def test_a_table_is_stored_in_the_order_of_its_key(tmp_path: Path) -> None:
+    """So the same rows give the same file, whichever thread made them."""
+    engine, contract = DuckEngine(), table("expiries")
+    rows = [EXPIRY | {"seq": seq} for seq in range(50)]
+    for name in ("a", "b"):
+        engine.store(contract, engine.frame(contract, rows[::-1]), tmp_path / name)
+    one, other = (next((tmp_path / name).glob("*.parquet")).read_bytes() for name in ("a", "b"))
+
+    assert engine.rows(engine.load(contract, tmp_path / "a")) == rows
+    assert one == other
+
+
+def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
+    """A folder may have a name that is a pattern to DuckDB, or a quotation mark."""
+    expiries([EXPIRY], tmp_path / "a")
+    folder = expiries([EXPIRY | {"seq": 2}], tmp_path / "it's [a]*?")
+    engine = DuckEngine()
+
+    assert [row["seq"] for row in engine.rows(engine.load(table("expiries"), folder))] == [2]
+
+
+def test_any_text_is_kept(tmp_path: Path) -> None:
+    """A client may send NUL in a name, quotation marks, and what is a pattern in SQL."""
+    names = ["a\0b", "it's", '"', "%_", "\\", "\U0001f600", ""]
+    engine, contract = DuckEngine(), table("expiries")
+    rows = [EXPIRY | {"seq": seq, "group_id": name} for seq, name in enumerate(names)]
+    engine.store(contract, engine.frame(contract, rows), tmp_path / "expiries")
+
+    assert [row["group_id"] for row in engine.rows(engine.load(contract, tmp_path / "expiries"))] == names
+
+
+def test_a_column_that_only_some_files_have_is_null_in_the_others(tmp_path: Path) -> None:
+    """Whichever file comes first: an earlier version may have written some of them."""
+    contract = table("expiries")
+    older = contract._replace(columns=contract.columns[:-1])
+    for name, versions in (("a", (older, contract)), ("b", (contract, older))):
+        for seq, version in enumerate(versions):
+            write_rows(version, [EXPIRY | {"seq": seq}], tmp_path / name)
+        found = DuckEngine().rows(DuckEngine().load(contract, tmp_path / name))
+        assert {row["seq"]: row["rule"] for row in found} == {
+            seq: "EX-3" if versions[seq] is contract else None for seq in (0, 1)
+        }
+
+
+def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    """Whether its end is missing or something in it."""
+    folder = expiries([EXPIRY | {"seq": seq} for seq in range(500)], tmp_path / "expiries")
+    file = next(folder.glob("*.parquet"))
+    data = file.read_bytes()
+    engine = DuckEngine()
+    for damaged in (data[:-20], data[:40] + b"\xff" * 400 + data[440:]):
+        file.write_bytes(damaged)
+        with pytest.raises(FakebrokerError, match="cannot be read"):
+            engine.rows(engine.load(table("expiries"), folder))
+
+
+def test_a_query_that_is_wrong_is_an_error_of_ours() -> None:
+    """It is not taken for a file that cannot be read."""
+    import duckdb
+
+    with pytest.raises(duckdb.ParserException):
+        DuckEngine().failing_rows(Check("none", "a query", "SELEC"), {})
+
+
+def test_every_query_can_be_translated() -> None:
+    """No text of a query has a quotation mark or a backslash in it, which the engines read differently."""
+    queries = [check.query for name in NAMES for check in table(name).all_checks]
+    for name in NAMES:
+        if made := recipe(name):
+            queries += [made.query, *(step.query for step in made.steps)]
+    for query in queries:
+        texts = query.split("'")[1::2]
+        assert not [text for text in texts if '"' in text or "\\" in text]
+        assert '"' not in for_spark(query)

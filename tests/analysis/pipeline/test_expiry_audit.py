@@ -1,4 +1,4 @@
-"""The expiry audit in plain Python: it agrees with the broker, and sees what a journal gets wrong."""
+"""The expiry audit: it agrees with the broker, and sees what a journal gets wrong."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ from fakebroker.analysis.pipeline.expiry_facts import (
     TYPE_UNKNOWN,
     broker_facts,
 )
-from fakebroker.analysis.pipeline.oracle.expiry_audit import expiry_audit
 from fakebroker.broker.release import RELEASES
 from tests.support.chance import SEED
 from tests.support.gold_tables import events_of
@@ -24,6 +23,7 @@ from tests.support.newer_group import (
     journal_of_newer_group,
     random_history,
 )
+from tests.support.tables_made import expiry_audit
 
 SEEDS = range(8)
 HOUR_MS = 3_600_000

@@ -1,18 +1,18 @@
-"""Gold tables on Spark: the same rows as the oracle gives, over many random histories at once."""
+"""Gold tables on Spark: the same rows as DuckDB gives, over many random histories at once."""
 
-from collections.abc import Callable
-from importlib import import_module
-from inspect import signature
 from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fakebroker.analysis.pipeline.engines import make
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables import table
 from tests.support.gold_tables import Tables, events_of, frames_of, in_order, rows_of_frame, silver_of
 from tests.support.histories import make_history
 from tests.support.newer_group import JOURNALS, random_history
+from tests.support.tables_made import READS, made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,16 +22,6 @@ SEEDS = range(24)
 RELEASES = ("4.3", "3.9", "2.1", "2.0")
 
 pytestmark = pytest.mark.spark
-
-
-def _function(engine: str, name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(import_module(f"fakebroker.analysis.pipeline.{engine}.{name}"), name)
-    return found
-
-
-def _made(engine: str, name: str, tables: dict[str, Any]) -> Any:
-    function = _function(engine, name)
-    return function(**{needed: tables[needed] for needed in signature(function).parameters})
 
 
 def _journal(seed: int) -> list[dict[str, Any]]:
@@ -56,11 +46,11 @@ def _journal(seed: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def tables() -> Tables:
-    """Silver and gold of many histories by the oracles: of every era, with clocks that go back and lines that lack."""
+    """Silver and gold of many histories: of every era, with clocks that go back and lines that lack."""
     journals = [*map(_journal, SEEDS), *(random_history(seed).rows for seed in SEEDS), *(made() for made in JOURNALS)]
     found = silver_of(events_of(chain.from_iterable(journals)))
     for name in GOLD:
-        found[name] = _made("oracle", name, found)
+        found[name] = made(name, *(found[each] for each in READS[name]))
     return found
 
 
@@ -71,12 +61,14 @@ def frames(spark: "SparkSession", tables: Tables) -> "dict[str, DataFrame]":
 
 
 @pytest.mark.parametrize("name", GOLD)
-def test_spark_makes_what_the_oracle_makes(name: str, tables: Tables, frames: "dict[str, DataFrame]") -> None:
+def test_spark_makes_what_duckdb_makes(
+    spark: "SparkSession", name: str, tables: Tables, frames: "dict[str, DataFrame]"
+) -> None:
     """Row for row, whatever the order, with the columns of the contract."""
-    made = _made("spark", name, frames)
+    found = make(SparkEngine(spark), name, frames)
 
-    assert tuple(made.columns) == table(name).column_names
-    assert in_order(rows_of_frame(made)) == in_order(tables[name])
+    assert tuple(found.columns) == table(name).column_names
+    assert in_order(rows_of_frame(found)) == in_order(tables[name])
     assert tables[name]
 
 
@@ -92,11 +84,11 @@ def test_neighbours_are_found_across_buckets(spark: "SparkSession") -> None:
         spark.createDataFrame(rows, "key STRING, seq BIGINT, part INT, value BIGINT"), log_offset=None, places=4
     )
     value = F.col("value")
-    made = with_neighbours(
+    found = with_neighbours(
         frame, ["key"], until_here={"here": value}, before={"before": value}, after={"after": value}
     ).orderBy("seq")
 
-    for key, seq, here, before, after in made.select("key", "seq", "here", "before", "after").collect():
+    for key, seq, here, before, after in found.select("key", "seq", "here", "before", "after").collect():
         values = [(place, value) for name, place, _, value in rows if name == key and value is not None]
         assert here == max((value for place, value in values if place <= seq), default=None)
         assert before == max((value for place, value in values if place < seq), default=None)
@@ -107,5 +99,5 @@ def test_no_rows_give_no_rows(spark: "SparkSession") -> None:
     """Empty tables are no error."""
     empty = {name: frame.limit(0) for name, frame in frames_of(spark, silver_of([])).items()}
 
-    assert rows_of_frame(_made("spark", "lag_minute", empty)) == []
-    assert rows_of_frame(_made("spark", "rebalances", empty)) == []
+    for name in ("lag_minute", "rebalances"):
+        assert rows_of_frame(make(SparkEngine(spark), name, empty)) == []

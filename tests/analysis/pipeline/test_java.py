@@ -69,7 +69,7 @@ def test_without_any_java_a_line_says_what_to_install(tmp_path: Path, monkeypatc
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(java, "_packaged_java", lambda: None)
 
-    with pytest.raises(NoJava, match=r"pip install '.*\[spark\]'.*--engine python") as raised:
+    with pytest.raises(NoJava, match=r"pip install '.*\[spark\]'.*--engine embedded") as raised:
         java_home()
     assert "\n" not in str(raised.value)
 

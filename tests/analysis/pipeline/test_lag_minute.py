@@ -1,11 +1,12 @@
-"""Lag by the minute in plain Python: in the end it is the broker's own."""
+"""Lag by the minute: in the end it is the broker's own."""
 
 from typing import Any
 
-from fakebroker.analysis.pipeline.oracle.lag_minute import MINUTE_MS, lag_minute
+from fakebroker.analysis.pipeline.tables.lag_minute import MINUTE_MS
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.gold_tables import events_of, silver_of
 from tests.support.histories import make_history
+from tests.support.tables_made import lag_minute
 
 Row = dict[str, Any]
 

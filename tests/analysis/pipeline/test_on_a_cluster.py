@@ -45,11 +45,11 @@ def run(folder: Path, *command: str) -> None:
 
 
 def test_the_cluster_makes_the_tables_of_plain_python(master: str, tmp_path: Path) -> None:
-    """Ingest, build, decode, what-if and a campaign give the same rows on a cluster as in plain Python."""
+    """Ingest, build, decode, what-if and a campaign give the same rows on a cluster as with the embedded engine."""
     history = write_histories(tmp_path, 2, 60)[0]
     assert history.rows == make_history(1, steps=60).rows
     (tmp_path / "left.yaml").write_text(SCENARIO)
-    for where, options in (("python", ("--engine", "python")), ("cluster", ("--master", master, *SMALL))):
+    for where, options in (("embedded", ("--engine", "embedded")), ("cluster", ("--master", master, *SMALL))):
         run(tmp_path, "pipeline", "ingest", "journals", "--tables", f"{where}/pipeline", *options)
         run(tmp_path, "pipeline", "build", "--tables", f"{where}/pipeline", *options)
         data = f"data/{history.run}"
@@ -69,6 +69,6 @@ def test_the_cluster_makes_the_tables_of_plain_python(master: str, tmp_path: Pat
         run(tmp_path, "campaign", "run", "left.yaml", "--seeds", "40", "--tables", f"{where}/campaign", *options)
 
     for folder in ("pipeline", "history", "whatif", "campaign"):
-        one, other = (Published(tmp_path / where / folder) for where in ("python", "cluster"))
+        one, other = (Published(tmp_path / where / folder) for where in ("embedded", "cluster"))
         assert differences(one, other) == []
         assert one.tables

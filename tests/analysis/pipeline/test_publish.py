@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from fakebroker.analysis.pipeline import engine_choice
 from fakebroker.analysis.pipeline import publish as publish_module
-from fakebroker.analysis.pipeline.engines import Engine, PythonEngine, SparkEngine
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+from fakebroker.analysis.pipeline.engines import Engine
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.publish import ChecksFailed, Published, check_tables, staging
 from fakebroker.analysis.pipeline.rows import read_rows, write_rows
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.spark_failures import SparkFailure
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.cli.main import main
@@ -98,7 +101,7 @@ def test_rows_that_were_written_ahead_are_of_the_table(engine: Engine, tmp_path:
         left, rows = stage.write_ahead("log_ends", ["expiries"], write)
         stage.store("expiries", engine.frame(EXPIRIES, [expiry(3)]))
         assert rows == 2
-        assert len(left if isinstance(left, list) else left.collect()) == 0
+        assert engine.rows(left) == []
         assert stage.made["expiries"] == 3
         stage.publish({})
 
@@ -109,10 +112,10 @@ def test_rows_that_were_written_ahead_are_of_the_table(engine: Engine, tmp_path:
 
 def test_an_error_in_between_leaves_things_as_they_were(tmp_path: Path) -> None:
     """Whatever fails while tables are made, what was published stays, and nothing is left beside it."""
-    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    put(DuckEngine(), tmp_path / "out", [expiry(1)])
 
     def fail() -> None:
-        with staging(PythonEngine(), tmp_path / "out", Progress(io.StringIO())) as stage:
+        with staging(DuckEngine(), tmp_path / "out", Progress(io.StringIO())) as stage:
             stage.store("expiries", [])
             raise RuntimeError("in between")
 
@@ -126,7 +129,7 @@ def test_a_publication_that_was_killed_between_its_renames_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed when the old folder had gone and the new one had not come, the next reader finds the old one again."""
-    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    put(DuckEngine(), tmp_path / "out", [expiry(1)])
     rename = os.rename
 
     def killed(source: Any, target: Any) -> None:
@@ -136,7 +139,7 @@ def test_a_publication_that_was_killed_between_its_renames_is_undone(
 
     monkeypatch.setattr(os, "rename", killed)
     with pytest.raises(KeyboardInterrupt):
-        put(PythonEngine(), tmp_path / "out", [expiry(1), expiry(2)])
+        put(DuckEngine(), tmp_path / "out", [expiry(1), expiry(2)])
     monkeypatch.undo()
     assert not (tmp_path / "out").exists()
 
@@ -150,7 +153,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
 
     with pytest.raises(FakebrokerError, match="is not a folder of published tables; it was not changed"):
-        put(PythonEngine(), tmp_path / "photos", [])
+        put(DuckEngine(), tmp_path / "photos", [])
     with pytest.raises(FakebrokerError, match=r"it has no manifest\.json"):
         Published(tmp_path / "photos")
     with pytest.raises(FakebrokerError, match="no such folder"):
@@ -162,10 +165,10 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 
 def test_checks_of_tables_that_are_not_there_are_left_out_and_counted(tmp_path: Path) -> None:
     """A check that asks a table that is not published is left out, and said to be."""
-    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    put(DuckEngine(), tmp_path / "out", [expiry(1)])
     folder = tmp_path / "out"
 
-    assert check_tables(PythonEngine(), {"expiries": folder / "expiries"}, Progress(io.StringIO())) == {
+    assert check_tables(DuckEngine(), {"expiries": folder / "expiries"}, Progress(io.StringIO())) == {
         "run": 3,
         "left_out": 0,
     }
@@ -176,7 +179,7 @@ def test_checks_of_tables_that_are_not_there_are_left_out_and_counted(tmp_path: 
 def test_progress_tells_stages_and_rows(tmp_path: Path) -> None:
     """Each stage is a line with its name and rows."""
     out = io.StringIO()
-    with staging(PythonEngine(), tmp_path / "out", Progress(out)) as stage:
+    with staging(DuckEngine(), tmp_path / "out", Progress(out)) as stage:
         stage.store("expiries", [expiry(n) for n in range(1234)])
         stage.publish({})
 
@@ -187,17 +190,17 @@ def test_progress_tells_stages_and_rows(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time_writes_to_a_folder(tmp_path: Path) -> None:
     """A second run for the folder fails and changes nothing; readers are not hindered."""
-    put(PythonEngine(), tmp_path / "out", [expiry(1)])
-    first = staging(PythonEngine(), tmp_path / "out", Progress(io.StringIO()))
+    put(DuckEngine(), tmp_path / "out", [expiry(1)])
+    first = staging(DuckEngine(), tmp_path / "out", Progress(io.StringIO()))
     stage = first.__enter__()
 
     with pytest.raises(FakebrokerError, match=rf"is writing to {tmp_path}/out \(process {os.getpid()}\); try again"):
-        put(PythonEngine(), tmp_path / "out", [expiry(2)])
+        put(DuckEngine(), tmp_path / "out", [expiry(2)])
     assert Published(tmp_path / "out").tables["expiries"]["rows"] == 1
-    stage.add("expiries", [expiry(3)])
+    stage.add("expiries", stage.engine.frame(EXPIRIES, [expiry(3)]))
     stage.publish({})
     first.__exit__(None, None, None)
-    put(PythonEngine(), tmp_path / "other", [])
+    put(DuckEngine(), tmp_path / "other", [])
 
     rows = read_rows(EXPIRIES, Published(tmp_path / "out").folder_of("expiries"))
     assert sorted(row["seq"] for row in rows) == [1, 3]
@@ -208,7 +211,7 @@ def test_who_reads_between_the_renames_of_a_living_writer_waits_for_the_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reader does not undo a publication whose writer is alive: it looks again, and finds what was published."""
-    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    put(DuckEngine(), tmp_path / "out", [expiry(1)])
     rename = os.rename
     found: list[int] = []
     reader = threading.Thread(target=lambda: found.append(Published(tmp_path / "out").tables["expiries"]["rows"]))
@@ -222,7 +225,7 @@ def test_who_reads_between_the_renames_of_a_living_writer_waits_for_the_second(
 
     monkeypatch.setattr(os, "rename", read_in_between)
     monkeypatch.setattr(publish_module, "sleep", lambda _: looked.set())
-    put(PythonEngine(), tmp_path / "out", [expiry(1), expiry(2)])
+    put(DuckEngine(), tmp_path / "out", [expiry(1), expiry(2)])
     reader.join(10)
 
     assert found == [2]
@@ -233,7 +236,7 @@ def test_what_killed_commands_left_goes_with_the_next_one(tmp_path: Path) -> Non
     (tmp_path / ".out.lock").write_text("1")
     (tmp_path / ".out.staging-1" / "expiries").mkdir(parents=True)
     (tmp_path / ".out.scratch-1").mkdir()
-    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    put(DuckEngine(), tmp_path / "out", [expiry(1)])
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
@@ -241,15 +244,15 @@ def test_what_killed_commands_left_goes_with_the_next_one(tmp_path: Path) -> Non
 def test_a_file_that_was_changed_in_place_is_noticed_by_the_check(tmp_path: Path) -> None:
     """A byte that is another and no other length: `pipeline check` says which file, also after a later publication."""
     out = tmp_path / "out"
-    put(PythonEngine(), out, [expiry(1)])
+    put(DuckEngine(), out, [expiry(1)])
     (file,) = (out / "expiries").iterdir()
-    check = ["--tables", str(out), "--engine", "python"]
+    check = ["--tables", str(out), "--engine", "embedded"]
     assert CliRunner().invoke(main, ["pipeline", "check", *check]).exit_code == 0
 
     content = bytearray(file.read_bytes())
     content[10] ^= 1  # of the data: the publication reads the end of the file
     file.write_bytes(content)
-    with staging(PythonEngine(), out, Progress(io.StringIO())) as stage:
+    with staging(DuckEngine(), out, Progress(io.StringIO())) as stage:
         stage.store("log_ends", [])
         stage.publish({})
 
@@ -261,7 +264,7 @@ def test_a_file_that_was_changed_in_place_is_noticed_by_the_check(tmp_path: Path
 def test_tables_without_digests_are_checked_as_before(tmp_path: Path) -> None:
     """A manifest that an earlier version wrote is no error."""
     out = tmp_path / "out"
-    manifest = put(PythonEngine(), out, [expiry(1)])
+    manifest = put(DuckEngine(), out, [expiry(1)])
     del manifest["tables"]["expiries"]["digests"]
     (out / "manifest.json").write_text(json.dumps(manifest))
 
@@ -272,7 +275,7 @@ def test_tables_without_digests_are_checked_as_before(tmp_path: Path) -> None:
 def test_a_table_whose_files_are_not_those_that_were_published_is_an_error(tmp_path: Path, damage: str) -> None:
     """Deleted, cut or added files are no empty table: reading and adding fail, and say where. It can be made anew."""
     out = tmp_path / "out"
-    put(PythonEngine(), out, [expiry(1)])
+    put(DuckEngine(), out, [expiry(1)])
     (file,) = (out / "expiries").iterdir()
     match damage:
         case "missing":
@@ -290,14 +293,14 @@ def test_a_table_whose_files_are_not_those_that_were_published_is_an_error(tmp_p
         Published(out).folder_of("expiries")
     with (
         pytest.raises(FakebrokerError, match="was changed after it was published"),
-        staging(PythonEngine(), out, Progress(io.StringIO())) as stage,
+        staging(DuckEngine(), out, Progress(io.StringIO())) as stage,
     ):
-        stage.add("expiries", [expiry(2)])
-    with staging(PythonEngine(), out, Progress(io.StringIO())) as stage:
+        stage.add("expiries", stage.engine.frame(EXPIRIES, [expiry(2)]))
+    with staging(DuckEngine(), out, Progress(io.StringIO())) as stage:
         stage.store("log_ends", [])
         with pytest.raises(FakebrokerError, match="was changed after it was published"):
             stage.publish({})
-    put(PythonEngine(), out, [expiry(1), expiry(2)])
+    put(DuckEngine(), out, [expiry(1), expiry(2)])
     assert Published(out).tables["expiries"]["rows"] == 2
 
 
@@ -312,11 +315,11 @@ def test_a_table_whose_files_are_not_those_that_were_published_is_an_error(tmp_p
 )
 def test_a_manifest_of_another_version_is_an_error(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     """Tables of another version are neither read nor written over."""
-    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    put(DuckEngine(), tmp_path / "out", [expiry(1)])
     path = tmp_path / "out" / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
 
-    for attempt in (lambda: Published(tmp_path / "out"), lambda: put(PythonEngine(), tmp_path / "out", [])):
+    for attempt in (lambda: Published(tmp_path / "out"), lambda: put(DuckEngine(), tmp_path / "out", [])):
         with pytest.raises(FakebrokerError, match=f"manifest.json {message}"):
             attempt()
 
@@ -345,3 +348,19 @@ class _WrittenElsewhere:
     def parquet(self, folder: str) -> None:
         Path(folder).mkdir()
         (Path(folder) / "_SUCCESS").touch()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("most_rows", [0, 1_000_000])
+def test_spark_checks_what_is_large_itself(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int
+) -> None:
+    """The same rows fail a check, whoever asks: Spark, or DuckDB for little."""
+    monkeypatch.setattr(engine_choice, "MAX_CHECKED_ROWS", most_rows)
+    rows = [expiry(1), expiry(1), expiry(2, expired_at=3)]
+    write_rows(EXPIRIES, rows, tmp_path / "expiries")
+    engine = SparkEngine(spark)
+    found = [engine.failing_rows(check, {"expiries": tmp_path / "expiries"}) for check in EXPIRIES.all_checks]
+
+    assert [len(each) for each in found] == [1, 0, 1]
+    assert (found[0][0]["times"], found[2][0]["expired_at"]) == (2, 3)

@@ -1,15 +1,15 @@
-"""Rebalances in plain Python: counted by hand, and every reason of the broker has a cause."""
+"""Rebalances: counted by hand, and every reason of the broker has a cause."""
 
 from typing import Any
 
 import pytest
 
 from fakebroker.analysis.pipeline.causes import CAUSES, REQUESTED, UNKNOWN, Cause, cause_of
-from fakebroker.analysis.pipeline.oracle.rebalances import rebalances
 from fakebroker.broker.core.groups.classic.reasons import Reason
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.gold_tables import events_of, silver_of
 from tests.support.histories import make_history
+from tests.support.tables_made import rebalances
 
 
 def _span(state: str, place: int, at: int, generation: int = 0, **more: Any) -> dict[str, Any]:

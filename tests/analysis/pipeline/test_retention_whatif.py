@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker.analysis.pipeline.oracle.retention_losses import retention_losses
-from fakebroker.analysis.pipeline.oracle.retention_whatif import retention_whatif
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 from fakebroker.protocol.records.offsets_topic import TopicPartition, stored_offset
 from tests.support.histories import make_history
 from tests.support.history_replay import Committed, GroupChanged, Input, OffsetDeleted, replay
+from tests.support.tables_made import retention_whatif
 from tests.support.whatif_histories import as_expired, tables_of_log
 
 if TYPE_CHECKING:
@@ -203,8 +203,9 @@ def test_spark_says_the_same(
     more deletions than are looked through at each commit are sorted.
     """
     monkeypatch.setattr("fakebroker.analysis.pipeline.spark.retention_runs._MAX_LISTED", max_listed)
-    from fakebroker.analysis.pipeline.engines import SparkEngine, make
+    from fakebroker.analysis.pipeline.engines import make
     from fakebroker.analysis.pipeline.rows import from_arrow
+    from fakebroker.analysis.pipeline.spark_engine import SparkEngine
     from fakebroker.analysis.pipeline.tables import table
 
     tables: dict[str, list[Row]] = {"commits": [], "coordinator_records": [], "group_states": [], "log_ends": []}

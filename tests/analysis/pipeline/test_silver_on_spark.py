@@ -1,16 +1,17 @@
-"""Silver tables on Spark are those of plain Python, on random histories and on bad journals."""
+"""Silver tables on Spark are those of DuckDB, on random histories and on bad journals."""
 
 import json
 import shutil
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.sources.journal_files import read_journals
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.exchanges.writing import line_of
@@ -19,6 +20,7 @@ from tests.analysis.pipeline.hand_made_log import newer_groups
 from tests.analysis.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows
 from tests.support.gold_tables import events_of
 from tests.support.newer_group import random_history
+from tests.support.tables_made import made
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +31,7 @@ Row = dict[str, Any]
 
 
 def rows_of(frame: "DataFrame", name: str) -> list[Row]:
-    """What a DataFrame of a table holds, as rows of plain Python."""
+    """What a DataFrame of a table holds, as rows of DuckDB."""
     from fakebroker.analysis.pipeline.rows import from_arrow
 
     assert tuple(frame.columns) == table(name).column_names
@@ -48,10 +50,10 @@ def in_order(rows: Iterable[Row]) -> list[str]:
     return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
-def both_engines(name: str) -> tuple[Any, Any]:
-    """The function that makes a table, on Spark and in plain Python."""
-    made, expected = (import_module(f"fakebroker.analysis.pipeline.{engine}.{name}") for engine in ("spark", "oracle"))
-    return getattr(made, name), getattr(expected, name)
+def on_spark(spark: "SparkSession", name: str, **tables: Any) -> list[Row]:
+    """The rows of a table that Spark makes of rows, or of DataFrames."""
+    frames = {each: frame_of(spark, each, rows) if isinstance(rows, list) else rows for each, rows in tables.items()}
+    return rows_of(make(SparkEngine(spark), name, frames), name)
 
 
 @pytest.fixture(scope="module")
@@ -72,32 +74,25 @@ def test_groups_are_those_of_plain_python(
     spark: "SparkSession", name: str, events: list[Row], records: list[Row]
 ) -> None:
     """What records and journals tell of groups, for a dozen histories in one run."""
-    made, expected = both_engines(name)
+    found = on_spark(spark, name, coordinator_records=records, events=events)
 
-    frame = made(frame_of(spark, "coordinator_records", records), frame_of(spark, "events", events))
-
-    assert in_order(rows_of(frame, name)) == in_order(expected(records, events))
+    assert in_order(found) == in_order(made(name, records, events))
 
 
 @pytest.mark.parametrize("name", ["requests", "log_ends", "expiries"])
 def test_lines_of_journals_are_those_of_plain_python(spark: "SparkSession", name: str, events: list[Row]) -> None:
     """Requests, ends of logs and expired offsets of a dozen journals in one run."""
-    made, expected = both_engines(name)
-
-    assert in_order(rows_of(made(frame_of(spark, "events", events)), name)) == in_order(expected(events))
+    assert in_order(on_spark(spark, name, events=events)) == in_order(made(name, events))
 
 
 def test_times_that_no_table_can_have_are_null(spark: "SparkSession") -> None:
     """A client may send any commit timestamp: the expiry has none then, and the job goes on."""
-    from fakebroker.analysis.pipeline.oracle.expiries import expiries as expected
-    from fakebroker.analysis.pipeline.spark.expiries import expiries as made
-
     (line,) = [row for seed in SEEDS for row in journal_rows(seed) if row["kind"] == "offset_expired"][:1]
     rows = [{**line, "committed_ms": -(2**63), "due_ms": 2**63 - 1}]
 
-    (found,) = rows_of(made(frame_of(spark, "events", rows)), "expiries")
+    (found,) = on_spark(spark, "expiries", events=rows)
 
-    assert found == expected(rows)[0]
+    assert [found] == made("expiries", rows)
     assert (found["committed_at"], found["due_at"]) == (None, None)
 
 
@@ -128,17 +123,16 @@ def test_both_engines_read_the_same_of_files(spark: "SparkSession", tmp_path: Pa
 
 def test_a_line_that_contradicts_an_event_of_before_is_a_reject(spark: "SparkSession") -> None:
     """The event that was there first stays; the same line again is none."""
-    made, expected = both_engines("journal_rejects")
-    lines = [event(0), event(1), event(1, reason="another")]
-    parsed = [parse_line(Line("f", number, line_of(line).rstrip())) for number, line in enumerate(lines, 1)]
+    written = [event(0), event(1), event(1, reason="another")]
+    parsed = [parse_line(Line("f", number, line_of(line).rstrip())) for number, line in enumerate(written, 1)]
     known, again, other = parsed[1], parsed[1], parsed[2]
 
-    rejects = expected([parsed[0], again, other], [known])
-    frames = frame_of(spark, "journal_lines", [parsed[0], again, other]), frame_of(spark, "events", [known])
+    lines = [parsed[0], again, other]
+    rejects = made("journal_rejects", lines, [known])
 
     assert [row["position"] for row in rejects] == [3]
-    assert in_order(rows_of(made(*frames), "rejects")) == in_order(rejects)
-    assert [row["position"] for row in expected([parsed[0], again], [other])] == [2]
+    assert in_order(on_spark(spark, "journal_rejects", journal_lines=lines, events=[known])) == in_order(rejects)
+    assert [row["position"] for row in made("journal_rejects", [parsed[0], again], [other])] == [2]
 
 
 def test_files_with_a_scheme_are_read_by_spark(spark: "SparkSession", tmp_path: Path) -> None:
@@ -147,7 +141,6 @@ def test_files_with_a_scheme_are_read_by_spark(spark: "SparkSession", tmp_path: 
     A file that is named itself may have any name there, too.
     """
     from fakebroker.analysis.pipeline.sources.journal_frames import journal_lines
-    from fakebroker.analysis.pipeline.spark.events import events
 
     write_bad_journals(tmp_path)
     named = tmp_path.parent / "a, named.txt"
@@ -155,7 +148,8 @@ def test_files_with_a_scheme_are_read_by_spark(spark: "SparkSession", tmp_path: 
     (tmp_path / "notes.txt").write_bytes(line_of(event(7)))
     expected, _ = read_journals([tmp_path, named])
 
-    found = rows_of(events(journal_lines(spark, [f"file://{tmp_path}", f"file://{named}"])), "events")
+    lines = journal_lines(spark, [f"file://{tmp_path}", f"file://{named}"])
+    found = on_spark(spark, "events", journal_lines=lines)
 
     assert [row["seq"] for row in sorted(found, key=lambda row: row["seq"])] == [row["seq"] for row in expected]
 
@@ -176,8 +170,6 @@ def test_a_stream_takes_each_file_once_whatever_happens(spark: "SparkSession", t
     A file that is still written is not taken before it has its name.
     """
     from fakebroker.analysis.pipeline.sources.journal_frames import ingest_stream
-    from fakebroker.analysis.pipeline.spark.events import events
-    from fakebroker.analysis.pipeline.spark.journal_rejects import journal_rejects
 
     folder, out, checkpoint = tmp_path / "in", tmp_path / "out", tmp_path / "checkpoint"
     folder.mkdir()
@@ -197,6 +189,6 @@ def test_a_stream_takes_each_file_once_whatever_happens(spark: "SparkSession", t
     expected_events, expected_rejects = read_journals([folder])
 
     assert lines.count() == 10
-    assert in_order(rows_of(events(lines), "events")) == in_order(expected_events)
-    assert in_order(rows_of(journal_rejects(lines), "rejects")) == in_order(expected_rejects)
+    assert in_order(on_spark(spark, "events", journal_lines=lines)) == in_order(expected_events)
+    assert in_order(on_spark(spark, "journal_rejects", journal_lines=lines)) == in_order(expected_rejects)
     assert [row["seq"] for row in expected_events] == [0, 1, 2, 3, 4]

@@ -7,13 +7,13 @@ import pytest
 from tools.spark_loop import loop
 
 
-def test_the_loop_closes_in_plain_python(tmp_path: Path) -> None:
+def test_the_loop_closes_without_spark(tmp_path: Path) -> None:
     """Ingest, build, check, decode, what-if, compile, the compiled scenario, a campaign and the report, one after the
     other; what was decoded is what the broker knew.
     """
-    loop(tmp_path / "loop", ["python"], 2, 60)
+    loop(tmp_path / "loop", ["embedded"], 2, 60)
 
-    page = (tmp_path / "loop" / "python" / "report.html").read_text()
+    page = (tmp_path / "loop" / "embedded" / "report.html").read_text()
     assert "<title>" in page
 
 
@@ -22,4 +22,4 @@ def test_the_loop_closes_in_plain_python(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("spark")  # the commands take the session that runs
 def test_the_loop_closes_on_spark_with_the_same_tables(tmp_path: Path) -> None:
     """The same with Spark, and every table is equal, row by row."""
-    loop(tmp_path / "loop", ["spark", "python"], 2, 60)
+    loop(tmp_path / "loop", ["spark", "embedded"], 2, 60)

@@ -25,7 +25,7 @@ def campaign(*words: str) -> Result:
 
 
 def run(*words: str) -> Result:
-    return campaign("run", *words, "--tables", "campaign", "--engine", "python")
+    return campaign("run", *words, "--tables", "campaign", "--engine", "embedded")
 
 
 def test_a_good_campaign_ends_well(folder: Path) -> None:

@@ -12,7 +12,7 @@ from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, 
 
 
 def little() -> Work:
-    """Work for plain Python."""
+    """Work for the embedded engine."""
     return Work(1, 150, "MB of input")
 
 
@@ -22,7 +22,7 @@ def little() -> Work:
 def command(words: tuple[str, ...], choice: EngineChoice) -> None:
     """A command."""
     click.echo(f"{words} {choice.engine} {choice.master} {choice.conf}")
-    with chosen_engine(choice._replace(engine="python"), little) as (engine, _):
+    with chosen_engine(choice._replace(engine="embedded"), little) as (engine, _):
         click.echo(engine.name)
 
 
@@ -34,15 +34,15 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_the_engine_is_chosen_by_default() -> None:
     """Without options the amount of work decides; Spark would use all cores. The command's own arguments stay."""
-    assert run("a", "b") == (0, "('a', 'b') auto local[*] ()\npython\n")
+    assert run("a", "b") == (0, "('a', 'b') auto local[*] ()\nembedded\n")
     assert "A command." in run("--help")[1]
 
 
 def test_master_and_settings_are_handed_on() -> None:
     """--master and --conf are Spark's; a setting may have an equals sign in its value."""
-    given = run("--master", "spark://h:7077", "--conf", "a.b=1", "--conf", "c=d=e", "--engine", "python")
+    given = run("--master", "spark://h:7077", "--conf", "a.b=1", "--conf", "c=d=e", "--engine", "embedded")
 
-    assert given == (0, "() python spark://h:7077 (('a.b', '1'), ('c', 'd=e'))\npython\n")
+    assert given == (0, "() embedded spark://h:7077 (('a.b', '1'), ('c', 'd=e'))\nembedded\n")
 
 
 @pytest.mark.parametrize("wrong", [["--conf", "a"], ["--conf", "=1"], ["--engine", "flink"]])
@@ -59,7 +59,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch: pyte
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyspark" else object())
 
     need_extra("history")
-    with pytest.raises(MissingExtra, match=r"^this needs pyspark: pip install '.*\[spark\]'.*--engine python$"):
+    with pytest.raises(MissingExtra, match=r"^this needs pyspark: pip install '.*\[spark\]'.*--engine embedded$"):
         need_extra("spark")
     with pytest.raises(click.ClickException, match="pyspark"), chosen_engine(EngineChoice("spark"), little):
         pass
@@ -69,7 +69,7 @@ def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(mon
     """Output that was followed is not repeated by the next run."""
     monkeypatch.setattr(extras, "find_spec", lambda name: None)  # noqa: ARG005 - of no name
 
-    for engine, extra in (("spark", "spark"), ("python", "history"), ("auto", "history")):
+    for engine, extra in (("spark", "spark"), ("embedded", "history"), ("auto", "history")):
         said = pytest.raises(click.ClickException, match=rf"pip install '.*\[{extra}\]'")
         with said, chosen_engine(EngineChoice(engine), little):
             pass
@@ -84,7 +84,7 @@ def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(mon
 )
 def test_a_full_disk_and_a_damaged_file_are_reported_in_a_line(error: Exception, sentence: str) -> None:
     """What the system or Arrow says of a file is one line and exit code 1, not a stack trace."""
-    with pytest.raises(click.ClickException) as raised, chosen_engine(EngineChoice("python"), little):
+    with pytest.raises(click.ClickException) as raised, chosen_engine(EngineChoice("embedded"), little):
         raise error
     assert raised.value.message.endswith(sentence)
 
@@ -92,16 +92,16 @@ def test_a_full_disk_and_a_damaged_file_are_reported_in_a_line(error: Exception,
 def test_the_choice_is_said_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Which engine, and why; nothing is said of one that was asked for."""
     with chosen_engine(EngineChoice(), little) as (engine, _):
-        assert engine.name == "python"
-    with chosen_engine(EngineChoice("python"), little):
+        assert engine.name == "embedded"
+    with chosen_engine(EngineChoice("embedded"), little):
         pass
 
-    assert capsys.readouterr().err == "engine: python (1 MB of input; up to 150 need no Spark)\n"
+    assert capsys.readouterr().err == "engine: embedded (1 MB of input; up to 150 need no Spark)\n"
 
 
 @pytest.mark.parametrize("options", [["--master", "spark://h:7077"], ["--conf", "a.b=1"]])
 def test_options_of_spark_choose_spark(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """--master and --conf are of no use to plain Python, however little there is to do."""
+    """--master and --conf are of no use to the embedded engine, however little there is to do."""
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyspark" else object())
 
     @click.command()

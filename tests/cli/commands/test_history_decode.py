@@ -1,4 +1,4 @@
-"""`fakebroker history decode` in plain Python; on Spark it gives the same tables, which the end-to-end run compares."""
+"""`fakebroker history decode` with the embedded engine. Spark gives the same tables, as the end-to-end run shows."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.support.secured import SECURED, command_config, secured_broker
 
 
 def decode(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["history", "decode", "--engine", "python", *map(str, arguments)])
+    return CliRunner().invoke(main, ["history", "decode", "--engine", "embedded", *map(str, arguments)])
 
 
 def rows(folder: Path, name: str) -> Rows:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from fakebroker.analysis.pipeline.engines import PythonEngine
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.publish import staging
 from fakebroker.analysis.pipeline.rows import read_rows
@@ -20,7 +20,7 @@ from tests.support.whatif_histories import tables_of_log
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of a random history."""
     folder = tmp_path_factory.mktemp("whatif") / "history"
-    with staging(PythonEngine(), folder, Progress()) as stage:
+    with staging(DuckEngine(), folder, Progress()) as stage:
         for name, rows in tables_of_log(make_history(1))._asdict().items():
             blank: dict[str, Any] = dict.fromkeys(table(name).column_names)
             defaults = {"members": 1, "leader_epoch": -1, "metadata": ""} if name != "coordinator_records" else {}
@@ -31,7 +31,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*arguments: object) -> tuple[int, str]:
     """Exit code and everything that was printed."""
-    result = CliRunner().invoke(main, ["history", "whatif", *map(str, arguments), "--engine", "python"])
+    result = CliRunner().invoke(main, ["history", "whatif", *map(str, arguments), "--engine", "embedded"])
     return result.exit_code, result.output
 
 
@@ -70,7 +70,7 @@ def test_commits_without_times_are_said_to_be_so(history: Path, tmp_path: Path) 
     """Without the times of records nobody knows what is lost: then it does not only say that nothing is."""
     blank = {"at": None, "applied_at": None}
     rows = [row | blank for row in read_rows(table("commits"), history / "commits") if row["outcome"] == "committed"]
-    with staging(PythonEngine(), tmp_path / "blank", Progress()) as stage:
+    with staging(DuckEngine(), tmp_path / "blank", Progress()) as stage:
         stage.store("commits", rows)
         stage.store("group_states", [])
         stage.publish({})

@@ -1,4 +1,4 @@
-"""`fakebroker pipeline run`, and the directory of tables that all commands share. In plain Python."""
+"""`fakebroker pipeline run`, and the directory of tables that all commands share. With the embedded engine."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fakebroker(*words: str) -> Result:
-    engine = [] if words[:2] == ("pipeline", "report") else ["--engine", "python"]
+    engine = [] if words[:2] == ("pipeline", "report") else ["--engine", "embedded"]
     return CliRunner().invoke(main, [*words, *engine])
 
 

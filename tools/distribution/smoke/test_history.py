@@ -15,7 +15,7 @@ def test_a_journal_becomes_a_report(tmp_path):
     tables, report = tmp_path / "tables", tmp_path / "report.html"
     subprocess.run(
         [*FAKEBROKER, "pipeline", "run", str(tmp_path / "journal"), "--tables", str(tables), "--report", str(report),
-         "--engine", "python"],
+         "--engine", "embedded"],
         check=True,
     )  # fmt: skip
     assert "billing" in report.read_text()

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from fakebroker.analysis.history.packed import BAD_GZIP, unpacked
-from fakebroker.analysis.pipeline.oracle.events import events
-from fakebroker.analysis.pipeline.oracle.journal_rejects import journal_rejects
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line, reject_row
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.journal.files import OPEN_SUFFIX
@@ -23,12 +21,19 @@ SUFFIXES: Final = (".jsonl", ".jsonl.gz", f".jsonl{OPEN_SUFFIX}")
 
 
 def read_journals(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Row], list[Row]]:
-    """Read journals; returns rows of the tables `events` and `rejects`.
+    """Read journals; returns rows of the tables `events` and `rejects`, in the order of journals and of files.
 
     A line that comes again is in it once. Raises InvalidArgument naming the path where there is no file or folder.
     """
-    lines = list(journal_lines(journal_files(paths)))
-    return events(lines), journal_rejects(lines)
+    from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine  # which Spark's workers do not need
+    from fakebroker.analysis.pipeline.engines import contract_of, make
+
+    engine = DuckEngine()
+    lines = {"journal_lines": engine.frame(contract_of("journal_lines"), journal_lines(journal_files(paths)))}
+    events, rejects = (engine.rows(make(engine, name, lines)) for name in ("events", "journal_rejects"))
+    events.sort(key=lambda row: (row["run"], row["seq"], row["part"]))
+    rejects.sort(key=lambda row: (row["file"], row["position"], row["reason"]))
+    return events, rejects
 
 
 def journal_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:

@@ -14,11 +14,11 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
+from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.sources import journal_files
-from fakebroker.analysis.pipeline.spark.arrow_rows import batches_of, rows_of
-from fakebroker.analysis.pipeline.spark.events import events
-from fakebroker.analysis.pipeline.spark.journal_rejects import journal_rejects
 from fakebroker.analysis.pipeline.spark.of_table import ddl_in_ms
+from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables.journal_lines import TABLE
 from fakebroker.testing.journal.files import OPEN_SUFFIX
 
@@ -33,8 +33,8 @@ def journal_frames(spark: SparkSession, paths: Sequence[str | PathLike[str]]) ->
 
     Raises InvalidArgument naming the path where there is no file or folder.
     """
-    lines = journal_lines(spark, paths)
-    return events(lines), journal_rejects(lines)
+    engine, lines = SparkEngine(spark), {"journal_lines": journal_lines(spark, paths)}
+    return make(engine, "events", lines), make(engine, "journal_rejects", lines)
 
 
 def journal_lines(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> DataFrame:

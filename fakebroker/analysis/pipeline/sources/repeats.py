@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from fakebroker.analysis.history.reading import HistoryFile, files_of, has_scheme
 from fakebroker.analysis.history.sink_rows import BadRow, shape_of
+from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
 from fakebroker.analysis.pipeline.sources.parquet_history import has_plain_columns
-from fakebroker.analysis.pipeline.tables.decoded import DecodedOptions
 
 MAX_ROWS: Final = 50_000_000  # whose places are compared here; they take 8 bytes each
 _OFFSET_BITS: Final = 47

@@ -1,9 +1,8 @@
 """When offsets are due, as Spark's expressions: the table of `expiry_cases.py` in SQL."""
 
 from functools import reduce
-from itertools import chain
 from operator import and_
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
@@ -19,55 +18,10 @@ from fakebroker.analysis.pipeline.expiry_cases import (
     GroupFacts,
     case_of,
 )
-from fakebroker.analysis.pipeline.expiry_facts import broker_facts
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC
-from fakebroker.testing.releases import RELEASES
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-BROKER: Final = ("policy", "retention_ms", "interval_ms", "always_has_expire_ms")
-_BY_RELEASE: Final = {name: broker_facts(name, {}) for name in RELEASES}
-
-
-def with_broker_facts(started: "DataFrame") -> "DataFrame":
-    """`broker_started` lines with the columns of BROKER: of the release, unless the settings say otherwise."""
-    policy = _setting("fakebroker.expiry.policy")
-    chosen = F.when(policy == "3.9", F.lit("4.3")).when(policy != "release", policy)
-    minutes = _setting("offsets.retention.minutes").cast("long")
-    return started.withColumns(
-        {
-            "policy": F.coalesce(chosen, _of_release("policy")),
-            "retention_ms": F.coalesce(minutes * 60_000, _of_release("retention_ms")),
-            "interval_ms": F.coalesce(
-                _setting("offsets.retention.check.interval.ms").cast("long"), _of_release("interval_ms")
-            ),
-            "always_has_expire_ms": _of_release("always_has_expire_ms"),
-        }
-    )
-
-
-def _of_release(fact: str) -> "Column":
-    facts = {name: getattr(facts, fact) for name, facts in _BY_RELEASE.items()}
-    column: Column = F.create_map(*map(F.lit, chain(*facts.items())))[F.col("release")]
-    return column.cast("long") if fact.endswith("_ms") and fact != "always_has_expire_ms" else column
-
-
-def _setting(name: str) -> "Column":
-    return F.get_json_object("settings", f"$['{name}']")
-
-
-def due(committed_ms: str, expire_ms: str) -> "Column":
-    """A struct of `rule` and `due_ms`, null for never. Its columns are those of BROKER and of the group's facts:
-    state, group_type, protocol_type, topics (an array or null), empty_ms; and `topic`.
-    """
-    plain_ms = F.col(committed_ms) + F.col("retention_ms")
-    own_ms = F.coalesce(F.col(expire_ms), F.when(F.col("always_has_expire_ms"), plain_ms))
-    empty_ms = F.when(F.col("empty_ms") >= 0, F.col("empty_ms"))
-    aging = aging_of(F.col("policy"), F.col("state"), F.col("protocol_type"), F.col("topics"), empty_ms)
-    due = due_ms(aging, F.col(committed_ms), own_ms, F.col("retention_ms"))
-    rule = rule_of(aging, F.col(committed_ms), own_ms)
-    return F.when(due.isNotNull(), F.struct(rule.alias("rule"), due.alias("due_ms")))
+    from pyspark.sql import Column
 
 
 def aging_of(

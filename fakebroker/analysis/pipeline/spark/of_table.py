@@ -7,11 +7,21 @@ from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, S
 
 
 def of_table(frame: DataFrame, table: Table) -> DataFrame:
-    """The columns of `table`. Times are numbers of milliseconds in `frame`, as they are in rows of plain Python.
+    """The columns of `table`. Times are numbers of milliseconds in `frame`, as they are in queries.
 
     A time that no table can have, outside of the years 1 to 9999, is null.
     """
     return frame.select(*(_column(column) for column in table.columns))
+
+
+def in_ms(frame: DataFrame, table: Table) -> DataFrame:
+    """The same columns, times as numbers of milliseconds."""
+    return frame.select(
+        *(
+            F.unix_millis(each.name).alias(each.name) if each.type == "timestamp" else F.col(f"`{each.name}`")
+            for each in table.columns
+        )
+    )
 
 
 def timestamp(ms: "F.Column") -> "F.Column":

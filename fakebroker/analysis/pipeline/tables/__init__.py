@@ -1,9 +1,10 @@
-"""The contracts of the tables, a file for each."""
+"""The tables, a file for each: what it promises (`TABLE`), and how it is made (`recipe`)."""
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 from fakebroker.analysis.pipeline.contract import Table
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 # In the order in which they are made.
 NAMES: Final = (
@@ -33,6 +34,15 @@ def table(name: str) -> Table:
     """The contract of the table of that name, or of `decoded`, which is not published."""
     found: Table = import_module(f"{__name__}.{name}").TABLE
     return found
+
+
+def recipe(name: str, options: Any = None) -> Recipe | None:
+    """How the table of that name is made; None for one that has no recipe yet, and for what is made of no table."""
+    module = import_module(f"{__name__}.{name}")
+    if not hasattr(module, "recipe"):
+        return None
+    made: Recipe = module.recipe() if options is None else module.recipe(options)
+    return made
 
 
 def all_tables() -> tuple[Table, ...]:

@@ -1,6 +1,10 @@
 """Assigned partitions, by generation and member."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
+from fakebroker.analysis.pipeline.group_answers import answered, answered_assignments
+from fakebroker.analysis.pipeline.group_members import assignment_rows
+from fakebroker.analysis.pipeline.group_records import ORDER, RECORDS, TOGETHER
+from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
 TABLE = Table(
     name="assignments",
@@ -22,3 +26,14 @@ TABLE = Table(
     ),
     key=("source", "log_partition", "log_offset", "seq", "part", "member_id", "topic", "partition"),
 )
+
+
+def recipe() -> Recipe:
+    """What records assign, and what members got in answers to SyncGroup."""
+    return Recipe(
+        "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
+        (
+            Step("recorded", TABLE, RECORDS, assignment_rows, TOGETHER, ORDER),
+            Step("answered", TABLE, answered("SyncGroup"), answered_assignments),
+        ),
+    )

@@ -1,6 +1,7 @@
 """Failures of a campaign, the most frequent first."""
 
 from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="campaign_failures",
@@ -32,3 +33,23 @@ TABLE = Table(
         ),
     ),
 )
+
+
+def recipe() -> Recipe:
+    """A row for each way in which runs of a scenario failed; the run that it shows is the first by seed and settings."""
+    return Recipe("""
+        SELECT ROW_NUMBER() OVER (ORDER BY runs DESC, scenario, signature) AS rank, failures.*
+        FROM (
+            SELECT
+                scenario, signature, line, runs, of_runs, seed AS first_seed, settings, failure, repeat
+            FROM (
+                SELECT
+                    *, COUNT(*) OVER (PARTITION BY scenario, signature) AS runs,
+                    ROW_NUMBER() OVER (PARTITION BY scenario, signature ORDER BY seed, settings) AS number
+                FROM campaign_runs
+                WHERE outcome <> 'passed'
+            ) AS failed
+            JOIN (SELECT scenario, COUNT(*) AS of_runs FROM campaign_runs GROUP BY scenario) AS played USING (scenario)
+            WHERE number = 1
+        ) AS failures
+    """)

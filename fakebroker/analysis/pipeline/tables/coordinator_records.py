@@ -1,6 +1,10 @@
 """Records of `__consumer_offsets` that are no committed offsets."""
 
+from typing import Final
+
 from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Column, Table
+from fakebroker.analysis.pipeline.distinct_records import DecodedOptions, distinct_records
+from fakebroker.analysis.pipeline.recipe import Recipe, listed
 
 TABLE = Table(
     name="coordinator_records",
@@ -39,3 +43,16 @@ TABLE = Table(
     ),
     key=ORIGIN_KEY,
 )
+
+
+_OF_JOURNALS: Final = ("seq", "part")
+
+
+def recipe(options: DecodedOptions = DecodedOptions()) -> Recipe:
+    """A row for each record of the logs that is no offset commit."""
+    columns = listed(name for name in TABLE.column_names if name not in _OF_JOURNALS)
+    return Recipe(f"""
+        SELECT {columns}, NULL AS seq, NULL AS part
+        FROM ({distinct_records(options)}) AS records
+        WHERE what = 'record'
+    """)

@@ -1,7 +1,5 @@
 """What decoding gives: commits, other records and rejects in one stream, from which the published tables are made."""
 
-from typing import NamedTuple
-
 from fakebroker.analysis.pipeline.contract import Column, Table
 from fakebroker.analysis.pipeline.tables import commits, coordinator_records, rejects
 
@@ -12,19 +10,6 @@ _ALL = {
 }
 # Columns of commits that are not in the record itself.
 _LATER = {"outcome", "applied_at", "applied_log_offset", "member_id", "generation", "seq", "part"}
-
-
-class DecodedOptions(NamedTuple):
-    """What is known of the rows of `decoded` beforehand.
-
-    Attributes:
-        may_repeat: Whether two rows may be of one record, of a file and its copy. Without it the transformations on
-            Spark leave out the comparing, which moves every row through a shuffle.
-        has_transactions: Whether a row may be of a transaction: sinks do not tell, only segments and live logs do.
-    """
-
-    may_repeat: bool = True
-    has_transactions: bool = True
 
 
 TABLE = Table(

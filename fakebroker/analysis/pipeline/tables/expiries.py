@@ -1,6 +1,7 @@
 """Committed offsets that the broker dropped."""
 
 from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="expiries",
@@ -24,3 +25,14 @@ TABLE = Table(
         Check("not too early", "nothing expires before it is due", "SELECT * FROM expiries WHERE expired_at < due_at"),
     ),
 )
+
+
+def recipe() -> Recipe:
+    """A row for each line."""
+    return Recipe("""
+        SELECT
+            run AS source, seq, part, "group" AS group_id, topic, "partition", "offset" AS committed_offset,
+            committed_ms AS committed_at, due_ms AS due_at, wall_ms AS expired_at, rule
+        FROM events
+        WHERE kind = 'offset_expired'
+    """)

@@ -1,6 +1,10 @@
 """Expiry audit: recorded and recomputed must agree."""
 
+from typing import Final
+
 from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.expiry_replay import END, audited
+from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 
 TABLE = Table(
     name="expiry_audit",
@@ -49,3 +53,40 @@ TABLE = Table(
         ),
     ),
 )
+
+
+_OF_GROUPS: Final = ("transition", "group_stored", "offset_committed", "offset_deleted", "offset_expired")
+_COLUMNS: Final = (
+    "run", "seq", "part", "kind", "wall_ms", "group", "topic", "partition", "offset", "committed_ms", "expire_ms",
+    "due_ms", "rule", "transactional", "after", "reason", "how", "members", "state_ms", "group_type", "protocol_type",
+    "subscribed_topics", "release", "settings", "from_ms", "to_ms",
+)  # fmt: skip
+_AT_THE_END: Final = {
+    "run": "run", "seq": "9223372036854775807", "part": "0", "kind": f"'{END}'", "wall_ms": "last_ms"
+}  # fmt: skip
+
+
+def recipe() -> Recipe:
+    """The lines of each group are played again, with those of its run that matter to all groups."""
+    of_groups = ", ".join(f"'{kind}'" for kind in _OF_GROUPS)
+    at_the_end = ", ".join(f'{_AT_THE_END.get(name, "NULL")} AS "{name}"' for name in _COLUMNS)
+    lines = f"""
+        WITH own AS (
+            SELECT {listed(_COLUMNS)}, "group" AS of_group FROM events WHERE kind IN ({of_groups})
+        ), named AS (
+            SELECT DISTINCT run, of_group FROM own
+        ), shared AS (
+            SELECT {listed(_COLUMNS)}
+            FROM events
+            WHERE kind IN ('broker_started', 'node_changed') OR (kind = 'clock_moved' AND to_ms < from_ms)
+            UNION ALL
+            SELECT {at_the_end}
+            FROM (SELECT run, ARG_MAX_NULL(wall_ms, ROW(seq, part)) AS last_ms FROM events GROUP BY run) AS ends
+        )
+        SELECT * FROM own
+        UNION ALL
+        SELECT {listed(_COLUMNS, "shared")}, of_group FROM shared JOIN named ON shared.run = named.run
+    """
+    return Recipe(
+        "SELECT * FROM audited", (Step("audited", TABLE, lines, audited, ("run", "of_group"), ("seq", "part")),)
+    )

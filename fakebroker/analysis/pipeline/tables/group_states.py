@@ -1,6 +1,12 @@
 """The states of groups, as spans of time."""
 
+from typing import Final
+
 from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table, groups_have_one_partition
+from fakebroker.analysis.pipeline.group_records import ORDER, RECORDS, TOGETHER
+from fakebroker.analysis.pipeline.group_spans import spans
+from fakebroker.analysis.pipeline.journal_spans import journal_spans
+from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 
 TABLE = Table(
     name="group_states",
@@ -39,3 +45,29 @@ TABLE = Table(
         ),
     ),
 )
+
+
+_CHANGES: Final = (
+    "run", "group", "seq", "part", "kind", "wall_ms", "after", "generation", "reason", "how", "members", "state_ms",
+    "group_type", "protocol_type", "protocol", "leader", "subscribed_topics",
+)  # fmt: skip
+
+
+def recipe() -> Recipe:
+    """The spans that records and lines begin, each until the next one of its group."""
+    changes = f"SELECT {listed(_CHANGES)} FROM events WHERE kind IN ('transition', 'group_stored')"
+    columns = listed(name for name in TABLE.column_names if name != "ended_at")
+    return Recipe(
+        f"""
+        SELECT
+            {columns},
+            LEAD(began_at) OVER (
+                PARTITION BY source, group_id ORDER BY log_partition, log_offset, seq, part
+            ) AS ended_at
+        FROM (SELECT {columns} FROM recorded UNION ALL SELECT {columns} FROM journalled) AS spans
+        """,
+        (
+            Step("recorded", TABLE, RECORDS, spans, TOGETHER, ORDER),
+            Step("journalled", TABLE, changes, journal_spans, ("run", "group"), ("seq", "part")),
+        ),
+    )

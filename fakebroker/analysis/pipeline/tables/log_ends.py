@@ -1,6 +1,7 @@
 """Where the logs of topics ended, and when."""
 
 from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="log_ends",
@@ -23,3 +24,27 @@ TABLE = Table(
         ),
     ),
 )
+
+
+def recipe() -> Recipe:
+    """After each append of a journal, and what live brokers were asked.
+
+    A producer that tries again is answered with the offset that its records have already: of lines for the same
+    records only the first counts.
+    """
+    return Recipe("""
+        SELECT
+            run AS source, topic, "partition", NULL AS log_start_offset,
+            base_offset + records AS log_end_offset, wall_ms AS "at", seq, part
+        FROM (
+            SELECT *, ROW_NUMBER() OVER (
+                PARTITION BY run, topic, "partition", base_offset, records, size_bytes, client ORDER BY seq, part
+            ) AS number
+            FROM events
+            WHERE kind = 'records_appended'
+        ) AS appended
+        WHERE number = 1
+        UNION ALL
+        SELECT source, topic, "partition", log_start_offset, log_end_offset, "at", seq, part
+        FROM live_ends
+    """)

@@ -1,6 +1,10 @@
 """Members of groups, by generation."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
+from fakebroker.analysis.pipeline.group_answers import answered, joined_members
+from fakebroker.analysis.pipeline.group_members import member_rows
+from fakebroker.analysis.pipeline.group_records import ORDER, RECORDS, TOGETHER
+from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
 TABLE = Table(
     name="members",
@@ -23,3 +27,14 @@ TABLE = Table(
     ),
     key=("source", "log_partition", "log_offset", "seq", "part", "member_id"),
 )
+
+
+def recipe() -> Recipe:
+    """The members that records name, and those whose JoinGroup was answered."""
+    return Recipe(
+        "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
+        (
+            Step("recorded", TABLE, RECORDS, member_rows, TOGETHER, ORDER),
+            Step("answered", TABLE, answered("JoinGroup"), joined_members),
+        ),
+    )

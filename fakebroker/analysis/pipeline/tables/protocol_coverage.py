@@ -1,6 +1,10 @@
 """Protocol coverage: which cells of API x version x error were seen."""
 
+from typing import Final
+
 from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.recipe import Given, Recipe
+from fakebroker.analysis.pipeline.served_versions import served_versions
 
 TABLE = Table(
     name="protocol_coverage",
@@ -30,3 +34,58 @@ TABLE = Table(
     ),
     key=("api", "version", "error"),
 )
+
+
+NO_ERROR: Final = "NONE"
+NO_ANSWER: Final = "NO_ANSWER"
+MAX_CLIENTS: Final = 20
+_SERVED: Final = Table(
+    "served",
+    "bronze",
+    "Versions of APIs that brokers of a release serve",
+    (
+        *(Column(name, "string", "") for name in ("release", "api")),
+        Column("api_key", "int", ""),
+        Column("version", "int", ""),
+    ),
+    ("release", "api", "version"),
+)
+
+
+def recipe() -> Recipe:
+    """A row for each API, version and error that was seen, and for each version that was served and not asked for.
+
+    `events` say of which releases the brokers were (`broker_started`): without such lines nothing is unseen.
+    """
+    return Recipe(
+        f"""
+        WITH answers AS (
+            SELECT api, api_key, version, client_id, waited_ms, UNNEST(CASE
+                WHEN NOT is_answered THEN LIST_VALUE('{NO_ANSWER}')
+                WHEN ARRAY_LENGTH(errors) = 0 THEN LIST_VALUE('{NO_ERROR}')
+                ELSE ARRAY_DISTINCT(errors)
+            END) AS error
+            FROM requests
+        )
+        SELECT
+            api, api_key, version, error, TRUE AS is_seen, COUNT(*) AS requests,
+            COALESCE(
+                ARRAY_SLICE(
+                    ARRAY_SORT(ARRAY_AGG(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL)), 1, {MAX_CLIENTS}
+                ),
+                CAST(LIST_VALUE() AS VARCHAR[])
+            ) AS clients,
+            PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY waited_ms) AS waited_ms_p50,
+            PERCENTILE_CONT(0.99) WITHIN GROUP (ORDER BY waited_ms) AS waited_ms_p99
+        FROM answers
+        GROUP BY api, api_key, version, error
+        UNION ALL
+        SELECT DISTINCT
+            api, api_key, version, '{NO_ERROR}' AS error, FALSE AS is_seen, 0 AS requests,
+            CAST(LIST_VALUE() AS VARCHAR[]) AS clients, NULL AS waited_ms_p50, NULL AS waited_ms_p99
+        FROM served
+        LEFT JOIN (SELECT DISTINCT api_key, version, 1 AS asked FROM requests) AS asked_for USING (api_key, version)
+        WHERE asked IS NULL AND release IN (SELECT release FROM events WHERE kind = 'broker_started')
+        """,
+        given=(Given("served", _SERVED, lambda: [each._asdict() for each in served_versions()]),),
+    )

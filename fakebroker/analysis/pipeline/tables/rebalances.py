@@ -1,6 +1,8 @@
 """Rebalances, with cause and duration."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table
+from fakebroker.analysis.pipeline.rebalance_rows import rebalance_rows
+from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
 TABLE = Table(
     name="rebalances",
@@ -41,3 +43,10 @@ TABLE = Table(
         ),
     ),
 )
+
+
+def recipe() -> Recipe:
+    """A row for each rebalance of each group."""
+    spans = "SELECT * FROM group_states"
+    order = ("log_offset", "seq", "part")
+    return Recipe("SELECT * FROM begun", (Step("begun", TABLE, spans, rebalance_rows, ("source", "group_id"), order),))

@@ -1,6 +1,7 @@
 """Requests of clients."""
 
 from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.recipe import Recipe, listed
 
 TABLE = Table(
     name="requests",
@@ -28,3 +29,20 @@ TABLE = Table(
     ),
     key=("source", "seq", "part"),
 )
+
+
+_AS_WRITTEN = (
+    "seq", "part", "waited_ms", "node", "connection", "api", "api_key", "version", "groups", "topics", "errors",
+    "is_answered", "request_bytes", "response_bytes",
+)  # fmt: skip
+
+
+def recipe() -> Recipe:
+    """A row for each line."""
+    return Recipe(f"""
+        SELECT
+            run AS source, received_wall_ms AS received_at, wall_ms AS answered_at, client AS client_id,
+            {listed(_AS_WRITTEN)}
+        FROM events
+        WHERE kind = 'request'
+    """)

@@ -1,6 +1,10 @@
 """What other retentions would have cost each group."""
 
+from typing import Final
+
 from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.recipe import Given, Recipe
+from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 
 TABLE = Table(
     name="retention_whatif",
@@ -46,3 +50,39 @@ TABLE = Table(
         ),
     ),
 )
+
+_RETENTIONS: Final = Table(
+    "retentions", "gold", "Those asked for", (Column("retention_ms", "long", "milliseconds"),), ("retention_ms",)
+)
+
+
+def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
+    """A row for each group that ever committed and each retention."""
+    retentions = [{"retention_ms": each} for each in sorted(set(options.retentions_ms))]
+    return Recipe(
+        """
+        SELECT
+            source, group_id, retention_ms, partitions,
+            COALESCE(lost_offsets, 0) AS lost_offsets, COALESCE(lost_partitions, 0) AS lost_partitions,
+            first_lost_at, last_lost_at, COALESCE(reset_offsets, 0) > 0 AS came_back,
+            COALESCE(reset_offsets, 0) AS reset_offsets, read_again_records, skipped_records
+        FROM (
+            SELECT source, group_id, COUNT(*) AS partitions
+            FROM (
+                SELECT DISTINCT source, group_id, topic, "partition" FROM commits WHERE committed_offset IS NOT NULL
+            ) AS committed
+            GROUP BY source, group_id
+        ) AS known
+        CROSS JOIN retentions
+        LEFT JOIN (
+            SELECT
+                source, group_id, retention_ms, COUNT(*) AS lost_offsets,
+                COUNT(DISTINCT ROW(topic, "partition")) AS lost_partitions,
+                MIN(lost_at) AS first_lost_at, MAX(lost_at) AS last_lost_at, COUNT(came_back_at) AS reset_offsets,
+                SUM(read_again_records) AS read_again_records, SUM(skipped_records) AS skipped_records
+            FROM retention_losses
+            GROUP BY source, group_id, retention_ms
+        ) AS lost USING (source, group_id, retention_ms)
+        """,
+        given=(Given("retentions", _RETENTIONS, lambda: retentions),),
+    )

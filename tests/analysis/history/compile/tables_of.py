@@ -1,4 +1,4 @@
-"""The published tables of a random history, made by the pipeline's oracles: from its journal, or from its log."""
+"""The published tables of a random history, made by the pipeline: from its journal, or from its log."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,6 @@ from typing import Any
 
 from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.log_record import LogRecord
-from fakebroker.analysis.pipeline.oracle.assignments import assignments
-from fakebroker.analysis.pipeline.oracle.commits import commits
-from fakebroker.analysis.pipeline.oracle.coordinator_records import coordinator_records
-from fakebroker.analysis.pipeline.oracle.expiries import expiries
-from fakebroker.analysis.pipeline.oracle.group_states import group_states
-from fakebroker.analysis.pipeline.oracle.members import members
-from fakebroker.analysis.pipeline.oracle.requests import requests
 from fakebroker.analysis.pipeline.publish import write_manifest
 from fakebroker.analysis.pipeline.rows import write_rows
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
@@ -20,6 +13,15 @@ from fakebroker.analysis.pipeline.tables import table
 from fakebroker.analysis.pipeline.tables.events import TABLE as EVENTS
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
 from tests.support.histories import History
+from tests.support.tables_made import (
+    assignments,
+    commits,
+    coordinator_records,
+    expiries,
+    group_states,
+    members,
+    requests,
+)
 
 Rows = list[dict[str, Any]]
 

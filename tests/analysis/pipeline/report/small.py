@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.oracle.campaign_failures import campaign_failures
 from fakebroker.analysis.pipeline.publish import write_manifest
 from fakebroker.analysis.pipeline.rows import write_rows
 from fakebroker.analysis.pipeline.tables import table
+from tests.support.tables_made import campaign_failures
 
 Row = dict[str, Any]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakebroker.analysis.history.reading import read_history
-from fakebroker.analysis.pipeline.oracle.commits import commits
 from fakebroker.analysis.pipeline.rows import Rows, from_arrow
 from fakebroker.analysis.pipeline.source_options import OptionError
 from fakebroker.analysis.pipeline.sources.history import NAME, HistoryDataSource, history_frame, read_options
 from tests.analysis.history.samples import KEY, batch, marker, segment, value
 from tests.analysis.pipeline.sources.test_history_splits import parquet
 from tests.support.published import row_differences
+from tests.support.tables_made import commits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

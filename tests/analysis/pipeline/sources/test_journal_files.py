@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.pipeline.oracle.journal_rejects import CONTRADICTION
 from fakebroker.analysis.pipeline.sources.journal_files import journal_files, read_journals
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
+from fakebroker.analysis.pipeline.tables.journal_rejects import CONTRADICTION
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.exchanges.writing import line_of
 from fakebroker.testing.virtual_broker import VirtualBroker

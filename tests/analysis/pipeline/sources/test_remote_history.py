@@ -108,7 +108,7 @@ def test_what_cannot_be_read_is_reported_in_a_line(spark: "SparkSession", tmp_pa
 
 def test_python_does_not_read_urls(tmp_path: Path) -> None:
     """The command says which engine does."""
-    arguments = ["history", "decode", "--engine", "python", "s3a://x/*.parquet", "--tables", str(tmp_path / "out")]
+    arguments = ["history", "decode", "--engine", "embedded", "s3a://x/*.parquet", "--tables", str(tmp_path / "out")]
 
     result = CliRunner().invoke(main, arguments)
 

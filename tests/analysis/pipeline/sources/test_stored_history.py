@@ -9,8 +9,6 @@ import pytest
 
 from fakebroker.analysis.history.reading import read_history
 from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING
-from fakebroker.analysis.pipeline.oracle.commits import commits
-from fakebroker.analysis.pipeline.oracle.coordinator_records import coordinator_records
 from fakebroker.analysis.pipeline.rows import Rows, from_arrow, read_rows
 from fakebroker.analysis.pipeline.sources import stored_history
 from fakebroker.analysis.pipeline.sources.history import Part, history_parts
@@ -20,6 +18,7 @@ from fakebroker.analysis.pipeline.tables import table
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from tests.analysis.history.samples import AT_MS, batch, group_record, marker, segment
+from tests.support.tables_made import commits, coordinator_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +46,7 @@ def folders_in(path: Path) -> Folders:
 
 
 def test_what_needs_no_other_record_is_whole_rows(spark: "SparkSession", tmp_path: Path) -> None:
-    """Commits outside of transactions, and records of groups, are those that plain Python makes; others are left."""
+    """Commits outside of transactions, and records of groups, are those that the recipes make; others are left."""
     history(tmp_path / "data")
     folders = folders_in(tmp_path)
     rows = store_history(spark, parts_of(spark, tmp_path / "data"), folders)

@@ -1,19 +1,15 @@
-"""Members, assignments, requests, ends of logs and expiries in plain Python, against what the broker itself says."""
+"""Members, assignments, requests, ends of logs and expiries, against what the broker itself says."""
 
 import json
 from typing import Any
 
 import pytest
 
-from fakebroker.analysis.pipeline.oracle.assignments import assignments
-from fakebroker.analysis.pipeline.oracle.expiries import expiries
-from fakebroker.analysis.pipeline.oracle.log_ends import log_ends
-from fakebroker.analysis.pipeline.oracle.members import members
-from fakebroker.analysis.pipeline.oracle.requests import requests
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.analysis.pipeline.hand_made_log import TOPIC_ID, newer_groups
 from tests.analysis.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows
+from tests.support.tables_made import assignments, expiries, log_ends, members, requests
 
 pytestmark = pytest.mark.random
 

@@ -1,16 +1,14 @@
-"""The tables of histories in plain Python: commits, coordinator records and rejects."""
+"""The tables of histories: commits, coordinator records and rejects."""
 
 from typing import Any
 
 from fakebroker.analysis.history.decode import Row, decode_all
 from fakebroker.analysis.history.log_record import LogRecord, Reject
-from fakebroker.analysis.pipeline.oracle.commits import commits
-from fakebroker.analysis.pipeline.oracle.coordinator_records import coordinator_records
-from fakebroker.analysis.pipeline.oracle.rejects import rejects
 from fakebroker.analysis.pipeline.tables import commits as commits_table
 from fakebroker.analysis.pipeline.tables import coordinator_records as records_table
 from fakebroker.analysis.pipeline.tables import rejects as rejects_table
 from tests.analysis.history.samples import AT_MS, KEY, group_record, log_record, value
+from tests.support.tables_made import commits, coordinator_records, rejects
 
 
 def decoded() -> list[Row]:
@@ -85,8 +83,8 @@ def test_rejects() -> None:
 
     assert [(row["file"], row["position"], row["log_offset"]) for row in rows] == [
         ("a.log", 100, 4),
-        ("a.log", 900, None),
         ("a.log", 100, 5),
+        ("a.log", 900, None),
         ("other.log", 100, 5),
     ]
     assert all(tuple(row) == rejects_table.TABLE.column_names for row in rows)

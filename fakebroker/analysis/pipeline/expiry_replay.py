@@ -1,9 +1,9 @@
-"""The table `expiry_audit` in plain Python: a journal is played again, line by line."""
+"""A journal played again, group by group and line by line: when offsets expired, and when they should have."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from fakebroker.analysis.pipeline.contract import time_or_none
 from fakebroker.analysis.pipeline.expiry_cases import Due
@@ -21,31 +21,29 @@ from fakebroker.analysis.pipeline.expiry_facts import (
     needs_topics,
 )
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, OTHER_KIND, is_newer, is_unload
-from fakebroker.analysis.pipeline.tables.expiry_audit import TABLE
 
 Row = dict[str, Any]
 Key = tuple[str, str, int]
 """Group, topic and partition."""
 
 
-def expiry_audit(events: Iterable[Row]) -> list[Row]:
+END: Final = "end"
+"""The kind of the line after the last one of a run."""
+
+
+def audited(lines: Iterable[Row]) -> Iterator[Row]:
     """A row for each `offset_expired` line, and for each offset that should have expired and of which there is none.
+
+    `lines` are those of a group, and those of its run that matter to all groups, in their order; behind them comes one
+    of the kind END. Lines of other groups, sorted likewise, follow.
 
     That an offset should have expired is said only if it was due for longer than the interval of checks, while nothing
     about its group changed, its coordinator had it loaded, and the clock was not set back.
     """
-    found: list[Row] = []
-    for run, lines in groupby(sorted(events, key=lambda row: (row["run"], row["seq"], row["part"])), _run_of):
-        replay = _Replay(run, found)
-        for row in lines:
-            replay.take(row)
-        replay.end()
-    return found
-
-
-def _run_of(row: Row) -> str:
-    run: str = row["run"]
-    return run
+    for (run, _), of_group in groupby(lines, key=lambda row: (row["run"], row["of_group"])):
+        replay = _Replay(run)
+        for row in of_group:
+            yield from replay.take(row)
 
 
 @dataclass
@@ -69,36 +67,36 @@ class _Group:
 
 
 class _Replay:
-    """One run. `now_ms` is the time of day of the last line."""
+    """One group of one run. `now_ms` is the time of day of the last line."""
 
-    def __init__(self, run: str, found: list[Row]) -> None:
-        self._run, self._found = run, found
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._found: list[Row] = []
         self._broker: BrokerFacts | None = None
         self._groups: dict[str, _Group] = {}
         self._now_ms = 0
         self._watches = True  # for offsets that should have expired; not any more once brokers come and go
 
-    def take(self, row: Row) -> None:
-        """The next line."""
+    def take(self, row: Row) -> list[Row]:
+        """Take the next line; returns what it shows."""
         self._now_ms = row["wall_ms"]
-        handle = getattr(self, f"_on_{row['kind']}", None)
-        if handle is not None:
-            handle(row)
-
-    def end(self) -> None:
-        """There are no more lines."""
-        for group in self._groups.values():
-            self._look_for_missed(group, self._now_ms)
+        getattr(self, f"_on_{row['kind']}")(row)
+        found, self._found = self._found, []
+        return found
 
     # -- the lines -----------------------------------------------------------------------------------------------------
 
+    def _on_end(self, _row: Row | None = None) -> None:
+        for group in self._groups.values():
+            self._look_for_missed(group, self._now_ms)
+
     def _on_broker_started(self, row: Row) -> None:
-        self.end()
+        self._on_end()
         self._groups.clear()
         self._broker, self._watches = broker_facts(row["release"], row["settings"]), True
 
     def _on_node_changed(self, _row: Row) -> None:
-        self.end()
+        self._on_end()
         self._watches = False
 
     def _on_clock_moved(self, row: Row) -> None:
@@ -218,6 +216,15 @@ class _Replay:
             agrees = expiry is not None and due == Due(expiry["rule"], expiry["due_ms"])
             agrees = agrees and due is not None and due.due_ms <= self._now_ms
         committed = commit.row if commit is not None else None
+        names = (
+            "source", "group_id", "topic", "partition", "committed_offset",
+            "committed_at",
+            "commit_seq", "commit_part",
+            "expiry_seq", "expiry_part",
+            "recorded_at", "recorded_due_at", "recorded_rule",
+            "recomputed_due_at", "recomputed_rule",
+            "agrees", "unknown_because",
+        )  # fmt: skip
         values = (
             self._run, line["group"], line["topic"], line["partition"], line["offset"],
             time_or_none(line["committed_ms"]),
@@ -227,7 +234,7 @@ class _Replay:
             due and time_or_none(due.due_ms), due and due.rule,
             agrees, unknown,
         )  # fmt: skip
-        self._found.append(dict(zip(TABLE.column_names, values, strict=True)))
+        self._found.append(dict(zip(names, values, strict=True)))
 
 
 def _changed_by(row: Row, facts: GroupFacts) -> GroupFacts:

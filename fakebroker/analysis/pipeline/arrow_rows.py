@@ -1,4 +1,4 @@
-"""Rows of plain Python from Arrow batches, and back: what functions for `mapInArrow` are made of."""
+"""Rows of plain Python from Arrow batches, and back: so both engines call the functions of recipes."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice

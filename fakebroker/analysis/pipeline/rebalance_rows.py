@@ -1,11 +1,10 @@
-"""The table `rebalances` in plain Python."""
+"""The rebalances of groups, from the spans of their states."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
 from fakebroker.analysis.pipeline.causes import UNKNOWN, cause_of
-from fakebroker.analysis.pipeline.tables.rebalances import TABLE
 
 Row = dict[str, Any]
 
@@ -13,25 +12,22 @@ ENDS = ("Stable", "Empty", "Dead")
 _ORIGIN = ("source", "log_partition", "log_offset", "seq", "part")
 
 
-def rebalances(group_states: Iterable[Row]) -> list[Row]:
-    """A row for each rebalance of each group, in the order in which they began.
+def rebalance_rows(spans: Iterable[Row]) -> Iterator[Row]:
+    """A row for each rebalance of each group. `spans` are sorted by group, and of a group by their place.
 
     From a journal: from the span of PreparingRebalance to the first one that is Stable, Empty or Dead. From a log: each
     record with another generation than the one before.
     """
-    spans = sorted(group_states, key=_place)
-    found: list[Row] = []
-    for _, group in groupby(spans, key=lambda row: (row["source"], row["group_id"])):
-        rows = list(group)
-        found += _of_journal(rows) if rows[0]["log_offset"] is None else _of_log(rows)
-    return [{name: row[name] for name in TABLE.column_names} for row in found]
+    for (*_, is_journal), rows in groupby(spans, key=_group_of):
+        made = _of_journal if is_journal else _of_log
+        yield from made(rows)
 
 
-def _place(row: Row) -> tuple[Any, ...]:
-    return row["source"], row["group_id"], row["log_offset"] or 0, row["seq"] or 0, row["part"] or 0
+def _group_of(row: Row) -> tuple[str, str, bool]:
+    return row["source"], row["group_id"], row["log_offset"] is None
 
 
-def _of_journal(rows: list[Row]) -> Iterator[Row]:
+def _of_journal(rows: Iterable[Row]) -> Iterator[Row]:
     began: Row | None = None
     before: Row | None = None
     for row in rows:
@@ -73,7 +69,7 @@ def _ended(began: Row, row: Row) -> Row:
     }
 
 
-def _of_log(rows: list[Row]) -> Iterator[Row]:
+def _of_log(rows: Iterable[Row]) -> Iterator[Row]:
     before: Row | None = None
     for row in rows:
         if row["state"] in ("Stable", "Empty") and row["generation"] and _differs(row, before):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from fakebroker.analysis.history.decode import Row, decode_record
 from fakebroker.analysis.history.log_record import LogRecord
-from fakebroker.analysis.history.transactions import outcomes_of
 from tests.analysis.history.samples import AT_MS, KEY, value
+from tests.support.tables_made import commits
 
 Outcome = tuple[int, str, int | None]
 
@@ -29,7 +29,8 @@ def marker(offset: int, producer_id: int, kind: str, epoch: int = 0, *, partitio
 
 def outcomes(rows: list[Row]) -> list[Outcome]:
     """Log offset, outcome and the log offset with which it took effect, of each commit."""
-    return [(row["log_offset"], one.outcome, one.applied_log_offset) for row, one in outcomes_of(rows)]
+    found = sorted(commits(rows, []), key=lambda row: (row["log_partition"], row["log_offset"]))
+    return [(row["log_offset"], row["outcome"], row["applied_log_offset"]) for row in found]
 
 
 def test_a_commit_outside_of_a_transaction() -> None:
@@ -45,9 +46,9 @@ def test_a_marker_decides(kind: str, expected: Outcome) -> None:
 
 def test_when_it_took_effect() -> None:
     """The time is that of the marker."""
-    ((_, outcome),) = outcomes_of([commit(0, 7), marker(5, 7, "commit")])
+    (row,) = commits([commit(0, 7), marker(5, 7, "commit")], [])
 
-    assert outcome.applied_at == AT_MS + 5
+    assert row["applied_at"] == AT_MS + 5
 
 
 def test_transactions_one_after_the_other() -> None:
@@ -72,6 +73,13 @@ def test_a_marker_of_an_older_epoch() -> None:
     rows = [commit(0, 7, epoch=4), marker(1, 7, "abort", epoch=3), marker(2, 7, "commit", epoch=4)]
 
     assert outcomes(rows) == [(0, "committed", 2)]
+
+
+def test_a_commit_without_a_producer_in_a_transaction() -> None:
+    """No marker can be its own: it is open."""
+    row = commit(0, 7) | {"producer_id": None, "producer_epoch": None}
+
+    assert outcomes([row, marker(1, 7, "commit")]) == [(0, "open", None)]
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 30))

@@ -1,38 +1,23 @@
-"""The states of groups, as spans of time."""
+"""The states of groups from the lines of a journal, but for the ends of the spans."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 from fakebroker.analysis.pipeline.contract import time_or_none
-from fakebroker.analysis.pipeline.group_records import sorted_records
-from fakebroker.analysis.pipeline.group_spans import spans
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, LOADED, is_newer, is_unload
-from fakebroker.analysis.pipeline.tables.group_states import TABLE
 
 Row = dict[str, Any]
 
 
-def group_states(coordinator_records: Iterable[Row], events: Iterable[Row]) -> list[Row]:
-    """The table `group_states`, group by group, in the order of the log or the journal."""
-    found = list(spans(sorted_records(coordinator_records)))
-    found += journal_spans(events)
-    _set_ends(found)
-    return [{name: row[name] for name in TABLE.column_names} for row in found]
+def journal_spans(changes: Iterable[Row]) -> Iterator[Row]:
+    """The spans that begin with `transition` lines, and with a load of a group without members.
 
-
-def journal_spans(events: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with `transition` lines, and with a load of a group without members; without their ends.
-
-    What a group is besides is in the `group_stored` lines.
+    `changes` are these lines and `group_stored` ones, which say what a group is besides, group by group in the order of
+    their journals.
     """
-    changes = sorted((row for row in events if row["kind"] in ("transition", "group_stored")), key=_order)
     for _, group in groupby(changes, key=lambda row: (row["run"], row["group"])):
         yield from _spans_of_group(list(group))
-
-
-def _order(row: Row) -> tuple[Any, ...]:
-    return row["run"], row["group"], row["seq"], row["part"]
 
 
 def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
@@ -105,10 +90,3 @@ def _span_of_newer(row: Row) -> Row:
 def _known_time(ms: int) -> int | None:
     """A time that a record has, if it is known and a table can have it."""
     return None if ms == -1 else time_or_none(ms)
-
-
-def _set_ends(found: list[Row]) -> None:
-    """A span ends with the beginning of the next one of its group."""
-    for row, following in pairwise(found):
-        if (row["source"], row["group_id"]) == (following["source"], following["group_id"]):
-            row["ended_at"] = following["began_at"]

@@ -3,8 +3,8 @@
 import pytest
 
 from fakebroker.analysis.history.decode import decode_record
-from fakebroker.analysis.pipeline.oracle.commits import commits
 from tests.analysis.pipeline.silver_inputs import SEEDS, history, journal_rows, log_records
+from tests.support.tables_made import commits
 
 pytestmark = pytest.mark.random
 

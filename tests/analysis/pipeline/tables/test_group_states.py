@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from fakebroker.analysis.pipeline.oracle.group_states import group_states
 from fakebroker.analysis.pipeline.tables.group_states import TABLE
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.analysis.pipeline.hand_made_log import HandMadeLog, member_said
@@ -14,6 +13,7 @@ from tests.analysis.pipeline.silver_inputs import SEEDS, history, journal_rows, 
 from tests.support.gold_tables import events_of
 from tests.support.histories import GroupEnd
 from tests.support.newer_group import journal_of_newer_group, random_history
+from tests.support.tables_made import group_states
 
 pytestmark = pytest.mark.random
 

@@ -1,0 +1,175 @@
+"""The embedded engine: DuckDB in this process, over the same Parquet files. What memory cannot hold goes to disk."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, Final
+from weakref import finalize
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
+from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, MAX_SHOWN, Check, Column, Table
+from fakebroker.analysis.pipeline.dialects import DUCKDB_TYPES
+from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed, tables_named
+from fakebroker.analysis.pipeline.rows import Rows, parquet_files, to_arrow, write_rows
+from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
+from fakebroker.analysis.pipeline.tables import table
+
+_BATCH_ROWS: Final = 10_000
+_SETTINGS: Final = {
+    "TimeZone": "UTC",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+
+class DuckFrame:
+    """Rows that a query gives when it is run. Its times are numbers of milliseconds."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+
+
+class DuckEngine:
+    """A frame is a query, which is run when its rows are stored."""
+
+    name = "embedded"
+
+    def __init__(self) -> None:
+        import duckdb
+
+        self._database = duckdb.connect()
+        spill = mkdtemp(prefix="fakebroker-duckdb-")
+        finalize(self, rmtree, spill, ignore_errors=True)
+        for name, value in {**_SETTINGS, "temp_directory": spill}.items():
+            self._database.execute(f"SET {name} = {_text(value)}")
+        self._numbers = count()
+
+    def frame(self, contract: Table, rows: Iterable[Mapping[str, Any]]) -> DuckFrame:
+        """Rows as a frame; a column that a row does not have is null there."""
+        return self._of_arrow(to_arrow(contract, list(rows)), contract)
+
+    def load(self, contract: Table, folder: Path) -> DuckFrame:
+        """A stored table. A column that its files do not have is null."""
+        files = parquet_files(folder)
+        if not files:
+            return self.frame(contract, [])
+        with storage_failures_reported(str(folder)):
+            there = {name for file in files for name in pq.read_schema(file).names}
+        names = ", ".join(_text(_without_patterns(file)) for file in files)
+        columns = ", ".join(_in_ms(each) if each.name in there else _null(each) for each in contract.columns)
+        return DuckFrame(f"SELECT {columns} FROM read_parquet([{names}], union_by_name = true)")
+
+    def store(self, contract: Table, frame: "DuckFrame | Iterable[Mapping[str, Any]]", folder: Path) -> None:
+        """Write a frame, or rows as they come, as Parquet; rows of a frame in the order of the table's key."""
+        if not isinstance(frame, DuckFrame):
+            write_rows(contract, frame, folder)
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"part-00000-{os.urandom(6).hex()}.parquet"
+        columns = ", ".join(map(_as_stored, contract.columns))
+        query = f"SELECT {columns} FROM ({frame.query}) ORDER BY {listed(contract.key)}"
+        self._run(f"COPY ({query}) TO {_text(str(file))} (FORMAT parquet, COMPRESSION zstd)")
+
+    def rows(self, frame: DuckFrame) -> Rows:
+        """The rows of a frame."""
+        return list(rows_of(self._batches(frame.query)))
+
+    def union(self, frames: Sequence[DuckFrame]) -> DuckFrame:
+        """All rows."""
+        return DuckFrame(" UNION ALL BY NAME ".join(f"({frame.query})" for frame in frames))
+
+    def only_new(self, contract: Table, frame: DuckFrame, known: DuckFrame) -> DuckFrame:
+        """The rows whose key is new; nulls in keys are alike."""
+        same = " AND ".join(f'fresh."{name}" IS NOT DISTINCT FROM known."{name}"' for name in contract.key)
+        return DuckFrame(f"SELECT fresh.* FROM ({frame.query}) AS fresh ANTI JOIN ({known.query}) AS known ON {same}")
+
+    def where_there(self, frame: DuckFrame, column: str) -> DuckFrame:
+        """The rows that have a value there."""
+        return DuckFrame(f'SELECT * FROM ({frame.query}) WHERE "{column}" IS NOT NULL')
+
+    def made(self, recipe: Recipe, contract: Table, frames: Mapping[str, DuckFrame]) -> DuckFrame:
+        """What a recipe makes of frames, by their names."""
+        known = {name: frame.query for name, frame in frames.items()}
+        known |= {given.name: self.frame(given.columns, given.rows()).query for given in recipe.given}
+        for step in recipe.steps:
+            known[step.name] = self._of_step(step, known).query
+        columns = ", ".join(map(_as_declared, contract.columns))
+        return DuckFrame(f"SELECT {columns} FROM ({_with(known, recipe.query)})")
+
+    def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
+        """The first rows that a check returns."""
+        known = {name: self.load(table(name), folders[name]).query for name in tables_named(check.query) & {*folders}}
+        return list(rows_of(self._batches(f"SELECT * FROM ({_with(known, check.query)}) LIMIT {MAX_SHOWN}")))
+
+    def _of_step(self, step: Step, known: Mapping[str, str]) -> DuckFrame:
+        order = f" ORDER BY {listed((*step.together, *step.order))}" if step.together or step.order else ""
+        given = rows_of(self._batches(f"SELECT * FROM ({_with(known, step.query)}){order}"))
+        made = [*batches_of(step.columns, step.function(given))]
+        if not made:
+            return self.frame(step.columns, [])
+        return self._registered(pa.Table.from_batches(made))
+
+    def _of_arrow(self, data: pa.Table, contract: Table) -> DuckFrame:
+        columns = ", ".join(map(_in_ms, contract.columns))
+        return DuckFrame(f"SELECT {columns} FROM ({self._registered(data).query})")
+
+    def _registered(self, data: pa.Table) -> DuckFrame:
+        name = f"arrow_{next(self._numbers)}"
+        self._database.register(name, data)
+        return DuckFrame(f"SELECT * FROM {name}")
+
+    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
+        with storage_failures_reported():
+            yield from self._database.sql(query).to_arrow_reader(_BATCH_ROWS)
+
+    def _run(self, query: str) -> Any:
+        with storage_failures_reported():
+            return self._database.execute(query)
+
+
+def _with(known: Mapping[str, str], query: str) -> str:
+    """A query that knows frames by their names."""
+    read = {name: each for name, each in known.items() if name in tables_named(query)}
+    if not read:
+        return query
+    views = ", ".join(f"{name} AS ({each})" for name, each in read.items())
+    return f"WITH {views} SELECT * FROM ({query})"
+
+
+def _text(value: str) -> str:
+    quoted = value.replace("'", "''")
+    return f"'{quoted}'"
+
+
+def _without_patterns(file: Path) -> str:
+    """The name of a file for what takes patterns of names."""
+    return re.sub(r"([*?\[])", r"[\1]", str(file))
+
+
+def _in_ms(column: Column) -> str:
+    name = f'"{column.name}"'
+    return f"epoch_ms({name}) AS {name}" if column.type == "timestamp" else name
+
+
+def _null(column: Column) -> str:
+    return f'CAST(NULL AS {DUCKDB_TYPES[column.type]}) AS "{column.name}"'
+
+
+def _as_declared(column: Column) -> str:
+    name = f'"{column.name}"'
+    value = f"CAST({name} AS {DUCKDB_TYPES[column.type]})"
+    if column.type == "timestamp":
+        value = f"CASE WHEN {name} BETWEEN {FIRST_TIME_MS} AND {LAST_TIME_MS} THEN {value} END"
+    return f"{value} AS {name}"
+
+
+def _as_stored(column: Column) -> str:
+    name = f'"{column.name}"'
+    return f"make_timestamptz({name} * 1000) AS {name}" if column.type == "timestamp" else name

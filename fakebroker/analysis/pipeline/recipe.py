@@ -1,0 +1,74 @@
+"""How a table is made of others, written once for both engines.
+
+A recipe is a query, in the part of SQL that DuckDB and Spark share (`dialects.py` has the few words that differ). What
+SQL cannot say well is a step before it: a Python function over the rows of a query, sorted.
+
+In a query stands a table by its name. Its times are numbers of milliseconds since the epoch, and so are those of what
+it makes; the engine makes the columns of the contract of it. A time that no table can have becomes null.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+from fakebroker.analysis.pipeline.contract import Table
+
+Row = dict[str, Any]
+
+
+class Given(NamedTuple):
+    """Rows that no table has. `rows` is called where the table is made; `columns` has their types."""
+
+    name: str
+    columns: Table
+    rows: Callable[[], list[Row]]
+
+
+class Step(NamedTuple):
+    """Rows that a function makes of the rows of a query.
+
+    Attributes:
+        name: By what name the query of the recipe, and later steps, know them.
+        columns: The columns of the rows that it makes.
+        query: What it is given.
+        function: It gets an iterator of rows, and gives rows. Spark's workers run it: it is a function of a module.
+        together: Rows that have these columns alike come to one call, one after the other. Without them rows come in
+            any order, and any of them to any call.
+        order: Within these, rows are in the order of these columns.
+    """
+
+    name: str
+    columns: Table
+    query: str
+    function: Callable[[Iterable[Row]], Iterable[Row]]
+    together: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+
+class Recipe(NamedTuple):
+    """A query, and what it needs beside tables: rows that are given, and steps in their order."""
+
+    query: str
+    steps: tuple[Step, ...] = ()
+    given: tuple[Given, ...] = ()
+
+    def tables(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The tables of `names` that it reads."""
+        texts = (*(step.query for step in self.steps), self.query)
+        read = {name for text in texts for name in tables_named(text)}
+        own = {step.name for step in self.steps} | {given.name for given in self.given}
+        return tuple(name for name in names if name in read and name not in own)
+
+
+_FROM: Final = re.compile(r"\b(?:FROM|JOIN) (\w+)")
+
+
+def tables_named(query: str) -> set[str]:
+    """What a query reads. Columns may have names of tables, too: group_health has `commits`."""
+    return set(_FROM.findall(query))
+
+
+def listed(names: Iterable[str], of: str = "") -> str:
+    """Columns with commas between, each quoted, as columns of the table `of` if that is given."""
+    prefix = f"{of}." if of else ""
+    return ", ".join(f'{prefix}"{name}"' for name in names)

@@ -1,0 +1,145 @@
+"""The engine for what is large: Spark."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
+from fakebroker.analysis.pipeline.dialects import for_spark
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+from fakebroker.analysis.pipeline.recipe import Recipe, Step, tables_named
+from fakebroker.analysis.pipeline.rows import Rows, count_rows, from_arrow, parquet_files, to_arrow
+from fakebroker.analysis.pipeline.spark_failures import not_shared
+from fakebroker.analysis.pipeline.tables import table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+Frame = Any
+
+
+class SparkEngine:
+    """DataFrames of a Spark session."""
+
+    name = "spark"
+
+    def __init__(self, session: "SparkSession") -> None:
+        self.session = session
+
+    def frame(self, contract: Table, rows: Rows) -> Frame:
+        """Rows as a DataFrame with the contract's columns.
+
+        Made of Arrow also without rows: of other empty DataFrames Spark does not know beforehand that they are empty,
+        and works on all that is made of them.
+        """
+        return self.session.createDataFrame(to_arrow(contract, rows))
+
+    def load(self, contract: Table, folder: Path) -> Frame:
+        """A stored table as a DataFrame."""
+        if not parquet_files(folder):
+            return self.frame(contract, [])
+        return self.session.read.schema(contract.spark_ddl).parquet(str(folder))
+
+    def store(self, contract: Table, frame: Frame, folder: Path) -> None:
+        """Write a DataFrame; what Spark writes beside the Parquet files goes.
+
+        Raises SparkFailure if the files are not here: workers on other machines wrote them to their own disks. Of a
+        DataFrame without rows Spark writes a file, too.
+        """
+        frame.select(*contract.column_names).write.parquet(str(folder))
+        self.session.catalog.clearCache()  # what the transformation kept for its own use
+        for each in folder.iterdir():
+            if each.suffix != ".parquet":
+                each.unlink()
+        if not parquet_files(folder):
+            raise not_shared(folder)
+
+    def union(self, frames: Sequence[Frame]) -> Frame:
+        """The rows of all, columns matched by their names."""
+        first, *others = frames
+        for each in others:
+            first = first.unionByName(each)
+        return first
+
+    def only_new(self, contract: Table, frame: Frame, known: Frame) -> Frame:
+        """The rows whose key is new; nulls in keys are alike."""
+        left, right = frame.alias("new"), known.select(*contract.key).alias("known")
+        from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+        same = [F.col(f"new.{name}").eqNullSafe(F.col(f"known.{name}")) for name in contract.key]
+        condition = same[0]
+        for each in same[1:]:
+            condition = condition & each
+        return left.join(right, condition, how="left_anti")
+
+    def where_there(self, frame: Frame, column: str) -> Frame:
+        """The rows that have a value there."""
+        from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+        return frame.where(F.col(column).isNotNull())
+
+    def rows(self, frame: Frame) -> Rows:
+        """The rows of a DataFrame."""
+        return from_arrow(frame.toArrow())
+
+    def made(self, recipe: Recipe, contract: Table, frames: Mapping[str, Frame]) -> Frame:
+        """What a recipe makes of frames, by their names."""
+        from fakebroker.analysis.pipeline.engines import contract_of
+        from fakebroker.analysis.pipeline.spark.of_table import in_ms, of_table
+
+        known = {name: in_ms(frame, contract_of(name)) for name, frame in frames.items()}
+        known |= {each.name: in_ms(self.frame(each.columns, each.rows()), each.columns) for each in recipe.given}
+        for step in recipe.steps:
+            known[step.name] = self._of_step(step, known)
+        return of_table(self._of_query(recipe.query, known), contract)
+
+    @cached_property
+    def _embedded(self) -> DuckEngine:
+        return DuckEngine()
+
+    def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
+        """The first rows that a check returns. DuckDB asks small tables: each would be seconds of jobs here."""
+        from fakebroker.analysis.pipeline import engine_choice
+        from fakebroker.analysis.pipeline.spark.of_table import in_ms
+
+        read = tables_named(check.query) & {*folders}
+        if sum(count_rows(folders[name]) for name in read) <= engine_choice.MAX_CHECKED_ROWS:
+            return self._embedded.failing_rows(check, folders)
+        known = {name: in_ms(self.load(table(name), folders[name]), table(name)) for name in read}
+        return [row.asDict() for row in self._of_query(check.query, known).limit(MAX_SHOWN).collect()]
+
+    def _of_step(self, step: Step, known: Mapping[str, Frame]) -> Frame:
+        """A task holds no more than a batch of its rows at a time."""
+        from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
+        from fakebroker.analysis.pipeline.spark.of_table import ddl_in_ms
+
+        given = self._of_query(step.query, known)
+        if step.together:
+            given = given.repartition(*step.together)
+        if step.together or step.order:
+            given = given.sortWithinPartitions(*step.together, *step.order)
+        columns, function = step.columns, step.function
+
+        def made(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+            return batches_of(columns, function(rows_of(batches)))
+
+        return given.mapInArrow(made, ddl_in_ms(columns))
+
+    def _of_query(self, query: str, known: Mapping[str, Frame]) -> Frame:
+        """What a query gives. The session knows frames by their names only while the query is read."""
+        with _views({name: known[name] for name in tables_named(query) & {*known}}, self.session):
+            return self.session.sql(for_spark(query))
+
+
+@contextmanager
+def _views(frames: Mapping[str, Frame], session: "SparkSession") -> Iterator[None]:
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        for name in frames:
+            session.catalog.dropTempView(name)
