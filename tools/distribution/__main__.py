@@ -7,7 +7,7 @@ from tools.distribution import __doc__ as about
 from tools.distribution import lowest
 from tools.distribution.building import OUT, ROOT, build
 from tools.distribution.tag import tag_problems
-from tools.distribution.trying import extras, pythons, try_all
+from tools.distribution.trying import extras, interpreter, pythons, supported, try_all
 
 
 def main() -> int:
@@ -54,9 +54,14 @@ def _lowest(python: str) -> int:
     return 0
 
 
-def _try(interpreters: list[str], wanted: list[str] | None, *, is_lowest: bool) -> int:
-    failed = 0
-    for trial in try_all(interpreters or pythons(), wanted or extras(), is_lowest=is_lowest):
+def _try(names: list[str], wanted: list[str] | None, *, is_lowest: bool) -> int:
+    """Without names, Pythons that this machine lacks are said and left out; a name that leads nowhere fails."""
+    found = {name: interpreter(name) for name in names or supported()}
+    missing = [name for name, path in found.items() if path is None]
+    for name in missing:
+        print(f"{name} is not tried: this machine has no such interpreter", flush=True)
+    failed = len(missing) if names else 0
+    for trial in try_all(list(filter(None, found.values())), wanted or extras(), is_lowest=is_lowest):
         print(f"Python {trial.python:8} {trial.extra:12} {'FAILED' if trial.why else 'ok'}", flush=True)
         if trial.why:
             print(trial.why)

@@ -31,25 +31,35 @@ def extras() -> list[str]:
     return [WITHOUT_EXTRA, *project["optional-dependencies"]]
 
 
-def pythons() -> list[str]:
-    """An interpreter for each version that pyproject.toml names and this machine has."""
+def supported() -> list[str]:
+    """The name of the interpreter of each version that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     prefix = "Programming Language :: Python :: 3."
-    names = [f"python3.{each.removeprefix(prefix)}" for each in project["classifiers"] if each.startswith(prefix)]
-    return [found for name in names if (found := _found(name)) is not None]
+    return [f"python3.{each.removeprefix(prefix)}" for each in project["classifiers"] if each.startswith(prefix)]
 
 
-def _found(name: str) -> str | None:
-    """An interpreter that runs: pyenv puts names on the PATH that may lead nowhere."""
+def pythons() -> list[str]:
+    """An interpreter for each supported version that this machine has."""
+    return [found for name in supported() if (found := interpreter(name)) is not None]
+
+
+def interpreter(name: str) -> str | None:
+    """One that runs, by its name or path: pyenv puts names on the PATH that may lead nowhere. None if there is none."""
+    return next((each for each in _candidates(name) if each and _runs(each)), None)
+
+
+def _candidates(name: str) -> Iterator[str | None]:
+    yield shutil.which(name)
+    if "/" in name:
+        return
     version = name.removeprefix("python")
-    installed = sorted((Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/{name}"))
-    for each in (shutil.which(name), *map(str, installed)):
-        if each is not None and subprocess.run([each, "-c", ""], capture_output=True).returncode == 0:
-            return each
-    if shutil.which("uv") is None:
-        return None
-    done = subprocess.run(["uv", "python", "find", version], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else None
+    yield from map(str, sorted((Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/{name}")))
+    if shutil.which("uv") is not None:
+        yield subprocess.run(["uv", "python", "find", version], capture_output=True, text=True).stdout.strip()
+
+
+def _runs(python: str) -> bool:
+    return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
 
 
 def try_all(interpreters: Sequence[str], wanted: Sequence[str], *, is_lowest: bool = False) -> Iterator[Trial]:

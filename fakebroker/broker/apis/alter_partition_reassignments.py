@@ -6,10 +6,12 @@ MOCK: all brokers' logs are one, so a move is done before the answer and none is
 NO_REASSIGNMENT_IN_PROGRESS. Moving the leader is a new leader epoch, and so is taking replicas away (CLU-24).
 """
 
-from fakebroker.broker.apis.call import Call
-from fakebroker.broker.core.elections import reassign
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, reassign
 from fakebroker.broker.core.topic_rules import check_assignments
+from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -19,34 +21,53 @@ from fakebroker.protocol.wire.messages.alter_partition_reassignments import (
 )
 
 
-def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
-    """Each partition on its own; the top-level code is always NONE (RA-1)."""
+def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse | None:
+    """Each partition on its own; the top-level code is always NONE (RA-1).
+
+    Of a partition that comes several times the last entry that can be done counts: in Kafka it replaces the move that
+    an earlier one has begun.
+    """
     if request.topics and request.timeout_ms <= 0:  # AD-5
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    keep_length = not request.allow_replication_factor_change
-    return AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=request.allow_replication_factor_change,
-        error_message=None,
-        responses=[
-            ReassignableTopicResponse(
-                name=topic.name,
-                partitions=[_partition(call, topic.name, entry, keep_length) for entry in topic.partitions],
-            )
-            for topic in request.topics
-        ],
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: AlterPartitionReassignmentsRequest) -> Steps[AlterPartitionReassignmentsResponse]:
+    response = AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change, error_message=None
     )
+    keep_length, pace = not request.allow_replication_factor_change, Pace(MOVES_PER_STEP)
+    moves: dict[Partition, list[int]] = {}
+    for topic in request.topics:
+        answers: list[ReassignablePartitionResponse] = []
+        response.responses.append(ReassignableTopicResponse(name=topic.name, partitions=answers))
+        for entry in topic.partitions:
+            answers.append(_planned(call, topic.name, entry, keep_length, moves))
+            if pace.is_over():
+                yield
+    for partition, replicas in moves.items():
+        if call.cluster.topics.by_id(partition.topic.id) is not None:  # not deleted meanwhile
+            reassign(partition, replicas, call.now)
+        if pace.is_over(cost_of_move(partition)):
+            yield
+    return response
 
 
-def _partition(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> ReassignablePartitionResponse:
+def _planned(
+    call: Call, name: str, entry: ReassignablePartition, keep_length: bool, moves: dict[Partition, list[int]]
+) -> ReassignablePartitionResponse:
+    """The answer for one entry, whose move is noted."""
     answer = ReassignablePartitionResponse(partition_index=entry.partition_index, error_message=None)
     try:
-        _reassign(call, name, entry, keep_length)
+        partition, replicas = _checked(call, name, entry, keep_length)
+        moves[partition] = replicas
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
     return answer
 
 
-def _reassign(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> None:
+def _checked(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> tuple[Partition, list[int]]:
+    """The partition, and where it is to be. Raises KafkaError."""
     partition = call.cluster.topics.partition(name, entry.partition_index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _unknown(call, name, entry.partition_index))
@@ -58,7 +79,7 @@ def _reassign(call: Call, name: str, entry: ReassignablePartition, keep_length: 
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"{len(entry.replicas)} replicas would change the replication factor {len(partition.replicas)}",
         )
-    reassign(partition, entry.replicas, call.now)
+    return partition, entry.replicas
 
 
 def _unknown(call: Call, name: str, index: int) -> str:

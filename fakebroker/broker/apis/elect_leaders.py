@@ -5,10 +5,11 @@ v1 election type and top-level error; v2 flexible.
 
 from collections.abc import Mapping
 
-from fakebroker.broker.apis.call import Call
-from fakebroker.broker.core.elections import elect_preferred, elect_unclean
+from fakebroker.broker.apis.call import Call, Steps
+from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, elect_preferred, elect_unclean
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -17,6 +18,7 @@ from fakebroker.protocol.wire.messages.elect_leaders import (
 )
 
 _PREFERRED, _UNCLEAN = 0, 1
+_NOT_LISTED = (ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # of all partitions
 _TEXTS = {
     ErrorCode.NONE: None,
     ErrorCode.ELECTION_NOT_NEEDED: "the preferred replica already leads",
@@ -27,7 +29,7 @@ _TEXTS = {
 }
 
 
-def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
+def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse | None:
     """Each partition on its own. For "all", those that need no election are left out (EL-2)."""
     if request.timeout_ms <= 0 and request.topic_partitions != []:  # AD-5
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
@@ -38,28 +40,28 @@ def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
             for entry in request.topic_partitions or []
         ]
         return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST, replica_election_results=results)
-    if request.topic_partitions is None:
-        return ElectLeadersResponse(replica_election_results=_all(call, kind))
-    return ElectLeadersResponse(
-        replica_election_results=[
-            _result(entry.topic, {index: _elect_named(call, entry.topic, index, kind) for index in entry.partitions})
-            for entry in request.topic_partitions
-        ]
-    )
+    return call.work(_in_steps(call, request, kind), must_finish=True)
 
 
-def _all(call: Call, kind: int) -> list[ReplicaElectionResult]:
-    results = []
-    for topic in call.cluster.topics:
-        codes = {partition.index: _elect(call, partition, kind) for partition in topic.partitions}
-        needed = {index: code for index, code in codes.items() if code != ErrorCode.ELECTION_NOT_NEEDED}
-        results.append(_result(topic.name, needed))
-    return results
+def _in_steps(call: Call, request: ElectLeadersRequest, kind: int) -> Steps[ElectLeadersResponse]:
+    named, results, pace = request.topic_partitions, list[ReplicaElectionResult](), Pace(MOVES_PER_STEP)
+    wanted = _all(call) if named is None else [(entry.topic, entry.partitions) for entry in named]
+    for topic, indexes in wanted:
+        codes: dict[int, ErrorCode] = {}
+        for index in indexes:
+            partition = call.cluster.topics.partition(topic, index)
+            codes[index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else _elect(call, partition, kind)
+            is_moved = partition is not None and not codes[index]
+            if pace.is_over(cost_of_move(partition) if partition is not None and is_moved else 1):
+                yield
+        if named is None:
+            codes = {index: code for index, code in codes.items() if code not in _NOT_LISTED}
+        results.append(_result(topic, codes))
+    return ElectLeadersResponse(replica_election_results=results)
 
 
-def _elect_named(call: Call, name: str, index: int, kind: int) -> ErrorCode:
-    partition = call.cluster.topics.partition(name, index)
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else _elect(call, partition, kind)
+def _all(call: Call) -> list[tuple[str, list[int]]]:
+    return [(topic.name, [*range(len(topic.partitions))]) for topic in call.cluster.topics]
 
 
 def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:

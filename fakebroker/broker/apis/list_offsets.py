@@ -17,6 +17,8 @@ from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolat
 from fakebroker.broker.core.logs import list_offsets
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.schema.runtime import check_size
 from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.list_offsets import (
     ListOffsetsRequest,
@@ -35,18 +37,25 @@ _SINCE = {  # special timestamps and the version that brought them
 
 _REPEATED = ErrorCode.INVALID_REQUEST  # for every row of a partition that comes twice (LO-6)
 
+SEGMENTS_PER_STEP = 20_000
+_ROW_COSTS_SEGMENTS = 20
+_OFFSET_BYTES = 8
+
 _RequestRow = tuple[int, int, int, int]  # index, current leader epoch, timestamp, v0's number of offsets
 _AnswerRow = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
 _Lookup = Generator[None, None, _AnswerRow]  # in steps
 
 
 def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | None:
-    """Answer each partition for itself; others are served during searches by time, which may unpack large batches."""
+    """Answer each partition for itself; others are served during searches by time, which may unpack large batches, and
+    between many rows.
+    """
     return call.work(_in_steps(call, request))
 
 
 def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
-    response, has_searched = ListOffsetsResponse(), False
+    response, has_searched, pace = ListOffsetsResponse(), False, Pace(SEGMENTS_PER_STEP)
+    listed = 0  # offsets of v0
     entries = [(topic.name, topic.partitions) for topic in request.topics]
     check_isolation_level(call, request.isolation_level)  # all or nothing (LO-10)
     if call.version > 0:
@@ -58,7 +67,9 @@ def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsRespo
         response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
         for row in rows:
             if call.version == 0:
-                answers.append(_old_row(call, name, request.replica_id, *row))
+                answers.append(_old_row(call, name, request.replica_id, pace, *row))
+                listed += len(answers[-1][2])
+                check_size((), _OFFSET_BYTES * listed)
             elif counts[name, row[0]] > 1:
                 answers.append(_error(row[0], _REPEATED))
             else:
@@ -68,6 +79,8 @@ def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsRespo
                 has_searched |= list_offsets.is_search(target)
                 answer = yield from _row(call, request, name, row, target)
                 answers.append(answer)
+            if pace.is_over(_ROW_COSTS_SEGMENTS):
+                yield
     return response
 
 
@@ -166,7 +179,9 @@ def _at_once(lookup: _Lookup) -> _AnswerRow | None:
     return None
 
 
-def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _AnswerRow:
+def _old_row(
+    call: Call, name: str, replica_id: int, pace: Pace, index: int, _epoch: int, target: int, count: int
+) -> _AnswerRow:
     """The answer of v0 for one partition: the starts of at most `count` segments (LO-18)."""
     partition = call.cluster.topics.partition(name, index)
     if target < list_offsets.EARLIEST and not call.cluster.behaviours.negative_times_are_searched:
@@ -176,6 +191,7 @@ def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, ta
     code = list_offsets.error_for_lookup(partition, call.node.id, -1, replica_id)
     if code:
         return _error(index, code)
+    pace.count(len(partition.log.segments))
     offsets = list_offsets.find_segment_offsets(partition.log, target, count, replica_id, call.now.wall_ms)
     return index, 0, offsets, -1, -1, -1
 

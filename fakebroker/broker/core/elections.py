@@ -6,12 +6,21 @@ it is known how far it had come (`Node.log_ends`): if it leads all the same, the
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition
+
+
+MOVES_PER_STEP: Final = 1_000
+"""New leaders that clients may have elected in one step; see `cost_of_move`."""
+
+
+def cost_of_move(partition: "Partition") -> int:
+    """How many moves one of a partition counts as: a coordinator that moves reads its log, which is a step."""
+    return MOVES_PER_STEP + 1 if partition.topic.is_internal and partition.has_log else 1
 
 
 def broker_stopped(partition: "Partition", node_id: int, now: Instant) -> None:

@@ -116,10 +116,11 @@ class LoopThread:
             self._started.set_exception(error)
             return
         with self._gate:
-            self._is_open = not self._is_to_stop  # an interrupted `start` calls `stop` while `begin` still runs
+            # An interrupted `start` calls `stop` while `begin` still runs.
+            is_opened = self._is_open = not self._is_to_stop
         self._started.set_result(None)
         try:
-            if self._is_open:
+            if is_opened:  # even if `stop` was called since: its order is in the loop's queue
                 self._loop.run_forever()
         except BaseException as error:
             self._failed(error)

@@ -82,7 +82,10 @@ class Life:
         member = self.random.choice(self.members)
         if not member.client.socket.connection.is_parked:
             some = self.random.sample(range(3), 2)
-            wanted = {"min_bytes": self.random.choice((1, 600)), "max_records": self.random.choice((1, 500))}
+            wanted: dict[str, Any] = {
+                "min_bytes": self.random.choice((1, 600)),
+                "max_records": self.random.choice((1, 500)),
+            }
             self.take(member, member.send(*some, wait=self.random.choice((0, 2_000)), **wanted))
 
     def acknowledge(self) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.records import offsets_codec
 from fakebroker.protocol.records.offsets_codec import (
     Format,
     group_key,
@@ -16,6 +17,7 @@ from fakebroker.protocol.records.offsets_codec import (
     offset_value,
     read_entry,
 )
+from fakebroker.protocol.records.offsets_schema import OffsetCommitValue
 from fakebroker.protocol.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
 
 TOPIC_ID = bytes(range(16))
@@ -24,6 +26,7 @@ TS_BYTES, EXPIRE_BYTES = pack(">q", TS), pack(">q", EXPIRE)
 NO_ID = bytes(16)
 KEY = bytes.fromhex("0001000167000174" + "00000000")
 OLD = Format(offset_version=3)
+MARK = pack(">q", offsets_codec._MARK)
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 int64s = st.integers(-(2**63), 2**63 - 1)
@@ -35,6 +38,19 @@ members = st.builds(
 groups = st.builds(
     GroupValue, texts, int32s, st.none() | texts, st.none() | texts, int64s, st.lists(members, max_size=3).map(tuple)
 )
+
+
+@pytest.mark.rules("CR-4", "CR-5")
+@given(int64s, int32s, st.sampled_from(["", "", "m"]), int64s, topic_ids | st.just(MARK + MARK), st.integers(0, 4))
+def test_values_are_as_their_schema_says(
+    offset: int, leader_epoch: int, metadata: str, commit_ms: int, topic_id: bytes, version: int
+) -> None:
+    """A value without metadata, put together around its numbers, has the bytes that the schema gives."""
+    whole = OffsetCommitValue(
+        offset=offset, leader_epoch=leader_epoch, metadata=metadata, commit_timestamp=commit_ms, topic_id=topic_id
+    )
+    row = ("t", 0, offset, leader_epoch, metadata, commit_ms, -1, topic_id)
+    assert offset_value(row, Format(offset_version=version)) == pack(">h", version) + whole.encode(version)
 
 
 @pytest.mark.rules("CR-3", "CR-16")

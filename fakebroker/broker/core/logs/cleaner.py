@@ -1,18 +1,20 @@
 """Compaction: of each key the latest record stays, in the closed segments of a log (CO)."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from fakebroker.broker.core.logs.aborted import AbortedTransaction
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.logs.segment import Segment
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, read_records
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.rewrite import empty_batch, rebuild
 from fakebroker.protocol.records.search import BEFORE_EVERY_TIMESTAMP
 
+RECORDS_PER_STEP = 2_000
 _RELATIVE_OFFSET_MAX = 2**31 - 1
 
 
@@ -50,42 +52,86 @@ def is_due(log: PartitionLog, cleanable: CleanableRange) -> bool:
     return cleanable.is_overdue or cleanable.ratio > log.config.min_cleanable_dirty_ratio
 
 
-def clean(log: PartitionLog, cleanable: CleanableRange, now: Instant) -> None:
-    """Clean everything below `cleanable.end_offset`: latest records stay, neighbours are merged (CO-1, CO-4)."""
+class Cleaned(NamedTuple):
+    """What cleaning makes of the closed segments of a log. `read` are those that it read, with their sizes then.
+
+    `replaced` has neighbours, and the segment that they become.
+    """
+
+    read: list[tuple[Segment, int]]
+    replaced: list[tuple[list[Segment], Segment]]
+    aborted: set[AbortedTransaction]  # those that still have data
+    end_offset: int
+
+    def put_into(self, log: PartitionLog, now: Instant) -> bool:
+        """Replace the segments. False, and nothing has happened, if the log has changed below them meanwhile."""
+        if [(segment, segment.size_bytes) for segment in log.segments.values()[: len(self.read)]] != self.read:
+            return False
+        for group, merged in self.replaced:
+            log.replace_segments(group, [merged], now)
+        log.aborted.clean(self.read[-1][0].last_offset + 1 if self.read else 0, self.aborted)
+        log.cleaned_until = self.end_offset
+        return True
+
+
+def clean(log: PartitionLog, cleanable: CleanableRange, wall_ms: int) -> Generator[None, None, Cleaned]:
+    """Clean everything below `cleanable.end_offset`: latest records stay, neighbours are merged (CO-1, CO-4).
+
+    In steps, between which the log may be written to; it changes only when `put_into` puts in what this returns.
+    """
     closed = [segment for segment in log.segments.values()[:-1] if segment.base_offset < cleanable.end_offset]
-    cleaning = _Cleaning(log, closed, cleanable, now.wall_ms)
+    read = [(segment, segment.size_bytes) for segment in closed]
+    cleaning = _Cleaning(log, wall_ms, cleanable.first_dirty_offset)
+    yield from cleaning.read(closed)
+    replaced = []
     for group in _groups(closed, log.config.segment_bytes):
-        log.replace_segments(group, [cleaning.merged(group)], now)
-    log.aborted.clean(closed[-1].last_offset + 1 if closed else 0, cleaning.transactions.retained)
-    log.cleaned_until = cleanable.end_offset
+        merged = yield from cleaning.merged(group)
+        replaced.append((group, merged))
+    return Cleaned(read, replaced, cleaning.transactions.retained, cleanable.end_offset)
 
 
 class _Cleaning:
     """One pass over one log."""
 
-    def __init__(self, log: PartitionLog, closed: Iterable[Segment], cleanable: CleanableRange, wall_ms: int) -> None:
+    def __init__(self, log: PartitionLog, wall_ms: int, first_dirty_offset: int) -> None:
         self._config = log.config
         self._wall_ms = wall_ms
+        self._pace = Pace(RECORDS_PER_STEP)
         self._latest: dict[bytes, int] = {}  # key -> offset of its latest record in the dirty part
-        self._end_offset = cleanable.first_dirty_offset  # of what the map covers
-        start = cleanable.first_dirty_offset
-        met = CleanedTransactions(each for each in log.aborted.entries if each.marker_offset >= start)
+        self._first_dirty_offset = first_dirty_offset
+        self._end_offset = first_dirty_offset  # of what the map covers
+        self._aborted = list(log.aborted.entries)
+        self.transactions = CleanedTransactions(self._aborted)
+        self._producers = log.producers
+
+    def read(self, closed: Sequence[Segment]) -> Generator[None, None, None]:
+        """Note the latest record of each key of the dirty part."""
+        start = self._first_dirty_offset
+        met = CleanedTransactions(each for each in self._aborted if each.marker_offset >= start)
         for batch in (batch for segment in closed for batch in segment.batches):
             header = parse_header(batch)
-            if header.last_offset >= cleanable.first_dirty_offset:
+            if header.last_offset >= start:
                 self._end_offset = header.last_offset + 1
                 is_aborted = met.is_unneeded(batch, header)  # then its records replace nothing (CO-7)
                 if not is_aborted and not header.is_control:
-                    self._latest.update((r.key, r.offset) for r in read_records(batch) if r.key is not None)
-        self.transactions = CleanedTransactions(log.aborted.entries)
-        self._producers = log.producers
+                    records = yield from self._records(batch)
+                    self._latest.update((record.key, record.offset) for record in records if record.key is not None)
 
-    def merged(self, group: list[Segment]) -> Segment:
+    def _records(self, batch: bytes) -> Generator[None, None, list[Record]]:
+        """The records of a batch, in steps: a batch of 1 MB may have a million."""
+        records = []
+        for record in read_records(batch):
+            records.append(record)
+            if self._pace.is_over():
+                yield
+        return records
+
+    def merged(self, group: list[Segment]) -> Generator[None, None, Segment]:
         """The survivors of neighbouring segments in one."""
         segment = Segment(group[0].base_offset, group[0].created_ms)
         for old in group:
             for batch, base_offset in zip(old.batches, old.offsets, strict=True):
-                cleaned = self._cleaned(batch)
+                cleaned = yield from self._cleaned(batch)
                 if cleaned is not None:
                     header = parse_header(cleaned)
                     time_ms = header.max_timestamp_ms if header.records_count else BEFORE_EVERY_TIMESTAMP
@@ -94,11 +140,12 @@ class _Cleaning:
         segment.modified_ms = group[-1].modified_ms
         return segment
 
-    def _cleaned(self, batch: bytes) -> bytes | None:
+    def _cleaned(self, batch: bytes) -> Generator[None, None, bytes | None]:
+        """What is left of a batch, None for nothing."""
         header = parse_header(batch)
         is_unneeded = self.transactions.is_unneeded(batch, header)
         horizon_ms = header.base_timestamp_ms if header.has_delete_horizon else None
-        records = list(read_records(batch))
+        records = yield from self._records(batch)
         if header.is_control:  # markers stay as long as tombstones do, after the data of their transaction (CO-5)
             is_over = is_unneeded and horizon_ms is not None and horizon_ms <= self._wall_ms
             kept = [] if is_over else records

@@ -4,10 +4,11 @@ Each job has its own interval, counted from the broker's start. A job that can h
 so a jump of the clock over a week does not run thousands of them; writing to a log, or altering a setting, wakes it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.long_passes import STEP_COST
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ class Job:
             self.wake(wall_ms, wall_ms)
 
     def _run(self, now: Instant) -> None:
-        next_ms = self._work(now)
+        self._wake_after(self._work(now), now)
+
+    def _wake_after(self, next_ms: int | None, now: Instant) -> None:
         if next_ms is not None:
             self.wake(max(next_ms, now.wall_ms + 1), now.wall_ms)
 
@@ -67,6 +70,53 @@ class Job:
         first_ms = (self.start_ms or 0) + self._first_after_ms
         passed = -(-(wall_ms - first_ms) // self._interval_ms)  # rounded up
         return first_ms + max(passed, 0) * self._interval_ms
+
+
+class LongJob(Job):
+    """A job whose work may take long: turns that serve clients do a part of it (`LongPasses`).
+
+    `now` is the time of the step that runs. What falls due while the job is at work is looked for when it has ended.
+    """
+
+    def __init__(
+        self,
+        cluster: "TopicsHost",
+        work: Callable[[Instant], Generator[None, None, int | None]],
+        first_after_ms: int,
+        interval_ms: int,
+    ) -> None:
+        """Each step of `work(now)` costs about `STEP_COST`; it ends with what a job's work returns."""
+        super().__init__(cluster, self._begin, first_after_ms, interval_ms)
+        self.now = Instant(0, 0)
+        self._in_steps = work
+        self._steps: Generator[None, None, int | None] | None = None
+        self._is_due_again = False
+
+    def _begin(self, now: Instant) -> int | None:
+        if self._steps is not None:
+            self._is_due_again = True
+            return None
+        self._steps = self._in_steps(now)
+        return self._take_steps(now)
+
+    def _take_steps(self, now: Instant) -> int | None:
+        """As many as this turn may take. Returns when there is more to do, once the work has ended."""
+        assert self._steps is not None
+        passes, self.now = self._cluster.timers.passes, now
+        while not passes.is_turn_over:
+            try:
+                next(self._steps)
+            except StopIteration as end:
+                self._steps = None
+                is_due_again, self._is_due_again = self._is_due_again, False
+                next_ms: int | None = now.wall_ms if is_due_again else end.value
+                return next_ms
+            passes.spend(STEP_COST)
+        passes.put_off(self._go_on)
+        return None
+
+    def _go_on(self, now: Instant) -> None:
+        self._wake_after(self._take_steps(now), now)
 
 
 class LogJobs:
@@ -83,7 +133,7 @@ class LogJobs:
             settings.get_int("log.initial.task.delay.ms"),
             settings.get_int("log.retention.check.interval.ms"),
         )
-        self.cleaner = Job(cluster, self._clean, 0, settings.get_int("log.cleaner.backoff.ms"))
+        self.cleaner = LongJob(cluster, self._clean, 0, settings.get_int("log.cleaner.backoff.ms"))
         check_interval_ms = settings.get_int("producer.id.expiration.check.interval.ms")
         self.expiry = Job(cluster, self._expire, check_interval_ms, check_interval_ms)
         cluster.topics.on_deleted.append(self._forget)
@@ -151,21 +201,35 @@ class LogJobs:
                 log.is_size_watched = True
         return min(due, default=None)
 
-    def _clean(self, now: Instant) -> int | None:
-        from fakebroker.broker.core.logs import cleaner
-
+    def _clean(self, now: Instant) -> Generator[None, None, int | None]:
         due: list[int] = []
         if self._cluster.settings.get_bool("log.cleaner.enable"):
-            for log in self._logs:
-                if log.config.compact:
-                    cleanable = cleaner.measure(log, now.wall_ms)
-                    if cleaner.is_due(log, cleanable):
-                        cleaner.clean(log, cleanable, now)
-                        cleanable = cleaner.measure(log, now.wall_ms)
-                    if cleanable.next_due_ms is not None:
-                        due.append(cleanable.next_due_ms)
-        next_ms = self._retain_those(now, compact=True)
+            for log in list(self._logs):
+                due_ms = yield from self._clean_one(log, now.wall_ms)
+                if due_ms is not None:
+                    due.append(due_ms)
+        next_ms = self._retain_those(self.cleaner.now, compact=True)
         return min(due if next_ms is None else [*due, next_ms], default=None)
+
+    def _clean_one(self, log: "PartitionLog", wall_ms: int) -> Generator[None, None, int | None]:
+        """Clean a log if it is due. Returns when time alone will make more of it due."""
+        from fakebroker.broker.core.logs import cleaner
+
+        if not self._is_compacted(log):
+            return None
+        cleanable = cleaner.measure(log, wall_ms)
+        if cleaner.is_due(log, cleanable):
+            cleaned = yield from cleaner.clean(log, cleanable, wall_ms)
+            if not self._is_compacted(log):
+                return None
+            if not cleaned.put_into(log, self.cleaner.now):
+                return self.cleaner.now.wall_ms
+            cleanable = cleaner.measure(log, wall_ms)
+        return cleanable.next_due_ms
+
+    def _is_compacted(self, log: "PartitionLog") -> bool:
+        """Whether the cleaner has to do with a log, which may have been deleted."""
+        return log in self._logs and log.config.compact
 
     def _expire(self, now: Instant) -> int | None:
         expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")

@@ -82,7 +82,8 @@ def find_segment_offsets(log: PartitionLog, target: int, count: int, replica_id:
         last = 0
     else:
         last = max((at for at, (_, modified_ms) in enumerate(starts) if modified_ms <= target), default=-1)
-    offsets = sorted((offset for offset, _ in starts[: last + 1]), reverse=True)[: max(count, 0)]
+    wanted = starts[max(last + 1 - max(count, 0), 0) : last + 1]
+    offsets = [offset for offset, _ in reversed(wanted)]
     if replica_id == CONSUMER_REPLICA_ID and offsets and offsets[0] > log.high_watermark:
         offsets = [log.high_watermark] + [offset for offset in offsets if offset <= log.high_watermark]  # LO-19
     return offsets

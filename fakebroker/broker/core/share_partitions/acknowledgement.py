@@ -109,8 +109,10 @@ def _begin_batch(
             text = "The batch cannot be acknowledged. The batch is not in the acquired state."
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, text)
         _check_owner(whole, member_id, "batch record")
+        known = window.part(known, max(batch.first_offset, window.start_offset), batch.last_offset)
+        whole = known.whole
         is_all = known.lies_within(batch.first_offset, batch.last_offset) and known.first_offset >= window.start_offset
-        if is_all and len(batch.types) == 1:
+        if whole is not None and is_all and len(batch.types) == 1:
             _begin_state(
                 known.first_offset, known.last_offset, whole, batch.event(known.first_offset), delivery_limit, changes
             )

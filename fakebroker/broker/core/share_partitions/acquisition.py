@@ -165,6 +165,9 @@ class _Acquiring:
 
     def _take_single(self, batch: InFlightBatch) -> None:
         """Acquire records of a batch one by one, until a limit; ranges of like ones are made of them."""
+        if batch.is_large:
+            self._take_alike(batch)
+            return
         base, limits, counts = self.read[0].base_offset, self.limits, 0
         most = self.left if self.wanted.mode is AcquireMode.RECORD_LIMIT else batch.size
         # As in Kafka the smaller portion is compared only after each record: one that is passed already limits nothing.
@@ -181,6 +184,26 @@ class _Acquiring:
             counts += 1
             if is_last_delivery or counts in (most, throttle):
                 return
+
+    def _take_alike(self, batch: InFlightBatch) -> None:
+        """The same of a large batch: all its records have one state, so it is known how many are acquired."""
+        limits, whole = self.limits, batch.whole
+        assert whole is not None
+        first, last = max(batch.first_offset, self.read[0].base_offset), min(batch.last_offset, self.last)
+        if self.wanted.mode is AcquireMode.RECORD_LIMIT:
+            last = min(last, first + self.left - 1)
+        if limits.is_last_delivery(whole.delivery_count):
+            last = min(last, first)
+        elif whole.delivery_count >= limits.throttled_count:
+            portion = max(1, batch.size >> (whole.delivery_count - limits.throttled_count + 1))
+            last = min(last, first + portion - 1)
+        if first <= last:
+            self._take_part(batch, first, last)
+
+    def _take_part(self, batch: InFlightBatch, first: int, last: int) -> None:
+        part = self.window.part(batch, first, last)
+        assert part.whole is not None
+        self._add(first, last, part.whole)
 
     # -- new records ----------------------------------------------------------------------------------------------
 
@@ -212,6 +235,9 @@ class _Acquiring:
     def _take_beginning(self, batch: InFlightBatch, most: int) -> None:
         """Acquire a new batch up to an offset; the rest of it stays available (SGF-13)."""
         self.window.put(batch)
+        if batch.is_large:
+            self._take_part(batch, batch.first_offset, most)
+            return
         for offset, state in batch.split().items():
             if offset <= most:
                 self._add(offset, offset, state, merges=offset > batch.first_offset)

@@ -5,9 +5,15 @@ Kafka: `InFlightBatch`, `InFlightState`.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from fakebroker.broker.core.share_partitions.locks import AcquisitionLock
 from fakebroker.broker.core.share_partitions.states import DONE, RecordEvent, RecordState, state_after
+
+LARGEST_SPLIT: Final = 2_000
+"""MOCK: offsets of a batch that get a state each. A larger one is cut into batches, which may have as many offsets as
+there are numbers: what is stored of a share partition has one state for any range.
+"""
 
 
 class InFlightState:
@@ -32,11 +38,11 @@ class InFlightState:
         """Whether a member may acquire it now."""
         return self.state is RecordState.AVAILABLE and self.undo is None
 
-    def one(self) -> "InFlightState":
-        """The same of a single record."""
-        one = InFlightState(self.state, self.delivery_count, 1)
-        one.member_id, one.lock = self.member_id, self.lock
-        return one
+    def of(self, records: int) -> "InFlightState":
+        """The same of so many of its records."""
+        part = InFlightState(self.state, self.delivery_count, records)
+        part.member_id, part.lock = self.member_id, self.lock
+        return part
 
     def acquire(self, member_id: str, delivery_limit: int) -> None:
         """A member acquires it; its lock is set when the whole range is known."""
@@ -107,10 +113,29 @@ class InFlightBatch:
         """The state of all its offsets; None where each has its own."""
         return self._whole if self.offsets is None else None
 
+    @property
+    def is_large(self) -> bool:
+        """Whether it has one state, and too many offsets to give each its own."""
+        return self.offsets is None and self.size > LARGEST_SPLIT
+
+    def cut(self, first_offset: int, last_offset: int) -> list["InFlightBatch"]:
+        """Batches like this one of what is before a range in it, of the range, and of what is after it."""
+        bounds = [
+            (self.first_offset, first_offset - 1),
+            (first_offset, last_offset),
+            (last_offset + 1, self.last_offset),
+        ]
+        return [self._piece(first, last) for first, last in bounds if first <= last]
+
+    def _piece(self, first_offset: int, last_offset: int) -> "InFlightBatch":
+        piece = InFlightBatch(first_offset, last_offset, self._whole.state, self._whole.delivery_count)
+        piece._whole = self._whole.of(piece.size)
+        return piece
+
     def split(self) -> dict[int, InFlightState]:
         """A state for each offset from now on. Not while a write of the whole is not answered yet."""
         if self.offsets is None:
-            self.offsets = {offset: self._whole.one() for offset in range(self.first_offset, self.last_offset + 1)}
+            self.offsets = {offset: self._whole.of(1) for offset in range(self.first_offset, self.last_offset + 1)}
         return self.offsets
 
     def states(self) -> Iterator[tuple[int, int, InFlightState]]:

@@ -104,6 +104,15 @@ class RecordWindow:
             self.start_offset = batch.first_offset
         self.end_offset = max(self.end_offset, batch.last_offset)
 
+    def part(self, batch: InFlightBatch, first_offset: int, last_offset: int) -> InFlightBatch:
+        """What a large batch has in a range, which is a batch of its own from now on; any other batch is itself."""
+        first, last = max(batch.first_offset, first_offset), min(batch.last_offset, last_offset)
+        if not batch.is_large or first > last:
+            return batch
+        pieces = {piece.first_offset: piece for piece in batch.cut(first, last)}
+        self.batches.update(pieces)
+        return pieces[first]
+
     def skip_gaps(self, offset: int) -> None:
         """What a gap has before an offset was acquired, or the log does not have it."""
         self.gaps = [(max(first, offset), last) for first, last in self.gaps if last >= offset]
@@ -159,16 +168,24 @@ class RecordWindow:
         if floor is not None and floor.last_offset >= self.start_offset:
             whole = floor.whole
             if whole is not None and whole.undo is None:
-                floor.split()
+                self._split_at(floor, self.start_offset)
+
+    def _split_at(self, batch: InFlightBatch, offset: int) -> None:
+        if batch.is_large:
+            self.part(batch, offset, batch.last_offset)
+        else:
+            batch.split()
 
     def archive_available(self, first_offset: int, last_offset: int) -> None:
         """Records of that range that are available are not in the log any more."""
-        for batch in self:
+        for batch in list(self):
             if batch.last_offset < first_offset or batch.first_offset > last_offset:
                 continue
             whole = batch.whole
             if whole is not None and not whole.is_available:
                 continue
+            batch = self.part(batch, first_offset, last_offset)
+            whole = batch.whole
             if whole is not None and batch.lies_within(first_offset, last_offset):
                 whole.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
                 continue
@@ -181,6 +198,7 @@ class RecordWindow:
         for batch in list(self):
             if batch.last_offset < first_offset or batch.first_offset > last_offset:
                 continue
+            batch = self.part(batch, first_offset, last_offset)
             if not batch.lies_within(first_offset, last_offset):
                 batch.split()
             for first, _, state in batch.states():

@@ -67,6 +67,7 @@ class ShareSessions:
     def __init__(self, settings: "Settings") -> None:
         self._settings = settings
         self._sessions: dict[tuple[str, str], ShareSession] = {}
+        self._of_group: dict[str, int] = {}  # how many
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -82,11 +83,14 @@ class ShareSessions:
 
         Raises KafkaError SHARE_SESSION_LIMIT_REACHED if there are too many on this broker (SGF-4).
         """
-        self._sessions.pop((group_id, member_id), None)
+        before = self.get(group_id, member_id)
+        if before is not None:
+            self.close(before)
         if len(self._sessions) >= self._settings.get_int("group.share.max.share.sessions"):
             raise KafkaError(ErrorCode.SHARE_SESSION_LIMIT_REACHED, "too many share sessions")
         session = ShareSession(group_id, member_id, connection_id, partitions)
         self._sessions[group_id, member_id] = session
+        self._of_group[group_id] = self._of_group.get(group_id, 0) + 1
         return session
 
     def resume(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
@@ -109,6 +113,9 @@ class ShareSessions:
         """Forget a session; nothing happens if the member has another one by now."""
         if self._sessions.get((session.group_id, session.member_id)) is session:
             del self._sessions[session.group_id, session.member_id]
+            self._of_group[session.group_id] -= 1
+            if not self._of_group[session.group_id]:
+                del self._of_group[session.group_id]
 
     def of_connection(self, connection_id: int) -> list[ShareSession]:
         """The sessions that a connection has opened."""
@@ -116,4 +123,4 @@ class ShareSessions:
 
     def has_group(self, group_id: str) -> bool:
         """Whether a member of the group has a session here."""
-        return any(each == group_id for each, _ in self._sessions)
+        return group_id in self._of_group

@@ -4,7 +4,7 @@ Kafka: `SharePartitionManager`.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch
 from fakebroker.broker.core.share_partitions.sessions import ShareSession, ShareSessions, TopicIdPartition
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition, Topic
 
 
+Key = TypeVar("Key")
+
+
 class SharePartitionManager:
     """What one broker process has in memory of share groups; another process begins with nothing.
 
-    `groups_of` has for each connection the groups whose sessions it has opened.
+    `_groups_of` has for each connection the groups whose sessions it has opened, without those that have no session and
+    no share partition any more.
     """
 
     def __init__(self, node: "ShareStateNode") -> None:
@@ -32,6 +36,7 @@ class SharePartitionManager:
         self.sessions = ShareSessions(node.settings)
         self._partitions: dict[SharePartitionKey, SharePartition] = {}
         self._of_partition: dict[Partition, dict[SharePartition, None]] = {}
+        self._of_group: dict[str, dict[SharePartition, None]] = {}
         self._groups_of: dict[int, dict[str, None]] = {}
         topics = node.cluster.topics
         topics.on_deleted.append(self._topic_deleted)
@@ -60,15 +65,15 @@ class SharePartitionManager:
         if found is None:
             found = self._partitions[key] = SharePartition(self.node, key, partition, self._fenced)
             self._of_partition.setdefault(partition, {})[found] = None
+            self._of_group.setdefault(key.group_id, {})[found] = None
         return found
 
     def drop(self, partition: SharePartition) -> None:
         """Forget a share partition; the next fetch loads what is stored (SGP-9)."""
         if self._partitions.get(partition.key) is partition:
             del self._partitions[partition.key]
-            del self._of_partition[partition.partition][partition]
-            if not self._of_partition[partition.partition]:
-                del self._of_partition[partition.partition]
+            _take_out(self._of_partition, partition.partition, partition)
+            _take_out(self._of_group, partition.key.group_id, partition)
         partition.end()
 
     def _fenced(self, partition: SharePartition, now: Instant) -> None:
@@ -121,6 +126,9 @@ class SharePartitionManager:
             partition = self.get(SharePartitionKey(session.group_id, *each))
             if partition is not None and partition.window is not None:
                 partition.release(session.member_id, _nobody_asked, now)
+        group_id = session.group_id
+        if group_id not in self._of_group and not self.sessions.has_group(group_id):
+            self._groups_of.get(session.connection_id, {}).pop(group_id, None)
 
     def release_acquired(
         self, session: ShareSession, acquired: "Mapping[TopicIdPartition, Sequence[Acquired]]", now: Instant
@@ -135,10 +143,16 @@ class SharePartitionManager:
         """A connection is gone: the sessions that it opened are closed; groups without sessions are dropped (SGP-9)."""
         for session in self.sessions.of_connection(connection_id):
             self.close_session(session, now)
-        groups = self._groups_of.pop(connection_id, {})
-        ended = {group_id: None for group_id in groups if not self.sessions.has_group(group_id)}
-        for partition in [each for each in self._partitions.values() if each.key.group_id in ended]:
-            self.drop(partition)
+        for group_id in self._groups_of.pop(connection_id, {}):
+            if not self.sessions.has_group(group_id):
+                for partition in list(self._of_group.get(group_id, ())):
+                    self.drop(partition)
+
+
+def _take_out(index: "dict[Key, dict[SharePartition, None]]", key: "Key", partition: SharePartition) -> None:
+    del index[key][partition]
+    if not index[key]:
+        del index[key]
 
 
 def _nobody_asked(_code: ErrorCode, _message: str | None, _now: Instant) -> None:

@@ -58,7 +58,10 @@ def is_match(selectors: tuple[str, ...], identity: ClientIdentity, pace: Pace) -
     names = identity._asdict()
     for selector in selectors:
         name, _, text = selector.partition("=")
-        if not (yield from _compiled(text.strip()).fullmatch(names[name.strip()], pace)):
+        pattern = _compiled(text.strip())
+        if pace.is_over(pattern.states_count):  # what it takes to compile it
+            yield
+        if not (yield from pattern.fullmatch(names[name.strip()], pace)):
             return False
     return True
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from fakebroker.broker.core.logs import cleaner
 from fakebroker.broker.core.logs.log import PartitionLog
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import parse_header, read_records
 from tests.support.logs import EVERYTHING, LogsCluster, keyed
 
@@ -39,7 +40,9 @@ class Compacted:
         self.lab.ms += after_ms
         self.write(-1, "end", "x")
         self.log.cleaned_until = 0
-        cleaner.clean(self.log, cleaner.measure(self.log, self.lab.now.wall_ms), self.lab.now)
+        now = self.lab.now
+        cleaned = finished(cleaner.clean(self.log, cleaner.measure(self.log, now.wall_ms), now.wall_ms))
+        assert cleaned.put_into(self.log, now)
 
     def shape(self) -> list[tuple[int, int, int]]:
         """Of each batch below the active segment its base offset, attributes and number of records."""

@@ -12,7 +12,7 @@ from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import parse_header, read_records
-from tests.support.logs import DAY_MS, EVERYTHING, NOW, LogsCluster, Pairs, keyed
+from tests.support.logs import DAY_MS, EVERYTHING, NOW, LogsCluster, Pairs, keyed, partition_of
 from tests.support.time import T0
 
 BACKOFF_MS = 15_000
@@ -108,7 +108,7 @@ def test_tombstones_go_at_the_delete_horizon(early_ms: int, stays: bool) -> None
     horizon_ms = parse_header(log.read(0, 0, EVERYTHING)[0]).base_timestamp_ms
     write(workshop, log, {"y": "1"})
     at = Instant(wall_ms=horizon_ms - early_ms, mono_ms=0)
-    cleaner.clean(log, cleaner.measure(log, at.wall_ms), at)
+    assert finished(cleaner.clean(log, cleaner.measure(log, at.wall_ms), at.wall_ms)).put_into(log, at)
 
     assert ((0, "a", None) in contents(log)) == stays
 
@@ -147,7 +147,7 @@ def test_the_end_of_the_cleaned_part_stays_until_the_next_pass() -> None:
     workshop.wait(2 * DAY_MS)
     log.cleaned_until = 0
     cleanable = cleaner.measure(log, workshop.now.wall_ms)
-    cleaner.clean(log, cleanable, workshop.now)
+    assert finished(cleaner.clean(log, cleanable, workshop.now.wall_ms)).put_into(log, workshop.now)
 
     assert [(parse_header(b).base_offset, parse_header(b).records_count) for b in log.batches()] == [(1, 0), (2, 1)]
 
@@ -304,3 +304,87 @@ def test_log_config_defaults_are_kafkas() -> None:
     config = LogsCluster(as_release="4.3").topic().config
 
     assert config.log == LogConfig()
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of the cleaner reads two records."""
+    monkeypatch.setattr(cleaner, "RECORDS_PER_STEP", 1)
+
+
+def begin_in_steps(workshop: LogsCluster, **config: object) -> PartitionLog:
+    """A log with eight records in closed segments; the cleaner has done what one turn may do."""
+    log = compacted(workshop, **config)
+    write(workshop, log, {"a": "1", "b": "1"}, {"a": "2", "c": "1"}, {"b": "2", "d": "1"}, {"a": "3", "d": "2"})
+    write(workshop, log, {"e": "1"})
+    passes = workshop.cluster.timers.passes
+    passes.limit()
+    workshop.wait(1)
+    assert len(contents(log)) == 9
+    assert passes
+    return log
+
+
+def take_turns(workshop: LogsCluster) -> int:
+    """What was put off is done; returns in how many turns."""
+    passes, turns = workshop.cluster.timers.passes, 0
+    while rest := passes.take():
+        passes.limit()
+        rest(workshop.now)
+        turns += 1
+    passes.lift_limit()
+    return turns
+
+
+CLEANED = [(3, "c", "1"), (4, "b", "2"), (6, "a", "3"), (7, "d", "2"), (8, "e", "1")]
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.rules("CO-1")
+def test_a_large_log_is_cleaned_in_turns() -> None:
+    """Clients are served between them; the log changes with the last one."""
+    workshop = LogsCluster()
+    log = begin_in_steps(workshop)
+    assert take_turns(workshop) >= 2
+    assert contents(log) == CLEANED
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.rules("CO-1", "CO-2")
+def test_what_is_written_meanwhile_is_cleaned_next_time() -> None:
+    """It stays behind what is cleaned, and waits for the next interval of the cleaner."""
+    workshop = LogsCluster()
+    log = begin_in_steps(workshop)
+    write(workshop, log, {"e": "2"}, {"f": "1"})
+    take_turns(workshop)
+    assert contents(log) == [*CLEANED, (9, "e", "2"), (10, "f", "1")]
+    workshop.wait(BACKOFF_MS)
+    assert contents(log) == [*CLEANED[:-1], (9, "e", "2"), (10, "f", "1")]
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.rules("CO-1")
+def test_a_log_that_loses_its_beginning_meanwhile_is_cleaned_next_time() -> None:
+    """Segments that were deleted do not come back."""
+    workshop = LogsCluster()
+    log = begin_in_steps(workshop)
+    log.advance_log_start(4, workshop.now)
+    del log.segments[0]
+    take_turns(workshop)
+    assert len(contents(log)) == 5
+    workshop.wait(BACKOFF_MS)
+    assert contents(log) == CLEANED[1:]
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.parametrize("end", ["delete", "configure"])
+def test_a_log_that_is_no_longer_compacted_is_left_alone(end: str) -> None:
+    """Its topic was deleted, or has another policy by now."""
+    workshop = LogsCluster()
+    log = begin_in_steps(workshop)
+    if end == "delete":
+        workshop.cluster.topics.delete("t", workshop.now)
+    else:
+        partition_of(log).topic.config.replace({"cleanup.policy": "delete"})
+    take_turns(workshop)
+    assert len(log.segments) > 2

@@ -6,6 +6,7 @@ from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.topics import SHARE_GROUP_STATE
 from fakebroker.protocol.errors import ErrorCode
 from tests.support.share_fetches import ACCEPT, RELEASE, RENEW, ShareGroupLab, ShareMember, listed
+from tests.support.work_counter import calls_of
 
 UNTIL_GIVEN_UP_MS = 5 * 5_000 + 15_000  # a write is tried five times, with pauses
 
@@ -214,3 +215,20 @@ def test_a_state_that_was_begun_anew() -> None:
     assert member.acknowledge((0, 0, ACCEPT)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert member.acknowledge((1, 1, ACCEPT)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert member.fetch(0) == [(2, 3, 1)]
+
+
+@pytest.mark.rules("SGP-9")
+def test_the_end_of_a_connection_costs_what_it_opened() -> None:
+    """It looks neither at share partitions of other groups nor at groups whose sessions were closed."""
+    calls = []
+    for partitions, groups in ((5, 5), (50, 200)):
+        lab = ShareGroupLab(partitions)
+        lab.member("m").send(*range(partitions), wait=0)
+        other = lab.member("n")
+        for number in range(groups):
+            other.group, other.epoch = f"g{number}", 0
+            assert other.send(wait=0) is not None
+            assert other.close() == 0
+        calls.append(calls_of(other.hang_up))
+        assert lab.share_partition() is not None
+    assert calls[0] == calls[1]

@@ -83,6 +83,12 @@ def test_long_texts_are_matched_in_steps() -> None:
     assert sum(1 for _ in wanted_of([wide], client)) > 2_000 * 100 // STATES_PER_STEP
 
 
+def test_large_patterns_are_compiled_in_steps() -> None:
+    """Also those that the first character of a client id decides."""
+    large = [{"match": f"client_id=x{number}.{{900}}", "metrics": "*"} for number in range(20)]
+    assert sum(1 for _ in wanted_of(large, CLIENT)) >= 20 * 900 // STATES_PER_STEP
+
+
 @pytest.mark.rules("TE-2")
 def test_many_resources_are_read_in_steps() -> None:
     """There may be any number of them."""

@@ -14,6 +14,7 @@ from fakebroker.broker.core.groups.consumer import records
 from fakebroker.broker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
+from fakebroker.broker.core.long_passes import STEP_COST
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace
@@ -62,7 +63,7 @@ class PatternResolver:
         What the client of the heartbeat may not describe is not matched: all topics count if `may_describe` is None.
 
         `last_ms` is `resolved_ms` of the group's patterns as they were before the heartbeat. The work is done after the
-        answer: at the same instant, or, if it takes more than one step, a millisecond after each.
+        answer, in turns if it takes many steps (`LongPasses`).
         """
         if self._running is not None or now.wall_ms <= last_ms + SHORTEST_PAUSE_MS:
             return
@@ -86,14 +87,20 @@ class PatternResolver:
         steps = _matches(JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order(), names)
         version = topics.changes
 
+        passes = self._group.host.timers.passes
+
         def go_on(now: Instant) -> None:
-            try:
-                next(steps)
-            except StopIteration as end:
-                self._running = None
-                self._store(end.value, version, now)
-            else:
-                self._group.mono.arm(deadline, now.mono_ms + 1)  # later, so that others are served between two steps
+            if self._running is not deadline:
+                return
+            while not passes.is_turn_over:
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    self._running = None
+                    self._store(end.value, version, now)
+                    return
+                passes.spend(STEP_COST)
+            passes.put_off(go_on)
 
         deadline = self._running = Deadline(go_on, self._group)
         self._group.mono.arm(deadline, now.mono_ms)
@@ -157,7 +164,11 @@ def _matches(patterns: Iterable[str], names: list[str]) -> Generator[None, None,
             pattern = compile_pattern(text)
         except InvalidPattern:
             found[text] = ()
+            if pace.is_over(len(text)):
+                yield
             continue
+        if pace.is_over(len(text) + pattern.states_count):  # what it takes to compile it
+            yield
         for name in names:
             if (yield from pattern.fullmatch(name, pace)):
                 matching.append(name)
