@@ -1,7 +1,7 @@
 """Which engine suits an amount of work: the embedded one for what it does in about a minute, Spark for more.
 
 The limits were measured in November 2026 on a cloud machine with two busy cores, in processor time: 653 MB of journals
-(1,000,000 lines) became events in 67 s with 2.7 GB of memory, and these all other tables, checked, in 11 s with 0.8 GB.
+(1,000,000 lines) became events in 62 s with 3.6 GB of memory, and these all other tables, checked, in 11 s with 0.8 GB.
 200,000 records of `__consumer_offsets` are decoded in 10 s; what-if over 198,000 rows took 5.5 s, a run of a campaign
 7 ms.
 """
