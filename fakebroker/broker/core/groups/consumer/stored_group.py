@@ -1,5 +1,6 @@
 """What the records of a consumer group say, and the state that follows from it. Kafka: `ConsumerGroup`."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from fakebroker.broker.core.groups.consumer import records
@@ -118,11 +119,25 @@ class StoredGroup(ReconcilingGroup):
         self.members[member_id] = before._replace(current=current)
 
     def _replay_pattern(self, key: Any, value: Any) -> None:
+        text: str = key.regular_expression
+        before = self.patterns.get(text)
+        old = () if before is None else before.topics
         if value is None:
-            self.patterns.pop(key.regular_expression, None)
+            self.patterns.pop(text, None)
+            new: tuple[str, ...] = ()
         else:
-            self.patterns[key.regular_expression] = records.resolved_of(value)
-        self._update_subscribed_topics()
+            self.patterns[text] = records.resolved_of(value)
+            new = self.patterns[text].topics
+        if text in self.subscriptions.patterns and old != new:
+            self._patterns_topics_changed(old, new)
+
+    def _patterns_topics_changed(self, old: Iterable[str], new: Iterable[str]) -> None:
+        """A pattern matches other topics. Mostly there are only more, and thousands of patterns are stored at once."""
+        known = self.subscribed_topics or frozenset[str]()
+        if not set(old).issubset(new):
+            self._update_subscribed_topics()
+        elif not known.issuperset(new):
+            self.subscribed_topics = known.union(new)
 
     def _replay_nothing(self, _: Any, value: Any) -> None:
         """Topic metadata of releases before 4.1: the hash is what counts now."""

@@ -1,11 +1,18 @@
 """Patterns: what is refused, when they are resolved, and what that stores."""
 
-import pytest
+from typing import Final
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.broker.core.groups.consumer import records
 from fakebroker.broker.core.groups.consumer.patterns import SHORTEST_PAUSE_MS, _matches
+from fakebroker.broker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.group_records import GroupRecord
 from tests.support.consumer_groups import OneConsumerGroup
+from tests.support.work_counter import calls_of
 
 LONGEST_PAUSE_MS = 600_000  # group.consumer.regex.refresh.interval.ms
 LONG_MS = 3_600_000  # as a rebalance timeout: nobody is removed for what he keeps
@@ -305,3 +312,34 @@ def test_the_record_tells_when() -> None:
         each for batch in lab.written() for each in batch if isinstance(each, GroupRecord) and each.type == 16
     )
     assert (record.value.topics, record.value.timestamp) == (["a", "b"], lab.now.wall_ms)
+
+
+PATTERNS: Final = ("a.*", "b.*", "c.*")
+
+
+@pytest.mark.rules("CGX-3")
+@given(st.lists(st.tuples(st.sampled_from(PATTERNS), st.none() | st.sets(st.sampled_from("uvwxyz"))), max_size=12))
+def test_the_topics_of_the_group_follow_its_patterns(stored: list[tuple[str, set[str] | None]]) -> None:
+    """Whatever is stored of them, in whatever order: those of every pattern that a member has."""
+    lab = lab_with()
+    for number, pattern in enumerate(PATTERNS[:2]):
+        lab.join(f"m{number}", ["named"], pattern=pattern)
+    for pattern, topics in stored:
+        resolved = None if topics is None else ResolvedPattern(tuple(sorted(topics)), 1, 0)
+        lab.group.replay(records.pattern_record("g", pattern, resolved), lab.now)
+        assert lab.group.subscribed_topics == lab.group.subscriptions.topics(lab.group.patterns)
+
+
+def calls_to_store(patterns: int) -> int:
+    """How many calls it is to store what the patterns of as many members are resolved to."""
+    lab = lab_with()
+    made = []
+    for number in range(patterns):
+        lab.join(f"m{number}", [], pattern=f"a{number}")
+        made.append(records.pattern_record("g", f"a{number}", ResolvedPattern((f"a{number}",), 1, 0)))
+    return calls_of(lambda: [lab.group.replay(record, lab.now) for record in made])
+
+
+def test_the_work_to_store_patterns_grows_with_them() -> None:
+    """Four times as many patterns are about four times the work."""
+    assert calls_to_store(80) < 5 * calls_to_store(20)
