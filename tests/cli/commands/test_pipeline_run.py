@@ -1,5 +1,6 @@
 """`fakebroker pipeline run`, and the directory of tables that all commands share. With the embedded engine."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,18 @@ def test_a_directory_that_is_not_utf_8_is_refused(command: tuple[str, str]) -> N
 
     assert result.exit_code == 2
     assert "is not UTF-8" in result.output
+
+
+@pytest.mark.parametrize("command", ["run", "ingest"])
+def test_journals_of_which_no_line_can_be_read(folder: Path, command: str) -> None:
+    """A journal of another version is an error that says so; with one that can be read its lines are rejects."""
+    lines = re.sub(r'"schema_version": *\d+', '"schema_version": 99', (folder / "journals" / "run.jsonl").read_text())
+    (folder / "other").mkdir()
+    (folder / "other" / "later.jsonl").write_text(lines)
+    failed = fakebroker("pipeline", command, "other")
+
+    assert failed.exit_code == 2
+    assert re.search(r"none of \d+ lines can be read; of \d+, among them some of \S*later.jsonl: ", failed.output)
+    assert "schema_version is 99" in failed.output
+    assert not (folder / "tables").exists()
+    assert fakebroker("pipeline", command, "other", "journals").exit_code == 0
