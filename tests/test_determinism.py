@@ -40,6 +40,12 @@ def declared(tree: ast.AST) -> Iterator[tuple[str, bool]]:
             yield node.targets[0].id, True
 
 
+@cache
+def declarations_of(tree: ast.AST) -> list[tuple[str, bool]]:
+    """The same as a list, which is made once."""
+    return list(declared(tree))
+
+
 def only_sets(declarations: list[tuple[str, bool]]) -> set[str]:
     """The names that are sets wherever they are declared."""
     return {name for name, is_one in declarations if is_one} - {name for name, is_one in declarations if not is_one}
@@ -48,12 +54,12 @@ def only_sets(declarations: list[tuple[str, bool]]) -> set[str]:
 @cache
 def sets_everywhere() -> set[str]:
     """The names that are sets wherever the package declares them."""
-    return only_sets([each for path in SOURCES for each in declared(tree_of(path))])
+    return only_sets([each for path in SOURCES for each in declarations_of(tree_of(path))])
 
 
 def names_of_sets(tree: ast.AST) -> set[str]:
     """The names that mean a set in a source: by its own declarations, or by those of the whole package."""
-    here = list(declared(tree))
+    here = declarations_of(tree)
     return only_sets(here) | (sets_everywhere() - {name for name, is_one in here if not is_one})
 
 
