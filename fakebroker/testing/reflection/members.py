@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
+from functools import lru_cache
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin
 
@@ -58,6 +59,12 @@ def find(power: str) -> list[Member]:
     "group.holds[].release" goes by way of a list of handles, of which one is picked. Raises LookupError for a name that
     is not there.
     """
+    return list(_found(power))
+
+
+@lru_cache(maxsize=1000)
+def _found(power: str) -> tuple[Member, ...]:
+    """The same, read once: each request of the control port asks for several."""
     chain: list[Member] = []
     owner: type = AsyncFakeBroker
     for name in power.replace("[]", "").split("."):
@@ -66,7 +73,7 @@ def find(power: str) -> list[Member]:
             raise LookupError(f"{owner.__name__} has no {name!r} (in {power!r})")
         chain.append(member)
         owner = next(handles_in(member.returns), object)
-    return chain
+    return tuple(chain)
 
 
 def reachable_handles() -> list[type]:
