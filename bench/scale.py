@@ -185,6 +185,12 @@ def memory() -> str:
     return f"| memory per stored byte, batches of {len(data):,} bytes | {held / (2_000 * len(data)):.2f} |"
 
 
+EXPIRY_ABOUT = """A million offsets due at once have a goal of 3 s in all, and of 50 ms for a turn while clients are
+served (the turn is met). Each offset is a tombstone in `__consumer_offsets`, 3 us: most of it is finding what is due,
+group by group, and writing the tombstones as records when the log needs room. Ten offsets committed and expired are
+661,000 instructions."""
+
+
 def report() -> str:
     """The page's section on growth."""
     tune_garbage_collector()  # as `fakebroker serve` does
@@ -197,7 +203,7 @@ def report() -> str:
     parts += ["| groups | members | us per Heartbeat |", "|---|---|---|", *heartbeat_curve(), ""]
     parts += ["| log | us per ListOffsets by time |", "|---|---|", *lookup_curve(), ""]
     parts += ["| what | cost |", "|---|---|", rebalance_of(500), rebalance_of(2_000)]
-    parts += [*expiry(10_000), *expiry(100_000), memory(), ""]
+    parts += [*expiry(10_000), *expiry(100_000), memory(), "", EXPIRY_ABOUT, ""]
     return "\n".join(parts)
 
 
