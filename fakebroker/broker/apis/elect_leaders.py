@@ -51,8 +51,7 @@ def _in_steps(call: Call, request: ElectLeadersRequest, kind: int) -> Steps[Elec
         for index in indexes:
             partition = call.cluster.topics.partition(topic, index)
             codes[index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else _elect(call, partition, kind)
-            is_moved = partition is not None and not codes[index]
-            if pace.is_over(cost_of_move(partition) if partition is not None and is_moved else 1):
+            if pace.is_over(1 if partition is None or codes[index] else cost_of_move(partition)):
                 yield
         if named is None:
             codes = {index: code for index, code in codes.items() if code not in _NOT_LISTED}

@@ -6,10 +6,13 @@ is done at its own moment.
 """
 
 from collections import deque
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Final, TypeVar
 
 from fakebroker.protocol.instant import Instant
+
+T = TypeVar("T")
 
 TURN_COST: Final = 2_000
 """What a turn may cost: an expired offset is 1, which takes 3 to 10 us. The last step of a turn may go beyond it."""
@@ -19,9 +22,13 @@ STEP_COST: Final = 1_000
 
 
 class LongPasses:
-    """What the present turn may still cost, and the passes that go on in the next one."""
+    """What the present turn may still cost, and the passes that go on in the next one.
+
+    `now` is the time of the step that runs, of those that `take_steps` takes.
+    """
 
     def __init__(self) -> None:
+        self.now = Instant(0, 0)
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()
 
@@ -46,6 +53,21 @@ class LongPasses:
         """A step costs so much."""
         if self._left is not None:
             self._left -= cost
+
+    def take_steps(self, steps: Generator[None, None, T], done: Callable[[T, Instant], None], now: Instant) -> None:
+        """Take steps that cost about STEP_COST each, as many as the turn may; the rest is put off.
+
+        `done` gets what they return, and the time; of steps that were closed meanwhile, None.
+        """
+        while not self.is_turn_over:
+            self.now = now
+            try:
+                next(steps)
+            except StopIteration as end:
+                done(end.value, now)
+                return
+            self.spend(STEP_COST)
+        self.put_off(partial(self.take_steps, steps, done))
 
     def put_off(self, rest: Callable[[Instant], None]) -> None:
         """Do the rest of a pass in one of the next turns, after those that wait already."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
-from fakebroker.broker.core.long_passes import STEP_COST
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Job:
 class LongJob(Job):
     """A job whose work may take long: turns that serve clients do a part of it (`LongPasses`).
 
-    `now` is the time of the step that runs. What falls due while the job is at work is looked for when it has ended.
+    What falls due while the job is at work is looked for when it has ended.
     """
 
     def __init__(
@@ -87,36 +86,20 @@ class LongJob(Job):
     ) -> None:
         """Each step of `work(now)` costs about `STEP_COST`; it ends with what a job's work returns."""
         super().__init__(cluster, self._begin, first_after_ms, interval_ms)
-        self.now = Instant(0, 0)
         self._in_steps = work
-        self._steps: Generator[None, None, int | None] | None = None
-        self._is_due_again = False
+        self._is_at_work = self._is_due_again = False
 
     def _begin(self, now: Instant) -> int | None:
-        if self._steps is not None:
+        if self._is_at_work:
             self._is_due_again = True
-            return None
-        self._steps = self._in_steps(now)
-        return self._take_steps(now)
-
-    def _take_steps(self, now: Instant) -> int | None:
-        """As many as this turn may take. Returns when there is more to do, once the work has ended."""
-        assert self._steps is not None
-        passes, self.now = self._cluster.timers.passes, now
-        while not passes.is_turn_over:
-            try:
-                next(self._steps)
-            except StopIteration as end:
-                self._steps = None
-                is_due_again, self._is_due_again = self._is_due_again, False
-                next_ms: int | None = now.wall_ms if is_due_again else end.value
-                return next_ms
-            passes.spend(STEP_COST)
-        passes.put_off(self._go_on)
+        else:
+            self._is_at_work = True
+            self._cluster.timers.passes.take_steps(self._in_steps(now), self._ended, now)
         return None
 
-    def _go_on(self, now: Instant) -> None:
-        self._wake_after(self._take_steps(now), now)
+    def _ended(self, next_ms: int | None, now: Instant) -> None:
+        is_due_again, self._is_at_work, self._is_due_again = self._is_due_again, False, False
+        self._wake_after(now.wall_ms if is_due_again else next_ms, now)
 
 
 class LogJobs:
@@ -208,7 +191,7 @@ class LogJobs:
                 due_ms = yield from self._clean_one(log, now.wall_ms)
                 if due_ms is not None:
                     due.append(due_ms)
-        next_ms = self._retain_those(self.cleaner.now, compact=True)
+        next_ms = self._retain_those(self._cluster.timers.passes.now, compact=True)
         return min(due if next_ms is None else [*due, next_ms], default=None)
 
     def _clean_one(self, log: "PartitionLog", wall_ms: int) -> Generator[None, None, int | None]:
@@ -222,8 +205,9 @@ class LogJobs:
             cleaned = yield from cleaner.clean(log, cleanable, wall_ms)
             if not self._is_compacted(log):
                 return None
-            if not cleaned.put_into(log, self.cleaner.now):
-                return self.cleaner.now.wall_ms
+            now = self._cluster.timers.passes.now
+            if not cleaned.put_into(log, now):
+                return now.wall_ms
             cleanable = cleaner.measure(log, wall_ms)
         return cleanable.next_due_ms
 

@@ -7,6 +7,7 @@ group new topics to assign. Kafka: `GroupMetadataManager.maybeUpdateRegularExpre
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from fakebroker.broker.core.deadlines import Deadline
@@ -14,7 +15,6 @@ from fakebroker.broker.core.groups.consumer import records
 from fakebroker.broker.core.groups.consumer.subscriptions import ResolvedPattern
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
-from fakebroker.broker.core.long_passes import STEP_COST
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import Pace
@@ -50,11 +50,12 @@ def resolved_ms(patterns: Mapping[str, ResolvedPattern]) -> int:
 class PatternResolver:
     """Resolves the patterns of one group, one resolution at a time."""
 
-    __slots__ = ("_group", "_running", "_seen_creation")
+    __slots__ = ("_group", "_running", "_seen_creation", "_steps")
 
     def __init__(self, group: "StoredGroup") -> None:
         self._group = group
         self._running: Deadline | None = None
+        self._steps: Generator[None, None, dict[str, tuple[str, ...]]] | None = None
         self._seen_creation = group.host.topics.last_creation
 
     def start_if_due(self, last_ms: int, now: Instant, may_describe: Callable[[str], bool] | None = None) -> None:
@@ -76,33 +77,25 @@ class PatternResolver:
 
     def end(self) -> None:
         """The group has ended: what is under way is forgotten."""
-        if self._running is not None:
+        if self._running is not None and self._steps is not None:
             self._running.end()
-            self._running = None
+            self._steps.close()
+            self._running = self._steps = None
 
     def _start(self, now: Instant, may_describe: Callable[[str], bool] | None) -> None:
         topics = self._group.host.topics
         self._seen_creation = topics.last_creation
         names = sorted(topic.name for topic in topics if may_describe is None or may_describe(topic.name))
         steps = _matches(JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order(), names)
-        version = topics.changes
+        version, passes = topics.changes, self._group.host.timers.passes
 
-        passes = self._group.host.timers.passes
+        def store(found: Mapping[str, tuple[str, ...]], now: Instant) -> None:
+            if self._running is deadline:
+                self._running = self._steps = None
+                self._store(found, version, now)
 
-        def go_on(now: Instant) -> None:
-            if self._running is not deadline:
-                return
-            while not passes.is_turn_over:
-                try:
-                    next(steps)
-                except StopIteration as end:
-                    self._running = None
-                    self._store(end.value, version, now)
-                    return
-                passes.spend(STEP_COST)
-            passes.put_off(go_on)
-
-        deadline = self._running = Deadline(go_on, self._group)
+        self._steps = steps
+        deadline = self._running = Deadline(partial(passes.take_steps, steps, store), self._group)
         self._group.mono.arm(deadline, now.mono_ms)
 
     def _store(self, found: Mapping[str, tuple[str, ...]], version: int, now: Instant) -> None:
