@@ -302,6 +302,22 @@ def test_large_patterns_are_compiled_in_steps() -> None:
         assert sum(1 for _ in _matches(patterns, ["a"])) >= len(patterns)
 
 
+def test_a_resolution_of_a_group_that_has_ended_is_forgotten() -> None:
+    """What was put off of it does nothing, and puts nothing off again."""
+    lab = lab_with(*(f"a{number}" for number in range(200)))
+    passes = lab.cluster.timers.passes
+    passes.limit()
+    lab.join("m1", [], pattern="|".join(f".*{number}.*" for number in range(200)))
+    lab.wait(0)
+    rest = passes.take()
+    assert rest is not None
+    lab.group.resolver.end()
+    passes.limit()
+    rest(lab.now)
+    assert not passes
+    assert topics_of(lab) == {}
+
+
 @pytest.mark.rules("CGB-7")
 def test_the_record_tells_when() -> None:
     """Topics ascending, and the wall time of the resolution."""
