@@ -37,7 +37,7 @@ class Columns(NamedTuple):
     value_starts: Any
     value_ends: Any
     null_values: Any
-    headers: dict[int, list[tuple[bytes, bytes | None]]]
+    headers: dict[int, Sequence[tuple[bytes, bytes | None]]]
 
 
 class _Batch(NamedTuple):
