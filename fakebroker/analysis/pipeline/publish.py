@@ -27,6 +27,8 @@ from fakebroker.protocol.json_text import parse_json
 
 MANIFEST: Final = "manifest.json"
 MANIFEST_VERSION: Final = 1
+FETCHED_FROM: Final = "fetched_from"
+"""Of a folder that is a copy of an export: the URI of that."""
 _DIGEST_BYTES: Final = 16
 _BETWEEN_RENAMES_S: Final = 0.02  # who reads looks again after this time
 
@@ -61,15 +63,13 @@ class Published:
         _undo_interrupted(folder)
         self.folder = folder
         try:
-            self.manifest = _manifest_of(parse_json((folder / MANIFEST).read_text("utf-8")))
+            text = (folder / MANIFEST).read_bytes()
         except OSError as error:
             why = "no such folder" if not folder.exists() else f"it has no {MANIFEST}: {error.strerror}"
             raise FakebrokerError(f"{folder} is not a folder of published tables: {why}") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise FakebrokerError(f"{folder / MANIFEST} is not a manifest that can be read") from None
-        except _OtherVersion as error:
-            raise FakebrokerError(f"{folder / MANIFEST} is of another version of fakebroker: {error}") from None
+        self.manifest = read_manifest(text, str(folder / MANIFEST))
         self.tables: dict[str, dict[str, Any]] = self.manifest["tables"]
+        self.place = str(self.manifest.get(FETCHED_FROM, folder))  # for those who read about it
 
     def has(self, name: str) -> bool:
         """Whether the table is there."""
@@ -263,6 +263,16 @@ def write_manifest(
     return manifest
 
 
+def read_manifest(text: bytes, place: str) -> dict[str, Any]:
+    """The manifest that was at `place`. Raises FakebrokerError if it cannot be read."""
+    try:
+        return _manifest_of(parse_json(text.decode("utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FakebrokerError(f"{place} is not a manifest that can be read") from None
+    except _OtherVersion as error:
+        raise FakebrokerError(f"{place} is of another version of fakebroker: {error}") from None
+
+
 class _OtherVersion(Exception):
     """What a manifest has that this version does not know."""
 
@@ -274,7 +284,9 @@ def _manifest_of(found: Any) -> dict[str, Any]:
     for name, about in found["tables"].items():
         if name not in NAMES:
             raise _OtherVersion(f"it has a table {name!r}")
-        about["files"], about["bytes"], about["rows"], dict(about.get("digests", {}))
+        about["bytes"], about["rows"], dict(about.get("digests", {}))
+        if any("/" in file or "\\" in file for file in about["files"]):
+            raise ValueError("a file outside of its table")
     manifest: dict[str, Any] = found
     return manifest
 
