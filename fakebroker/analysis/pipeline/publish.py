@@ -29,6 +29,7 @@ MANIFEST: Final = "manifest.json"
 MANIFEST_VERSION: Final = 1
 FETCHED_FROM: Final = "fetched_from"
 """Of a folder that is a copy of an export: the URI of that."""
+MOST_FILES: Final = 64  # to which rows are added before they are written as one
 _DIGEST_BYTES: Final = 16
 _BETWEEN_RENAMES_S: Final = 0.02  # who reads looks again after this time
 
@@ -158,12 +159,18 @@ class Staging:
         return self.engine.load(contract_of(name), self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:
-        """Add rows to a table: those that are published stay as they are, in the files in which they are."""
-        new = frame
+        """Add rows to a table: those that are published stay as they are, in the files in which they are.
+
+        Of many files one is made.
+        """
+        new, are_many = frame, False
         if name in self._kept:
-            new = self.engine.only_new(table(name), frame, self.load(name))
+            known = self.load(name)
+            new = self.engine.only_new(table(name), frame, known)
+            are_many = len(parquet_files(self._folder_of_kept(name))) >= MOST_FILES
+            new = self.engine.union([known, new]) if are_many else new
         self.store(name, new)
-        if name in self._kept:
+        if name in self._kept and not are_many:
             _link_files(self._folder_of_kept(name), self.folder / name)
         return self.load(name)
 
