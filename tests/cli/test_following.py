@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from fakebroker.cli import following
+from fakebroker.platform.signals import SIGNALS
 from fakebroker.protocol.errors import FakebrokerError, Unavailable
 
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
     """Those of the process come back after each test."""
-    before = {number: signal.getsignal(number) for number in following.SIGNALS}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -37,7 +38,7 @@ def fail(error: Exception) -> Callable[[], None]:
     return step
 
 
-@pytest.mark.parametrize("number", following.SIGNALS)
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_round_comes_after_the_signal(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """What arrived while the round before ran is not left out; the signal ends nothing in the middle of a round."""
     taken: list[str] = []

@@ -8,12 +8,13 @@ from click.testing import CliRunner, Result
 
 from fakebroker.cli import following
 from fakebroker.cli.main import main
+from fakebroker.platform.signals import SIGNALS
 
 
 def follow(monkeypatch: pytest.MonkeyPatch, words: Sequence[object], pauses: Sequence[Callable[[], object]]) -> Result:
     """Run a command; in its n-th pause the n-th thing is done, and in the one after the last a signal comes."""
     coming = iter(pauses)
-    before = {number: signal.getsignal(number) for number in following.SIGNALS}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def pause(_seconds: float) -> None:
         for each in coming:
