@@ -14,7 +14,8 @@ from struct import Struct as Layout
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from fakebroker.broker.core.events import CoreEvent, GroupsLoaded, GroupStored, OffsetsDeleted
+from fakebroker.broker.core.events import CoordinatorRecords, CoreEvent, GroupsLoaded, GroupStored, OffsetsDeleted
+from fakebroker.broker.core.offsets.records import RECORD_BYTES
 from fakebroker.broker.engine.printable import printable
 from fakebroker.broker.engine.subjects import FoundError, TopicName, errors_of, groups_of, no_name, topics_of
 from fakebroker.protocol.errors import WireError
@@ -104,7 +105,10 @@ class InternalError(NamedTuple):
 Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError | TlsEstablished | TlsFailed
 
 # What stories and transcripts leave out: the lines around it say the same.
-NOT_IN_STORY = (BrokerStarted, Connected, Disconnected, GroupStored, GroupsLoaded, OffsetsDeleted, TlsEstablished)
+NOT_IN_STORY = (
+    *(BrokerStarted, Connected, Disconnected, TlsEstablished),
+    *(CoordinatorRecords, GroupStored, GroupsLoaded, OffsetsDeleted),
+)
 
 
 class Frame:
@@ -475,7 +479,10 @@ def _bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
         pass
     size_bytes = 0
     for entry in entries:
-        if not isinstance(entry, EventEntry):
+        if isinstance(entry, EventEntry):
+            if isinstance(entry.event, CoordinatorRecords):
+                size_bytes += RECORD_BYTES * len(entry.event.records)
+        else:
             _, request, response, _, _ = entry
             size_bytes += len(request.kept if isinstance(request, Frame) else request)
             if response is not None:

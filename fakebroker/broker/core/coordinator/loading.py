@@ -6,7 +6,7 @@ Kafka: `CoordinatorLoaderImpl`.
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.coordinator.stored_groups import stored_group
-from fakebroker.broker.core.events import GroupsLoaded, GroupStored
+from fakebroker.broker.core.events import CoordinatorRecords, GroupsLoaded, GroupStored
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.protocol.errors import WireError
@@ -38,6 +38,7 @@ class _Replay:
         self.shard = shard
         self.now = now
         self.groups: dict[str, GroupValue | ModernGroup | None] = {}  # None: a simple one, made by its offsets
+        self.records: dict[str, dict[tuple[int, bytes], GroupRecord]] = {}  # of newer groups, those not overwritten
         self.offsets: dict[str, GroupOffsets] = {}
 
     def apply_batch(self, batch: DecodedBatch) -> None:
@@ -70,6 +71,10 @@ class _Replay:
         group = None if isinstance(before, GroupValue) else before
         if record.value is None and (group is None or group.kind is not kind_of_record(record)):
             return  # a tombstone of what is not there any more
+        records, key = self.records.setdefault(record.group_id, {}), (record.type, record.key.encode(0))
+        records.pop(key, None)
+        if record.value is not None:
+            records[key] = record
         self._keep(record.group_id, replay_record(group, record, self.shard, self.now))
 
     def _apply_offset(self, entry: OffsetEntry, log_offset: int, producer_id: int | None) -> None:
@@ -109,6 +114,7 @@ def load_groups(shard: "Shard", now: Instant) -> None:
         else:
             found.offsets = offsets
             shard.adopt(found, now)
+            shard.emit(CoordinatorRecords("loaded", list(replay.records[group_id].values())))
             found.loaded(now)
     if loaded:
         shard.emit(GroupsLoaded(loaded))

@@ -12,7 +12,7 @@ from fakebroker.broker.core.coordinator.cleanup import Cleanup
 from fakebroker.broker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.broker.core.coordinator.stored_groups import restored, stored_group
 from fakebroker.broker.core.coordinator.unseen_groups import UnseenGroups
-from fakebroker.broker.core.events import MOVED, CoreEvent, OffsetsDeleted, Transition
+from fakebroker.broker.core.events import MOVED, CoordinatorRecords, CoreEvent, OffsetsDeleted, Transition
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.groups.kinds import GroupKind
@@ -457,6 +457,7 @@ class Shard(CoordinatorShard):
             return ErrorCode.MESSAGE_TOO_LARGE
         before = self.groups.get(group_id)
         self.append(batch, now)
+        self.emit(CoordinatorRecords("written", [each for each in records if not isinstance(each, GroupEntry)]))
         for record in records:
             self._apply(record, now)
         after = self.groups.get(group_id)
