@@ -7,8 +7,20 @@ from fakebroker.analysis.pipeline.engines import Frame, contract_of, make, table
 from fakebroker.analysis.pipeline.publish import Staging
 
 # Of `__consumer_offsets`: what decoding gives, and what follows from it.
-FROM_LOG: Final = ("coordinator_records", "rejects", "commits", "group_states", "members", "assignments")
-SILVER: Final = ("commits", "group_states", "members", "assignments", "requests", "log_ends", "expiries")
+FROM_LOG: Final = (
+    *("coordinator_records", "transaction_records", "rejects"),
+    *("commits", "group_states", "members", "assignments", "transactions"),
+)
+SILVER: Final = (
+    "commits",
+    "group_states",
+    "members",
+    "assignments",
+    "transactions",
+    "requests",
+    "log_ends",
+    "expiries",
+)
 GOLD: Final = ("lag_minute", "rebalances", "expiry_audit", "protocol_coverage", "group_health")
 OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whatif` makes them of commits and states
 
