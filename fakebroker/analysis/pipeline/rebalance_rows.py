@@ -56,13 +56,15 @@ def _has_new_generation(row: Row, before: Row | None) -> bool:
 
 def _begun(row: Row, before: Row | None) -> Row:
     cause = Cause(UNKNOWN, None) if row["reason"] is None else cause_of(row["reason"])
-    is_told = row["state"] == "PreparingRebalance"  # then it is still of the generation before
+    generation_before = before["generation"] if before else None
+    if row["state"] == "PreparingRebalance":  # it still has the generation before
+        generation_before = row["generation"]
     return {
         **{name: row[name] for name in ("group_id", "began_at", "reason", *ORIGIN_KEY)},
         "ended_at": None,
         "duration_ms": None,
         **cause._asdict(),
-        "generation_before": row["generation"] if is_told else before["generation"] if before else None,
+        "generation_before": generation_before,
         "generation": None,
         "result": "unfinished",
         "members_before": before["members"] if before else None,

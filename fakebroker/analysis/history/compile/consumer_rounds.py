@@ -1,6 +1,6 @@
 """What members of a consumer group (KIP-848) do from one state of it to the next.
 
-The coordinator assigns: who gets which partition is not told, and may be otherwise than in the history.
+The coordinator assigns: who gets which partition is left to it, and may differ from the history.
 """
 
 from typing import Any

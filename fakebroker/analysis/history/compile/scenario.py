@@ -17,7 +17,7 @@ _LEAST_SESSION, _MAX_SESSION = "group.min.session.timeout.ms", "group.max.sessio
 _LEAST_MS, _MAX_MS = 6_000, 1_800_000  # Kafka's defaults
 _OF_KIND = {
     False: {"group.initial.rebalance.delay.ms": 0},
-    True: {"group.consumer.assignment.interval.ms": 0, "group.consumer.min.assignment.interval.ms": 0},
+    True: {"group.consumer.assignment.interval.ms": 0},
 }
 """By whether it is a consumer group: what happens at one moment in the history does so here."""
 
@@ -113,7 +113,7 @@ def _sessions(window: Window) -> dict[str, int]:
 
 
 _AT_ITS_END = "A rebalance happens at one moment here, its end; the order in which members joined is unknown."
-_ASSIGNED = "The broker assigns partitions anew: who has which may differ from the history, and so may group epochs."
+_ASSIGNED = "The broker assigns the partitions: who has which may differ from the history, and so may group epochs."
 
 
 def _remarks(window: Window, names: Names, retention: Retention, story: Story) -> list[str]:

@@ -123,7 +123,7 @@ class Timeline:
         for each in batch.commits:
             row = {"partition_index": each.partition, "committed_offset": each.offset}
             if each.metadata:
-                row["committed_metadata"] = self.metadata(each.metadata)
+                row["committed_metadata"] = self.metadata(each.metadata)  # type: ignore[assignment]
             by_topic.setdefault(self.topic(each.topic), []).append(row)
         member = {"generation_id_or_member_epoch": f"${actor}.generation_id", "member_id": f"${actor}.member_id"}
         return {

@@ -21,7 +21,7 @@ def transaction_events(tables: Mapping[str, Sequence[Row]], start_ms: int) -> li
 
 
 def is_played(row: Row, start_ms: int) -> bool:
-    """Whether a row of `commits` is of a transaction that is told as one: those from before the window are not."""
+    """Whether a row of `commits` is of a transaction that is played: those from before the window are not."""
     at_ms = row["at"]
     return bool(
         row["transactional"] and row["committed_offset"] is not None and at_ms is not None and at_ms >= start_ms

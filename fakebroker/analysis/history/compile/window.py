@@ -92,7 +92,7 @@ def _check_playable(settled: Settled, group_id: str, source: str) -> None:
 
 
 def _check_one_kind(states: Sequence[Settled], group_id: str) -> None:
-    """A group that changes its kind does so by requests of members, which are not told."""
+    """A group that changes its kind does so by requests of members that no scenario has."""
     kinds = {each.group_type for each in states if each.state != "Dead"}
     if len(kinds) > 1:
         raise UnplayableGroup(

@@ -492,10 +492,8 @@ class Shard(CoordinatorShard):
     def emit(self, event: CoreEvent) -> None:
         """Pass an event on to the journal. A group in another state ages differently, so the cleanup looks at it."""
         self.cluster.outbox.append(event)
-        if isinstance(event, Transition):
-            group = self.groups.get(event.group_id)
-            if group is not None:
-                self.cleanup.touch(group, group.state_ms, group.state_ms)
+        if isinstance(event, Transition) and (group := self.groups.get(event.group_id)) is not None:
+            self.cleanup.touch(group, group.state_ms, group.state_ms)
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups.values())

@@ -75,7 +75,7 @@ def test_members_join_leave_return_and_time_out() -> None:
     start_ms = lines[0]["wall_ms"]
     text = compiled(window_of(rows, "billing", start_ms, start_ms + 200_000), PlainNames()).text
 
-    told = [
+    steps = [
         "static_i-1: join_consumer_group billing",
         "static_i-1: commit, offsets: {orders-0: 1}",
         "b: join_consumer_group billing",
@@ -88,7 +88,7 @@ def test_members_join_leave_return_and_time_out() -> None:
         "state: Empty, members: 0, offsets: {orders-0: 1, orders-1: 7}",
     ]
     place = 0
-    for each in told:
+    for each in steps:
         assert each in text[place:], f"{each}\n{text}"
         place = text.index(each, place)
 

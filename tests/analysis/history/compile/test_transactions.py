@@ -58,7 +58,7 @@ def _play(broker: VirtualBroker) -> None:
     second.txn_offset_commit({("orders", 1): 9}, "g")
 
 
-TOLD = (
+STEPS = (
     "init_producer_id copier",
     "txn_offset_commit, group_id: g, offsets: {orders-0: 1, orders-1: 4}, metadata: a note",
     "producer_copier: commit_transaction",
@@ -74,9 +74,9 @@ TOLD = (
 )
 
 
-def _check_told(text: str, *reasons: str) -> None:
+def _check_steps(text: str, *reasons: str) -> None:
     place = 0
-    for each in TOLD:
+    for each in STEPS:
         assert each in text[place:], f"{each}\n{text}"
         place = text.index(each, place)
     for reason in reasons:
@@ -94,7 +94,7 @@ def test_a_journal_tells_how_each_transaction_ended(release: str) -> None:
     found = compiled(window, PlainNames(), Options(release))
 
     assert found.problems == []
-    _check_told(found.text, "copier: abort_transaction", "Its timeout had passed.", "A new producer fenced it.")
+    _check_steps(found.text, "copier: abort_transaction", "Its timeout had passed.", "A new producer fenced it.")
 
 
 def test_a_log_tells_it_as_far_as_its_records_do(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_log_tells_it_as_far_as_its_records_do(tmp_path: Path) -> None:
     found = compiled(window_of(rows, "g", start_ms, start_ms + 400_000), PlainNames())
 
     assert found.problems == []
-    _check_told(found.text, "Its timeout had passed.", "The history does not tell who aborted it.")
+    _check_steps(found.text, "Its timeout had passed.", "The history does not tell who aborted it.")
 
 
 def test_without_the_log_of_transactions_its_producer_id_names_it(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_rebalance_lasts_until_members_have_what_they_shall() -> None:
     assert [row["duration_ms"] for row in found] == [0, pytest.approx(4000, abs=50), None]
 
 
-def test_what_a_load_finds_is_told_once() -> None:
+def test_what_a_load_finds_adds_nothing() -> None:
     """The coordinator of a group moves: its members have no further rows, and it goes on as it was."""
     with VirtualBroker() as broker:
         broker.create_topic("orders")
