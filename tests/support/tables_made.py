@@ -32,6 +32,8 @@ READS: Final[dict[str, tuple[str, ...]]] = {
     "rejects": ("decoded",),
     "retention_whatif": ("commits", "retention_losses"),
     "requests": ("events",),
+    "transaction_records": ("transaction_log",),
+    "transactions": ("transaction_records", "events"),
 }
 
 _ORDERS: Final = {
@@ -89,3 +91,5 @@ rebalances = _function("rebalances")
 rejects = _function("rejects")
 requests = _function("requests")
 retention_whatif = _function("retention_whatif")
+transaction_records = _function("transaction_records")
+transactions = _function("transactions")
