@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fakebroker.broker.core.topics import Topic
-from fakebroker.broker.engine.journal import Event, Exchange, Frame, Recorded
+from fakebroker.broker.engine.journal import Event, Exchange, Recorded
+from fakebroker.broker.engine.kept_frames import Frame
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.frame import decode_response
 from fakebroker.protocol.wire.registry import api

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fakebroker.broker.core.offsets.expirations import OffsetExpired, OffsetsExpired
-from fakebroker.broker.core.offsets.records import RECORD_BYTES
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 
 __all__ = [
@@ -135,11 +134,6 @@ class CoordinatorRecords(NamedTuple):
 
     how: str
     records: Sequence[Any]  # most brokers have no such groups, so the types of their records are not imported here
-
-    @property
-    def memory_bytes(self) -> int:
-        """Roughly the memory that they take."""
-        return RECORD_BYTES * len(self.records)
 
     def each(self) -> Iterator[CoordinatorRecord]:
         """One by one; they become data only now."""

@@ -34,7 +34,8 @@ from fakebroker.broker.engine.connection_state import (
 from fakebroker.broker.engine.dispatch import Dispatcher, Route
 from fakebroker.broker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.broker.engine.failed_request import answer_failure, refuse_frame, send_reply
-from fakebroker.broker.engine.journal import BIG_BYTES, Connected, Disconnected, Frame, Peer
+from fakebroker.broker.engine.journal import Connected, Disconnected, Peer
+from fakebroker.broker.engine.kept_frames import BIG_BYTES, Frame
 from fakebroker.broker.engine.lanes import Lanes
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.broker.engine.unserved import who

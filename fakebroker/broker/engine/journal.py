@@ -14,7 +14,9 @@ from struct import Struct as Layout
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from fakebroker.broker.core.events import STORED, CoordinatorRecords, CoreEvent
+from fakebroker.broker.core.events import STORED, CoreEvent
+from fakebroker.broker.engine.event_bytes import event_bytes
+from fakebroker.broker.engine.kept_frames import BIG_BYTES, KEPT_OF_BIG_BYTES, Frame, FrameBytes, cut, kept_of
 from fakebroker.broker.engine.printable import printable
 from fakebroker.broker.engine.subjects import FoundError, TopicName, errors_of, groups_of, no_name, topics_of
 from fakebroker.protocol.errors import WireError
@@ -26,9 +28,7 @@ from fakebroker.protocol.wire.frame import RequestHeader, decode_request_header,
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.protocol.wire.registry import api as find_api
 
-BIG_BYTES = 8 * 1024
 MAX_IN_CHUNK = 256
-KEPT_OF_BIG_BYTES = 512
 _NUMBERS = Layout(">hhi")
 _NAME_LENGTH = Layout(">h")
 _request, _response = itemgetter(1), itemgetter(2)
@@ -107,29 +107,6 @@ Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError | T
 NOT_IN_STORY = (BrokerStarted, Connected, Disconnected, TlsEstablished, *STORED)
 
 
-class Frame:
-    """The kept part of a frame (without length prefix) that was too large to keep whole.
-
-    `size_bytes` is the size of the whole frame. There is no `len`: nobody can take it for that of the kept part.
-    """
-
-    __slots__ = ("kept", "size_bytes")
-
-    def __init__(self, kept: bytes, size_bytes: int) -> None:
-        self.kept = kept
-        self.size_bytes = size_bytes
-
-    @classmethod
-    def of(cls, pieces: list[bytes], size_bytes: int) -> "Frame":
-        """The frame that these pieces make."""
-        kept = b""
-        for piece in pieces:
-            kept += piece[: KEPT_OF_BIG_BYTES - len(kept)]
-            if len(kept) == KEPT_OF_BIG_BYTES:
-                break
-        return cls(kept, size_bytes)
-
-
 Event_co = TypeVar("Event_co", bound=Event, covariant=True)
 
 
@@ -165,7 +142,7 @@ class Exchange:
     def _header_and_end(self) -> tuple[RequestHeader, int]:
         """The request header, and where the body begins."""
         if self._head is None:
-            self._head = _header_of(_kept(self.request_frame))
+            self._head = _header_of(kept_of(self.request_frame))
         return self._head
 
     @property
@@ -276,12 +253,12 @@ class EventEntry(NamedTuple):
 
     event: Event
     at: Instant
+    size_bytes: int = 0
 
 
-_Bytes = bytes | Frame
 # What the ring has of an exchange: peer, request, response, when it was received, when answered. It is made for every
 # request, and a plain tuple is made several times as fast as one that has names. So it is unpacked, never indexed.
-ExchangeEntry = tuple[Peer, _Bytes, _Bytes | None, Instant, Instant]
+ExchangeEntry = tuple[Peer, FrameBytes, FrameBytes | None, Instant, Instant]
 
 
 class Journal:
@@ -309,25 +286,22 @@ class Journal:
         self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
     ) -> None:
         """A request was answered, or ended without an answer (`response` None). Frames come without length prefix."""
-        self._fresh.append((peer, _cut(request), None if response is None else _cut(response), received, answered))
+        self._fresh.append((peer, cut(request), None if response is None else cut(response), received, answered))
         self.settle()
 
     def event(self, event: Event, now: Instant) -> None:
         """Something happened that is not a request."""
-        self._fresh.append(EventEntry(event, now))
-        self.settle()
+        size_bytes = event_bytes(event)
+        self._fresh.append(EventEntry(event, now, size_bytes))
+        if size_bytes > BIG_BYTES:  # a full list of these would be much more than there may be
+            self._settle_fresh()
+        else:
+            self.settle()
 
     def settle(self) -> None:
         """See whether there is too much now; at the latest at the end of each turn."""
         if len(self._fresh) >= self._chunk_entries:
-            chunk = _Chunk(self._fresh, _bytes_of(self._fresh))
-            self._chunks.append(chunk)
-            self._settled += len(chunk.entries)
-            self._bytes += chunk.size_bytes
-            self._fresh = []
-            self._use_fresh()
-            while self._chunks and (self._bytes > self.max_bytes or self._settled > self.max_entries):
-                self._drop(self._chunks.popleft())
+            self._settle_fresh()
 
     def tell(self) -> None:
         """The turn is over; for journals that somebody observes (testing/journal/observed.py)."""
@@ -411,10 +385,20 @@ class Journal:
             if isinstance(entry, EventEntry):
                 continue
             peer, request, _, _, _ = entry
-            frame = _kept(request)
+            frame = kept_of(request)
             if frame.startswith(name, _NUMBERS.size):
                 api_key, _, _ = _NUMBERS.unpack_from(frame)
                 yield peer.connection_id, api_key
+
+    def _settle_fresh(self) -> None:
+        chunk = _Chunk(self._fresh, _bytes_of(self._fresh))
+        self._chunks.append(chunk)
+        self._settled += len(chunk.entries)
+        self._bytes += chunk.size_bytes
+        self._fresh = []
+        self._use_fresh()
+        while len(self._chunks) > 1 and (self._bytes > self.max_bytes or self._settled > self.max_entries):
+            self._drop(self._chunks.popleft())
 
     def _use_fresh(self) -> None:
         """There is a new list for what comes."""
@@ -459,13 +443,6 @@ class KeptEntries:
                 yield Exchange(seq, entry, self._topic_name)
 
 
-def _cut(frame: _Bytes) -> _Bytes:
-    """What is kept of a frame."""
-    if isinstance(frame, Frame) or len(frame) <= BIG_BYTES:
-        return frame
-    return Frame(frame[:KEPT_OF_BIG_BYTES], len(frame))
-
-
 def _bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
     """The bytes that entries keep; the way without a step of Python each is for small exchanges only."""
     frames: Any = entries
@@ -476,15 +453,11 @@ def _bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
     size_bytes = 0
     for entry in entries:
         if isinstance(entry, EventEntry):
-            size_bytes += entry.event.memory_bytes if isinstance(entry.event, CoordinatorRecords) else 0
+            size_bytes += entry.size_bytes
         else:
             _, request, response, _, _ = entry
-            size_bytes += len(_kept(request)) + (0 if response is None else len(_kept(response)))
+            size_bytes += len(kept_of(request)) + (0 if response is None else len(kept_of(response)))
     return size_bytes
-
-
-def _kept(frame: _Bytes) -> bytes:
-    return frame.kept if isinstance(frame, Frame) else frame
 
 
 def _named(client_id: str | None, pattern: str | None) -> bool:

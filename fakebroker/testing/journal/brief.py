@@ -13,7 +13,8 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from fakebroker.broker.engine.journal import Event, Exchange, Frame, Journal, Recorded
+from fakebroker.broker.engine.journal import Event, Exchange, Journal, Recorded
+from fakebroker.broker.engine.kept_frames import Frame
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.protocol.arguments.checks import check_one_of, check_whole
 from fakebroker.protocol.errors import WHERE_KINDS, InvalidArgument, UnknownThing

@@ -13,12 +13,12 @@ from fakebroker.broker.engine.journal import (
     EventEntry,
     Exchange,
     ExchangeEntry,
-    Frame,
     Journal,
     KeptEntries,
     Peer,
     Recorded,
 )
+from fakebroker.broker.engine.kept_frames import Frame
 from fakebroker.protocol.instant import Instant
 
 log = logging.getLogger("fakebroker")

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
-from fakebroker.broker.engine.journal import Connected, Disconnected, Event, Exchange, Frame, Peer, Recorded
+from fakebroker.broker.engine.journal import Connected, Disconnected, Event, Exchange, Peer, Recorded
+from fakebroker.broker.engine.kept_frames import Frame
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.exchanges.redaction import has_secrets, redact

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fakebroker.broker.core.offsets.commit_validator import expire_timestamp
-from fakebroker.broker.engine.journal import Event, Exchange, Frame, Peer, Recorded
+from fakebroker.broker.engine.journal import Event, Exchange, Peer, Recorded
+from fakebroker.broker.engine.kept_frames import Frame
 from fakebroker.broker.engine.subjects import errors_of, groups_of, topics_of
 from fakebroker.protocol.records.batch import peek
 from fakebroker.protocol.records.batch_format import HEADER_BYTES, NO_TIMESTAMP

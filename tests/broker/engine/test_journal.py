@@ -4,15 +4,14 @@ import pytest
 
 from fakebroker.broker.core.events import Transition
 from fakebroker.broker.engine.journal import (
-    BIG_BYTES,
     Connected,
     Disconnected,
     Exchange,
-    Frame,
     Journal,
     Peer,
     Recorded,
 )
+from fakebroker.broker.engine.kept_frames import BIG_BYTES, Frame
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.frame import encode_request

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from fakebroker.broker.engine.journal import (
-    BIG_BYTES,
-    KEPT_OF_BIG_BYTES,
     Connected,
     Disconnected,
     Exchange,
     Journal,
     Peer,
 )
+from fakebroker.broker.engine.kept_frames import BIG_BYTES, KEPT_OF_BIG_BYTES
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.journal.from_rows import entries_of
