@@ -227,7 +227,7 @@ class OffsetsCluster(TimeDriven):
         original = self.shard(group_id)
         other = make_cluster(as_release=self.cluster.release.name)
         shard = Shard(other.nodes[1], original.partition, self.now)
-        load_groups(shard, self.now)
+        shard.timers.passes.finish(load_groups(shard), self.now)
         return shard
 
 

@@ -214,6 +214,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "_by_name": "`topics`",
             "_by_id": _DERIVED,
             "_alike": _DERIVED,
+            "unforgotten": "`being_deleted`",
             "on_deleted": "callbacks of the cluster's other parts",
             "on_leader_changed": "callbacks of the cluster's other parts",
         },
@@ -309,7 +310,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         nodes=tuple(map(_node_values, cluster.nodes.values())),
         dynamic=cluster.settings.dynamic(cluster=True),
         topics=tuple(map(_topic_state, cluster.topics)),
-        being_deleted=tuple(cluster.topics.being_deleted),
+        being_deleted=_being_deleted(cluster.topics),
         jobs=JobsState(*[job.start_ms for job in cluster.log_jobs.all()]),
         expirations=tuple(cluster.expirations),
         highest_node_id=cluster._highest_node_id,
@@ -318,6 +319,12 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         client_quotas=_quotas(cluster),
         acls=cluster.authorizer.acls.state() if cluster.authorizer is not None else (),
     )
+
+
+def _being_deleted(topics: Topics) -> tuple[str, ...]:
+    """The deleted topics that a coordinator has to forget yet, unless they exist anew."""
+    waiting = [topic for topics_of_one in topics.unforgotten.values() for topic in topics_of_one]
+    return tuple(dict.fromkeys([topic.name for topic in [*topics.being_deleted, *waiting] if topic.name not in topics]))
 
 
 def _quotas(cluster: Cluster) -> tuple[QuotaState, ...]:
@@ -389,7 +396,8 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     settings.replace_dynamic(settings.dynamic(cluster=True) | state.dynamic, cluster=True)
     for topic_state in state.topics:
         _add_topic(cluster, topic_state)
-    cluster.topics.being_deleted = list(state.being_deleted)
+    no_config = TopicConfig(settings, None)
+    cluster.topics.being_deleted = [Topic(cluster, name, no_config, []) for name in state.being_deleted]
     cluster.group_configs = thawed(state.group_configs)
     cluster.client_metrics = thawed(state.client_metrics)
     for expiration in state.expirations:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
 
 T = TypeVar("T")
 
@@ -19,6 +20,9 @@ TURN_COST: Final = 2_000
 
 STEP_COST: Final = 1_000
 """What a step of a pass should cost at most."""
+
+AT_ONCE: Final = 5_000
+"""How many records coordinators load at one moment without turns; that takes up to 0.1 s."""
 
 
 class LongPasses:
@@ -31,6 +35,8 @@ class LongPasses:
         self.now = Instant(0, 0)
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()
+        self._moment = Instant(0, 0)  # of what was done without turns last
+        self._at_once_left = AT_ONCE
 
     def __bool__(self) -> bool:
         """Whether a pass waits for the next turn."""
@@ -68,6 +74,20 @@ class LongPasses:
                 return
             self.spend(STEP_COST)
         self.put_off(partial(self.take_steps, steps, done))
+
+    def finish(self, steps: Generator[None, None, T], now: Instant) -> T:
+        """Take all steps at once, however long that takes; returns what they do."""
+        self.now = now
+        return finished(steps)
+
+    def may_be_done_at_once(self, records: int, now: Instant) -> bool:
+        """Whether so many records may be loaded without turns, beside those that were at this moment; notes it then."""
+        if now != self._moment:
+            self._moment, self._at_once_left = now, AT_ONCE
+        if records > self._at_once_left:
+            return False
+        self._at_once_left -= records
+        return True
 
     def put_off(self, rest: Callable[[Instant], None]) -> None:
         """Do the rest of a pass in one of the next turns, after those that wait already."""

@@ -253,6 +253,7 @@ class Topics:
     `on_leader_changed` is called with each partition that has a new leader, or none.
     `changes` counts: while it is the same, the same names, ids and partitions exist, as the same objects.
     `last_creation` is what it was when the newest topic was made, 0 before the first.
+    `unforgotten` has the deleted topics that the next load of a coordinator's partition has to forget at its end.
     """
 
     def __init__(self, cluster: TopicsHost) -> None:
@@ -261,7 +262,8 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
-        self.being_deleted: list[str] = []  # gone, with clearing away still under way
+        self.being_deleted: list[Topic] = []  # gone, with clearing away still under way
+        self.unforgotten: dict[Partition, list[Topic]] = {}
         self.on_deleted: list[Callable[[Topic, Instant], Iterable[int] | None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
@@ -347,12 +349,23 @@ class Topics:
         for partition in topic.partitions:
             partition.wake(now)
         self._cluster.metadata_changed(topic)
-        self.being_deleted.append(name)
+        self.being_deleted.append(topic)
         yield 0
         for clear_away in self.on_deleted:
             yield from clear_away(topic, now) or ()
-        self.being_deleted.remove(name)
+        self.being_deleted.remove(topic)
+        for partition in topic.partitions:
+            self.unforgotten.pop(partition, None)
         topic.end()
+
+    def load_begins(self, partition: Partition) -> None:
+        """A coordinator begins to load a partition: when it has, it forgets what is being deleted now."""
+        for topic in self.being_deleted:
+            self.forget_after_load(topic, partition)
+
+    def forget_after_load(self, topic: Topic, partition: Partition) -> None:
+        """A topic is deleted while a coordinator loads a partition: it will forget the topic when it has."""
+        self.unforgotten.setdefault(partition, []).append(topic)
 
     def internal(self, name: str) -> Topic:
         """An internal topic, made when it is first needed (FC-5).

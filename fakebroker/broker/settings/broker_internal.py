@@ -30,8 +30,8 @@ ROWS = (
         0,
         Range(0),
         READ_ONLY,
-        "how long a broker that becomes the coordinator of a partition loads it; COORDINATOR_LOAD_IN_PROGRESS "
-        "meanwhile (CLU-31, LD-6)",
+        "how long a broker that becomes the coordinator of a partition waits before it loads it; "
+        "COORDINATOR_LOAD_IN_PROGRESS meanwhile (CLU-31, LD-6)",
         has_effect=True,
         internal=True,
     ),

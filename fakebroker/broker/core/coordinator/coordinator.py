@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.coordinator.host import GroupNode
 from fakebroker.broker.core.coordinator.loading import load_groups
 from fakebroker.broker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
+from fakebroker.broker.core.coordinator.runtime.process_steps import Steps
 from fakebroker.broker.core.coordinator.shard import Shard
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.protocol.instant import Instant
@@ -22,19 +23,9 @@ class GroupCoordinator(PartitionCoordinator[Shard, GroupNode]):
     def _new_shard(self, partition: "Partition", since: Instant) -> Shard:
         return Shard(self.node, partition, since)
 
-    def _fill(self, shard: Shard, now: Instant) -> None:
-        load_groups(shard, now)
+    def _fill(self, shard: Shard) -> Steps:
+        return load_groups(shard)
 
-    def _loaded(self, shard: Shard, now: Instant) -> None:
-        """Delete the offsets of topics whose deletion began before the load: whoever goes from shard to shard for it
-        may have been with this broker already, and not yet with the one that the partition comes from.
-        """
-        for topic in self.cluster.topics.being_deleted:
-            for _ in shard.delete_topic(topic, now):
-                pass
-
-    def _forget_topic(self, topic: "Topic", now: Instant) -> Iterator[int]:
+    def _forget_topic(self, shard: Shard, topic: "Topic", now: Instant) -> Iterator[int]:
         """Delete the offsets of a deleted topic (EX-12), in steps."""
-        for index, shard in list(self.shards.items()):
-            if self.shards.get(index) is shard:  # it may have been moved away between two steps
-                yield from shard.delete_topic(topic.name, now)
+        return shard.delete_topic(topic.name, now)

@@ -193,13 +193,13 @@ class PartitionLog:
         self._jobs.verification_began(self, now.wall_ms)
         return self.producers.begin_verification(producer_id, epoch, sequence, now.wall_ms, is_tv2=is_tv2)
 
-    def materialize_pending(self) -> None:
-        """Build and store the bytes of all pending batches, exactly as if they had been stored when appended.
+    def materialize_pending(self, records: int | None = None) -> None:
+        """Build and store the bytes of pending batches, all or the first `records`, as if stored when appended.
 
         Everything that reads, measures, searches or truncates the log calls this first.
         """
         if self._pending.batches:
-            self._store_pending(self._pending.pop_all())
+            self._store_pending(self._pending.pop_all() if records is None else self._pending.pop_some(records))
 
     def shrink_pending(self, max_bytes: int) -> None:
         """Let pending batches take at most `max_bytes` of memory: the oldest are stored, or DROPPED.

@@ -157,6 +157,13 @@ class PendingBatches:
         while self.batches:
             yield self._pop_oldest()
 
+    def pop_some(self, records: int) -> Iterator[DeferredBatch]:
+        """Remove and return the oldest, until that are so many records. None is dropped."""
+        while self.batches and records > 0:
+            oldest = self._pop_oldest()
+            records -= len(oldest.records)
+            yield oldest
+
     def clear(self) -> None:
         """Drop all of them: the log itself is deleted."""
         while self.batches:

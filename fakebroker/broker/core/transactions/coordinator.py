@@ -4,9 +4,13 @@ A partition is loaded from its log: transactional ids are what its records say (
 `TransactionStateManager.loadTransactionMetadata`.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
+from fakebroker.broker.core.coordinator.runtime.process_steps import Steps
+from fakebroker.broker.core.coordinator.runtime.reading import RECORDS_PER_STEP, cost_of, read_in_steps
 from fakebroker.broker.core.topics import TRANSACTION_STATE
 from fakebroker.broker.core.transactions.host import TransactionNode
 from fakebroker.broker.core.transactions.shard import TransactionShard
@@ -14,9 +18,9 @@ from fakebroker.broker.core.transactions.table import HANDLERS
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import parse_header, read_records
-from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.transaction_log import TransactionValue, read_transaction
+from fakebroker.protocol.records.transaction_log import TransactionEntry, TransactionValue, read_transaction
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition
@@ -30,8 +34,8 @@ class TransactionCoordinator(PartitionCoordinator[TransactionShard, TransactionN
     def _new_shard(self, partition: "Partition", since: Instant) -> TransactionShard:
         return TransactionShard(self.node, partition, since)
 
-    def _fill(self, shard: TransactionShard, now: Instant) -> None:
-        load_transactions(shard, now)
+    def _fill(self, shard: TransactionShard) -> Steps:
+        return load_transactions(shard)
 
     def leader_changed(self, partition: "Partition", now: Instant) -> None:
         """As every coordinator; transactions that wait for the leader of a partition go on."""
@@ -40,33 +44,33 @@ class TransactionCoordinator(PartitionCoordinator[TransactionShard, TransactionN
             shard.completions.leader_changed(now)
 
 
-def load_transactions(shard: "TransactionShard", now: Instant) -> None:
-    """Fill the shard from its log. Raises WireError naming the record that cannot be read."""
+def load_transactions(shard: "TransactionShard") -> Steps:
+    """Fill the shard from its log, in steps. Raises WireError naming the record that cannot be read."""
     values: dict[str, TransactionValue] = {}
-    for batch in shard.partition.log.batches():
-        try:
-            _replay(batch, values)
-        except (WireError, InvalidRecord) as error:
-            raise WireError(
-                f"{shard.partition.log.name}: batch at {parse_header(batch).base_offset}: {error}"
-            ) from error
+    yield from read_in_steps(shard, partial(_replay, values))
+    pace = Pace(RECORDS_PER_STEP)
     for transactional_id, value in values.items():
         transaction = Transaction(transactional_id)
         transaction.replay(value)
-        shard.adopt(transaction, now)
+        shard.adopt(transaction, shard.timers.passes.now)
+        if pace.is_over(1 + len(value.partitions)):
+            yield
 
 
-def _replay(batch: bytes, values: dict[str, TransactionValue]) -> None:
-    """Apply the records of a batch; control batches say nothing of transactional ids."""
-    if parse_header(batch).is_control:
-        return
-    for record in read_records(batch):
+def _replay(values: dict[str, TransactionValue], batch: bytes, pace: Pace) -> Iterator[None]:
+    """Apply the records of a batch, in steps; control batches say nothing of transactional ids."""
+    for record in () if parse_header(batch).is_control else read_records(batch):
         entry = read_transaction(record.key, record.value)
-        if entry is None:
-            continue
-        if entry.value is None:
-            values.pop(entry.transactional_id, None)
-        elif entry.value.status in HANDLERS:
-            values[entry.transactional_id] = entry.value
-        else:
-            raise WireError(f"transactional id {entry.transactional_id!r} has status {entry.value.status}")
+        if entry is not None:
+            _apply(values, entry)
+        if pace.is_over(cost_of(record)):
+            yield
+
+
+def _apply(values: dict[str, TransactionValue], entry: TransactionEntry) -> None:
+    if entry.value is None:
+        values.pop(entry.transactional_id, None)
+    elif entry.value.status in HANDLERS:
+        values[entry.transactional_id] = entry.value
+    else:
+        raise WireError(f"transactional id {entry.transactional_id!r} has status {entry.value.status}")

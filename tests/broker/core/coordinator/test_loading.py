@@ -442,5 +442,5 @@ def test_state_is_what_the_log_says(as_release: str, history: list[tuple[Any, ..
     if pairs:
         partition.log.append_records(Pairs(*pairs), lab.now)
     shard = Shard(other.nodes[1], partition, lab.now)
-    load_groups(shard, lab.now)
+    shard.timers.passes.finish(load_groups(shard), lab.now)
     assert state_of(shard) == expected

@@ -4,19 +4,23 @@ COORDINATOR_LOAD_IN_PROGRESS and NOT_COORDINATOR are decided here; groups and tr
 
 Partitions are loaded lazily: when something of them is first asked for, not when the broker becomes their leader. No
 client can tell the difference, because only the leader appends to the partition's log, so it says the same later.
-The one exception is a partition that changes its leader while it has a log: the new leader loads it at once, because
+The one exception is a partition that changes its leader while it has a log: the new leader loads it then, because
 session timers of groups start at the load, and transactions that are ending go on (`leader_changed`).
+
+A long log is loaded in turns, between which clients are served (process_steps.py).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from fakebroker.broker.core import long_passes
 from fakebroker.broker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.broker.core.coordinator.runtime.host import CoordinatorHost, CoordinatorNode
-from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.coordinator.runtime.process_steps import ProcessSteps, Steps
 from fakebroker.broker.core.events import MOVED, CoordinatorMoved
 from fakebroker.broker.core.java_hash import partition_of
+from fakebroker.broker.core.logs.whole_log import count_records
 from fakebroker.protocol.errors import ErrorCode, KafkaError, WireError
 from fakebroker.protocol.instant import Instant
 
@@ -39,7 +43,7 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         self.shards: dict[int, ShardT] = {}
         self._topic: Topic | None = None
         self._since = Instant(0, 0)  # when this broker was first asked
-        self._loads: dict[int, Deadline] = {}
+        self._loads: dict[int, ProcessSteps] = {}
         cluster.topics.on_deleted.append(self._on_topic_deleted)
         cluster.topics.on_leader_changed.append(self.leader_changed)
 
@@ -48,14 +52,11 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         """A shard where nothing is known yet; its periodic passes run at whole intervals from `since`."""
 
     @abstractmethod
-    def _fill(self, shard: ShardT, now: Instant) -> None:
-        """Fill a shard from its log. Raises WireError naming the record that cannot be read (LD-5)."""
+    def _fill(self, shard: ShardT) -> Steps:
+        """Fill a shard from its log, in steps. Raises WireError naming the record that cannot be read (LD-5)."""
 
-    def _loaded(self, shard: ShardT, now: Instant) -> None:
-        """A shard was filled."""
-
-    def _forget_topic(self, topic: "Topic", now: Instant) -> Iterator[int]:  # noqa: ARG002
-        """Another topic was deleted; in steps."""
+    def _forget_topic(self, shard: ShardT, topic: "Topic", now: Instant) -> Iterator[int]:  # noqa: ARG002
+        """Another topic was deleted: forget what a shard has of it, in steps."""
         yield from ()
 
     # -- finding shards ------------------------------------------------------------------------------------------
@@ -111,14 +112,16 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
     # -- loading and unloading (LD, ST-14) ---------------------------------------------------------------------------
 
     def load(self, partition: int, now: Instant, for_ms: int = 0) -> ShardT:
-        """Load a partition: read its log (LD-1). What was known of it before is forgotten (CLU-39).
+        """Load a partition at once: read its log (LD-1). What was known of it before is forgotten (CLU-39).
 
-        With `for_ms` the load takes that long by the monotonic clock; requests are answered with
+        With `for_ms` the load begins to read only then, by the monotonic clock; requests are answered with
         COORDINATOR_LOAD_IN_PROGRESS meanwhile.
         """
         return self._load(partition, now, for_ms, since=now)
 
-    def _load(self, partition: int, now: Instant, for_ms: int, since: Instant) -> ShardT:
+    def _load(
+        self, partition: int, now: Instant, for_ms: int, since: Instant, *, long_ones_in_turns: bool = False
+    ) -> ShardT:
         self.unload(partition, now, "its coordinator reloads its log")
         log_partition = self._ensure_topic(now).partitions[partition]
         is_new = not log_partition.has_log
@@ -129,19 +132,25 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         if is_new and not for_ms:
             return shard
         self._emit(partition, "loading")
-        if for_ms > 0:
+        self.cluster.topics.load_begins(log_partition)
+        if for_ms > 0 or (long_ones_in_turns and not self._is_short(log_partition, now)):
             shard.unavailable_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            deadline = self._loads[partition] = Deadline(lambda now: self._read(shard, now), owner=shard)
-            self.cluster.timers.mono.arm(deadline, now.mono_ms + for_ms)
+            load = self._loads[partition] = ProcessSteps(shard, self._read(shard))
+            load.begin(now.mono_ms + for_ms)
         else:
-            self._read(shard, now)
+            self.cluster.timers.passes.finish(self._read(shard), now)
         return shard
+
+    def _is_short(self, partition: "Partition", now: Instant) -> bool:
+        """Whether a log is short enough to be read at once, after what was read at this moment already."""
+        records = count_records(partition.log, long_passes.AT_ONCE)
+        return self.cluster.timers.passes.may_be_done_at_once(records, now)
 
     def unload(self, partition: int, now: Instant, reason: str = MOVED) -> None:
         """Forget a partition, if it is loaded, because another broker coordinates it now (ST-14)."""
         load = self._loads.pop(partition, None)
         if load is not None:
-            load.end()  # not only disarmed: those of a frozen broker are armed again when it is thawed
+            load.end()
         shard = self.shards.pop(partition, None)
         if shard is not None:
             shard.unload(now, reason)
@@ -160,36 +169,56 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         leader = self._ensure_topic(now).partitions[partition].seen_by(self.node.id).leader
         if leader != self.node.id or not self.node.has_process:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic_name}-the leader of {partition} is {leader}")
-        return self._load(partition, now, 0, self._since)
+        return self._load(partition, now, 0, self._since, long_ones_in_turns=True)
 
-    def _read(self, shard: ShardT, now: Instant) -> None:
-        """End a load by reading the log.
+    def _read(self, shard: ShardT) -> Steps:
+        """Read the log, in steps, and end the load; `passes` knows the time of each.
 
         If a record cannot be read, everything of the partition is answered NOT_COORDINATOR until a load succeeds
         (LD-5).
         """
-        self._loads.pop(shard.partition.index, None)
         try:
-            self._fill(shard, now)
+            yield from self._fill(shard)
         except WireError as error:
-            shard.unavailable_code = ErrorCode.NOT_COORDINATOR
-            self._emit(shard.partition.index, "failed", str(error))
+            self._end_load(shard, ErrorCode.NOT_COORDINATOR, "failed", str(error))
         else:
-            shard.unavailable_code = None
-            self._emit(shard.partition.index, "loaded")
-            self._loaded(shard, now)
+            yield from self._catch_up(shard)
+            self._end_load(shard, None, "loaded")
+
+    def _catch_up(self, shard: ShardT) -> Steps:
+        """Forget topics whose deletion began before the load or during it, in steps.
+
+        Whoever goes from shard to shard for a deletion has left out those that were loading, and may have been with
+        this broker already when it was not yet with the one that the partition comes from.
+        """
+        unforgotten = self.cluster.topics.unforgotten
+        for topic in unforgotten.get(shard.partition, ()):  # grows meanwhile
+            for _ in self._forget_topic(shard, topic, self.cluster.timers.passes.now):
+                yield
+        unforgotten.pop(shard.partition, None)
+
+    def _end_load(self, shard: ShardT, code: ErrorCode | None, what: str, reason: str = "") -> None:
+        index = shard.partition.index
+        if self.shards.get(index) is shard:  # else it was unloaded in its own last step
+            self._loads.pop(index, None)
+            shard.unavailable_code = code
+            self._emit(index, what, reason)
 
     def _emit(self, partition: int, what: str, reason: str = "") -> None:
         self.cluster.outbox.append(CoordinatorMoved(partition, self.node.id, what, reason, self.topic_name))
 
     def _on_topic_deleted(self, topic: "Topic", now: Instant) -> Iterator[int]:
-        """Forget all when the internal topic itself is deleted."""
+        """Forget what is known of a deleted topic, in steps: all, if it is the internal topic itself."""
         if topic is self._topic:
             for partition in list(self.shards):
                 self.unload(partition, now)
             self._topic = None
-        else:
-            yield from self._forget_topic(topic, now)
+            return
+        for index, shard in list(self.shards.items()):
+            if index in self._loads:
+                self.cluster.topics.forget_after_load(topic, shard.partition)
+            elif self.shards.get(index) is shard:  # it may have been moved away between two steps
+                yield from self._forget_topic(shard, topic, now)
 
     def unload_all(self, now: Instant) -> None:
         """The broker's process has ended: what its memory had is gone."""
@@ -205,7 +234,7 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         """Unload a partition of the topic that this broker lost, load one that it leads now (CLU-3, CLU-31).
 
         Every coordinator is called, in the order of the nodes. The new leader's may come before the former leader's, so
-        it lets all others unload first: the journal then reads unloaded, loading, loaded. It loads at once, not at the
+        it lets all others unload first: the journal then reads unloaded, loading, loaded. It loads then, not at the
         first request, so that timers start at the move. A broker that does not hear of it goes on with what it has, but
         what it writes from now on is lost (CLU-42).
         """
@@ -220,7 +249,8 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
             for node in self.cluster.nodes.values():
                 if node.id not in partition.stale_views:
                     self._unload_on(node, partition.index, now)
-            self.load(partition.index, now, self.node.settings.get_int("fakebroker.coordinator.load.ms"))
+            for_ms = self.node.settings.get_int("fakebroker.coordinator.load.ms")
+            self._load(partition.index, now, for_ms, since=now, long_ones_in_turns=True)
 
     def _unload_on(self, node: CoordinatorNode, partition: int, now: Instant) -> None:
         """Unload a partition on any broker; its coordinator of this kind may not be made yet."""
