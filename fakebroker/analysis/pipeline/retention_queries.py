@@ -209,16 +209,14 @@ MERGED: Final = f"""
 """Moments of groups, a row for each bucket."""
 
 
-def happened(shortest_ms: int, interval_ms: int, bucket_passes: int) -> str:
-    """What happened to groups, without the commits that are overwritten before any retention is over.
+_IN_ORDER: Final = f"in_order AS (PARTITION BY {_KEY} ORDER BY place, turn, own)"
 
-    Of these the first after an offset that can be lost stays: the group comes back with it, and has an offset again.
+
+def _bounded(interval_ms: int, bucket_passes: int) -> str:
+    """What happened to offsets with the moments of their groups, and what was newest before.
+
+    A commit of a transaction that a newer one has overtaken is no more than its end (OC-18).
     """
-    in_order = f"PARTITION BY {_KEY} ORDER BY place, turn, own"
-    next_kind = "CASE WHEN kind IN ('commit', 'tombstone') THEN kind END"
-    next_passes = "CASE WHEN kind IN ('commit', 'tombstone') THEN passes END"
-    next_cleanup_ms = f"since_ms + next_passes * {interval_ms}"
-    columns = f"{listed(OF_GROUP)}, place, turn, own, kind, passes, at_ms, raw_ms, since_ms, last_pass"
     return f"""
         WITH ordered AS (
             SELECT
@@ -238,38 +236,53 @@ def happened(shortest_ms: int, interval_ms: int, bucket_passes: int) -> str:
                 PARTITION BY {listed((*OF_GROUP, "topic", "partition"), "ordered")} ORDER BY place, turn, own
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             )
-        ), effective AS (
-            SELECT * EXCLUDE (kind), CASE WHEN kind = 'commit' AND newest > own THEN 'abort' ELSE kind END AS kind
-            FROM bounded
-        ), followed AS (
+        )
+        SELECT * EXCLUDE (kind), CASE WHEN kind = 'commit' AND newest > own THEN 'abort' ELSE kind END AS kind
+        FROM bounded
+    """
+
+
+def _counting(shortest_ms: int, interval_ms: int, bucket_passes: int) -> str:
+    """The same; of commits whether they can be lost, and whether the one before could."""
+    next_kind = "CASE WHEN kind IN ('commit', 'tombstone') THEN kind END"
+    next_passes = "CASE WHEN kind IN ('commit', 'tombstone') THEN passes END"
+    return f"""
+        WITH followed AS (
             SELECT
                 *, LEAD({next_passes} IGNORE NULLS) OVER in_order AS next_passes,
                 LEAD({next_kind} IGNORE NULLS) OVER in_order AS next_kind,
                 COALESCE(LEAD(own) OVER in_order = own AND LEAD(passes) OVER in_order = passes, FALSE) AS ends_at_once,
                 COALESCE(LAG(own) OVER in_order = own AND LAG(passes) OVER in_order = passes, FALSE) AS began_at_once
-            FROM effective
-            WINDOW in_order AS ({in_order})
+            FROM ({_bounded(interval_ms, bucket_passes)}) AS effective
+            WINDOW {_IN_ORDER}
         ), judged AS (
             SELECT
                 *, CASE
                     WHEN kind <> 'commit' THEN NULL
                     ELSE next_passes IS NULL OR next_kind = 'tombstone' OR next_passes > passes + {bucket_passes}
-                        OR LEAST(committed_ms + {shortest_ms}, expires_ms) <= {next_cleanup_ms}
+                        OR LEAST(committed_ms + {shortest_ms}, expires_ms) <= since_ms + next_passes * {interval_ms}
                         OR COALESCE(first_moment <= next_passes AND last_moment >= passes, FALSE)
                         OR COALESCE(deleted_at > own, FALSE)
                 END AS can_be_lost
             FROM followed
-        ), counting AS (
-            SELECT *, LAG(can_be_lost IGNORE NULLS) OVER in_order AS could_be_lost
-            FROM judged
-            WINDOW in_order AS ({in_order})
         )
+        SELECT *, LAG(can_be_lost IGNORE NULLS) OVER in_order AS could_be_lost FROM judged WINDOW {_IN_ORDER}
+    """
+
+
+def happened(shortest_ms: int, interval_ms: int, bucket_passes: int) -> str:
+    """What happened to groups, without the commits that are overwritten before any retention is over.
+
+    Of these the first after an offset that can be lost stays: the group comes back with it, and has an offset again.
+    """
+    columns = f"{listed(OF_GROUP)}, place, turn, own, kind, passes, at_ms, raw_ms, since_ms, last_pass"
+    return f"""
         SELECT
             {columns}, log_part >= 0 AS is_of_log, topic, "partition", committed_offset,
             COALESCE(committed_ms, at_ms) AS committed_ms, expires_ms, NOT COALESCE(can_be_lost, TRUE) AS is_safe,
             NULL AS state, NULL AS protocol_type, NULL AS group_type, NULL AS state_at, NULL AS reason,
             NULL AS subscribed_topics
-        FROM counting
+        FROM ({_counting(shortest_ms, interval_ms, bucket_passes)}) AS counting
         WHERE CASE kind
             WHEN 'pending' THEN NOT ends_at_once
             WHEN 'commit' THEN can_be_lost OR COALESCE(could_be_lost, TRUE) OR (own <> place AND NOT began_at_once)
