@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.replicated import when_replicated
+from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.groups.streams.endpoints import EndpointPartitions, TopicPartitions
 from fakebroker.broker.core.groups.streams.heartbeat import heartbeat
@@ -28,6 +29,11 @@ from fakebroker.protocol.wire.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
 )
 
+MOST_PARTS = 20_000
+"""How many subtopologies, topics, their configs and their places in copartition groups a topology may have. All of them
+are looked at while others wait; applications have some hundreds.
+"""
+
 _JOIN_EPOCH = 0
 _STATIC_LEAVE_EPOCH = -2
 
@@ -43,6 +49,7 @@ def handle(
     """
     try:
         _check_is_served(call)
+        _check_size(request.topology)
         _check_topic_names(request)
         _check_supported(request)
         _check_fields(request)
@@ -61,6 +68,25 @@ def _check_is_served(call: Call) -> None:
     """Raises KafkaError UNSUPPORTED_VERSION unless the broker serves streams groups."""
     if GroupKind.STREAMS not in call.node.settings.get_list("group.coordinator.rebalance.protocols"):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _check_size(topology: wire.Topology | None) -> None:
+    """Raises KafkaError for a topology of too many parts, as for one whose record is too long."""
+    parts = sum(map(_parts_of, () if topology is None else topology.subtopologies))
+    if parts > MOST_PARTS:
+        code = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
+        raise KafkaError(code, f"the topology has {parts} parts, and at most {MOST_PARTS} are taken")
+
+
+def _parts_of(subtopology: wire.Subtopology) -> int:
+    """The subtopology itself, its topics, their configs, and what its copartition groups list."""
+    names = (subtopology.source_topics, subtopology.source_topic_regex, subtopology.repartition_sink_topics)
+    infos = (*subtopology.state_changelog_topics, *subtopology.repartition_source_topics)
+    listed = sum(
+        1 + len(group.source_topics) + len(group.source_topic_regex) + len(group.repartition_source_topics)
+        for group in subtopology.copartition_groups
+    )
+    return 1 + sum(map(len, names)) + sum(1 + len(topic.topic_configs) for topic in infos) + listed
 
 
 def _check_topic_names(request: StreamsGroupHeartbeatRequest) -> None:

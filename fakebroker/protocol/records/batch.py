@@ -265,12 +265,24 @@ def payload_of(batch: bytes, header: BatchHeader, limit_bytes: int = DECOMPRESSE
     return decompress(codec, payload, limit_bytes) if codec else payload
 
 
-def read_records(batch: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Iterator[Record]:
-    """Every record of one batch, with absolute offset and the time a consumer sees (RB-6). Raises InvalidRecord."""
+def read_records(
+    batch: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES, *, is_checked: bool = False
+) -> Iterator[Record]:
+    """Every record of one batch, with absolute offset and the time a consumer sees (RB-6).
+
+    With `is_checked` the headers of records stay encoded: a scan has checked them. Raises InvalidRecord.
+    """
     header = parse_header(batch)
     append_time_ms = header.max_timestamp_ms if header.is_log_append_time else None
     payload = payload_of(batch, header, limit_bytes)
-    return decode_records(payload, header.records_count, header.base_offset, header.base_timestamp_ms, append_time_ms)
+    return decode_records(
+        payload,
+        header.records_count,
+        header.base_offset,
+        header.base_timestamp_ms,
+        append_time_ms,
+        is_checked=is_checked,
+    )
 
 
 def plain_records(

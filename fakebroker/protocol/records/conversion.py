@@ -72,7 +72,7 @@ def mark_old_format(batch: bytes, magic: int) -> bytes:
         raise InvalidRecord(f"message format {magic} does not support zstd", ErrorCode.UNKNOWN_SERVER_ERROR)
     if header.records_count > MAX_MESSAGES:
         raise TooLarge(f"a batch for message format {magic} has more than {MAX_MESSAGES} records")
-    records = list(read_records(batch, UNPACKED_SET_BYTES))
+    records = list(read_records(batch, UNPACKED_SET_BYTES, is_checked=True))
     if any(record.headers for record in records):
         raise InvalidRecord(f"message format {magic} does not support headers", ErrorCode.UNKNOWN_SERVER_ERROR)
     if magic == 0:
@@ -129,7 +129,12 @@ def message_set_parts(batch: bytes, magic: int, first_offset: int = 0) -> Parts:
     payload = yield from _unpacked(batch, header)
     append_time_ms = header.max_timestamp_ms if header.is_log_append_time else None
     records = decode_records(
-        payload, header.records_count, header.base_offset, header.base_timestamp_ms, append_time_ms
+        payload,
+        header.records_count,
+        header.base_offset,
+        header.base_timestamp_ms,
+        append_time_ms,
+        is_checked=True,  # and the formats 0 and 1 have no headers
     )
     is_one_wrapper = header.codec and header.records_count <= RECORDS_PER_PART and len(payload) <= _BYTES_PER_PART
     while part := _next_part(records):

@@ -3,9 +3,9 @@
 batch_format.py draws a record.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from fakebroker.protocol.records.batch_format import ATTRIBUTES_BYTES
 from fakebroker.protocol.records.faults import InvalidRecord
@@ -15,6 +15,32 @@ _PLAIN_BYTES = 3  # of a record without headers, at the batch's time: attributes
 
 Header = tuple[bytes, bytes | None]
 """A header's name and value. The name should be UTF-8; brokers do not check that, so it stays bytes."""
+
+
+class EncodedHeaders(Sequence[Header]):
+    """The headers of a record as they stand in its batch, decoded when they are read.
+
+    A record of two bytes for each of its headers may have a hundred thousand of them. What copies, drops or judges
+    records takes no time for them.
+    """
+
+    __slots__ = ("encoded",)
+
+    def __init__(self, encoded: bytes) -> None:
+        self.encoded = encoded  # the number of headers, and the headers, to the end of the record
+
+    def __len__(self) -> int:
+        return decode_zigzag_varint(self.encoded, 0)[0]
+
+    @overload
+    def __getitem__(self, index: int) -> Header: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Header]: ...
+    def __getitem__(self, index: int | slice) -> Header | list[Header]:
+        return _take_headers(self.encoded, 0, len(self.encoded))[0][index]
+
+    def __iter__(self) -> Iterator[Header]:
+        return iter(self[:])
 
 
 class Record(NamedTuple):
@@ -33,10 +59,7 @@ def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> b
     parts = [b"\0", encode_zigzag_varint(timestamp_delta), encode_zigzag_varint(offset_delta)]
     _put_blob(parts, record.key)
     _put_blob(parts, record.value)
-    parts.append(encode_zigzag_varint(len(record.headers)))
-    for name, value in record.headers:
-        _put_blob(parts, name)
-        _put_blob(parts, value)
+    _put_headers(parts, record.headers)
     body = b"".join(parts)
     return encode_zigzag_varint(len(body)) + body
 
@@ -70,48 +93,6 @@ MAX_HEADERS = 100_000
 """MOCK: of one record. Kafka reads any number; here a few KiB that unpack to millions of them would hold up others."""
 
 
-def decode_records(
-    payload: bytes, count: int, base_offset: int, base_timestamp_ms: int, append_time_ms: int | None = None
-) -> Iterator[Record]:
-    """The `count` records of an uncompressed payload; `append_time_ms` replaces the time of each (RB-6).
-
-    Raises InvalidRecord at the first record that does not parse, and at the end if bytes are left over. Any negative
-    length means null, as Kafka reads it; the name of a header must not be null.
-    """
-    position = 0
-    for index in range(count):
-        position, timestamp_delta, offset_delta, key, value, headers = decode_record(payload, position, index)
-        timestamp_ms = base_timestamp_ms + timestamp_delta if append_time_ms is None else append_time_ms
-        yield Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
-    if position != len(payload):
-        raise InvalidRecord(f"{len(payload) - position} bytes follow the last of {count} records")
-
-
-def decode_record(
-    payload: bytes, position: int, index: int
-) -> tuple[int, int, int, bytes | None, bytes | None, list[Header]]:
-    """Decode the record at `position` of an uncompressed payload, every field of it checked.
-
-    Returns (position after it, timestamp delta, offset delta, key, value, headers). Raises InvalidRecord; `index` is
-    the record's number in its batch, for the message.
-    """
-    try:
-        size, start = decode_zigzag_varint(payload, position)
-        end = start + size
-        if size < 0 or end > len(payload):
-            raise InvalidRecord(f"a record size of {size} at byte {start} of {len(payload)}")
-        timestamp_delta, position = decode_zigzag_varint(payload, start + ATTRIBUTES_BYTES, LONG_BYTES)
-        offset_delta, position = decode_zigzag_varint(payload, position)
-        key, position = _take_blob(payload, position, end)
-        value, position = _take_blob(payload, position, end)
-        headers, position = _take_headers(payload, position, end)
-        if position != end:
-            raise InvalidRecord(f"its fields end at byte {position}, but by its size it ends at byte {end}")
-    except InvalidRecord as fault:
-        raise InvalidRecord(f"record {index}: {fault.message}") from None
-    return end, timestamp_delta, offset_delta, key, value, headers
-
-
 def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header], int]:
     count, position = decode_zigzag_varint(payload, position)
     if not 0 <= count <= max(end - position, 0):
@@ -128,6 +109,14 @@ def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header]
     return headers, position
 
 
+def _take_encoded_headers(payload: bytes, position: int, end: int) -> tuple[Sequence[Header], int]:
+    """The headers of a record that a scan has found to be right, which end where the record ends."""
+    return EncodedHeaders(payload[position:end]), end
+
+
+_TakeHeaders = Callable[[bytes, int, int], tuple[Sequence[Header], int]]
+
+
 def _take_blob(payload: bytes, position: int, end: int) -> tuple[bytes | None, int]:
     size, position = decode_zigzag_varint(payload, position)
     if size < 0:
@@ -137,6 +126,68 @@ def _take_blob(payload: bytes, position: int, end: int) -> tuple[bytes | None, i
             f"a field of {size} bytes at byte {position} goes beyond the end of the record at byte {end}"
         )
     return payload[position : position + size], position + size
+
+
+def decode_records(
+    payload: bytes,
+    count: int,
+    base_offset: int,
+    base_timestamp_ms: int,
+    append_time_ms: int | None = None,
+    *,
+    is_checked: bool = False,
+) -> Iterator[Record]:
+    """The `count` records of an uncompressed payload; `append_time_ms` replaces the time of each (RB-6).
+
+    With `is_checked` the headers of records stay encoded: a scan has found them right. Raises InvalidRecord at the
+    first record that does not parse, and at the end if bytes are left over. Any negative length means null, as Kafka
+    reads it; the name of a header must not be null.
+    """
+    position = 0
+    take_headers = _take_encoded_headers if is_checked else _take_headers
+    for index in range(count):
+        position, timestamp_delta, offset_delta, key, value, headers = decode_record(
+            payload, position, index, take_headers
+        )
+        timestamp_ms = base_timestamp_ms + timestamp_delta if append_time_ms is None else append_time_ms
+        yield Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
+    if position != len(payload):
+        raise InvalidRecord(f"{len(payload) - position} bytes follow the last of {count} records")
+
+
+def decode_record(
+    payload: bytes, position: int, index: int, take_headers: _TakeHeaders = _take_headers
+) -> tuple[int, int, int, bytes | None, bytes | None, Sequence[Header]]:
+    """Decode the record at `position` of an uncompressed payload, every field of it checked.
+
+    Returns (position after it, timestamp delta, offset delta, key, value, headers). Raises InvalidRecord; `index` is
+    the record's number in its batch, for the message.
+    """
+    try:
+        size, start = decode_zigzag_varint(payload, position)
+        end = start + size
+        if size < 0 or end > len(payload):
+            raise InvalidRecord(f"a record size of {size} at byte {start} of {len(payload)}")
+        timestamp_delta, position = decode_zigzag_varint(payload, start + ATTRIBUTES_BYTES, LONG_BYTES)
+        offset_delta, position = decode_zigzag_varint(payload, position)
+        key, position = _take_blob(payload, position, end)
+        value, position = _take_blob(payload, position, end)
+        headers, position = take_headers(payload, position, end)
+        if position != end:
+            raise InvalidRecord(f"its fields end at byte {position}, but by its size it ends at byte {end}")
+    except InvalidRecord as fault:
+        raise InvalidRecord(f"record {index}: {fault.message}") from None
+    return end, timestamp_delta, offset_delta, key, value, headers
+
+
+def _put_headers(parts: list[bytes], headers: Sequence[Header]) -> None:
+    if isinstance(headers, EncodedHeaders):
+        parts.append(headers.encoded)
+        return
+    parts.append(encode_zigzag_varint(len(headers)))
+    for name, value in headers:
+        _put_blob(parts, name)
+        _put_blob(parts, value)
 
 
 def _put_blob(parts: list[bytes], blob: bytes | None) -> None:

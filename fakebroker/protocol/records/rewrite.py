@@ -55,7 +55,7 @@ def cut_batch(batch: bytes, offset: int) -> bytes | None:
     header = parse_header(batch)
     if offset <= header.base_offset:
         return None
-    records = [record for record in read_records(batch) if record.offset < offset]
+    records = [record for record in read_records(batch, is_checked=True) if record.offset < offset]
     if not records:
         return None
     last_offset_delta = min(offset - 1, header.last_offset) - header.base_offset

@@ -52,3 +52,15 @@ def test_lengths_below_zero_are_null() -> None:
     """Kafka reads any length below zero as null, in keys and values."""
     record = "0c" + "000000" + "03" + "09" + "00"
     assert list(decode_records(bytes.fromhex(record), 1, 7, 100)) == [Record(7, 100, None, None, [])]
+
+
+@pytest.mark.rules("RB-4")
+@given(st.lists(st.tuples(st.binary(max_size=200), st.none() | st.binary(max_size=200)), max_size=80))
+def test_headers_that_stay_encoded_are_the_same_headers(headers: list[tuple[bytes, bytes | None]]) -> None:
+    """Read, counted and encoded again they are what they were."""
+    encoded = encode_record(Record(0, 5, b"k", b"v", headers), 0, 5)
+    [record] = decode_records(encoded, 1, 0, 5, is_checked=True)
+    assert (len(record.headers), bool(record.headers)) == (len(headers), bool(headers))
+    assert list(record.headers) == headers
+    assert encode_record(record, 0, 5) == encoded
+    assert not headers or record.headers[-1] == headers[-1]

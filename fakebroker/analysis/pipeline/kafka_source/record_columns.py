@@ -4,7 +4,7 @@ A walk over the lengths of the records gives their beginnings, by columns where 
 them. Everything else of a record is read with numpy, one field of all records after another.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
     value_starts: Any
     value_ends: Any
     null_values: Any
-    headers: dict[int, list[tuple[bytes, bytes | None]]]
+    headers: dict[int, Sequence[tuple[bytes, bytes | None]]]
 
 
 class _Batch(NamedTuple):
@@ -177,7 +177,7 @@ def _fast_columns(data: bytes, starts: Any, batches: list[_Batch]) -> Columns:
     )
 
 
-def _headers_at(data: bytes, position: int) -> list[tuple[bytes, bytes | None]]:
+def _headers_at(data: bytes, position: int) -> Sequence[tuple[bytes, bytes | None]]:
     return decode_record(data, position, 0)[5]
 
 

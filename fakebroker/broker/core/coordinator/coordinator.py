@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.coordinator.host import GroupNode
 from fakebroker.broker.core.coordinator.loading import load_groups
-from fakebroker.broker.core.coordinator.runtime.load import Steps
 from fakebroker.broker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
+from fakebroker.broker.core.coordinator.runtime.process_steps import Steps
 from fakebroker.broker.core.coordinator.shard import Shard
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.protocol.instant import Instant

@@ -6,7 +6,8 @@ Kafka: `CoordinatorLoaderImpl`.
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.broker.core.coordinator.runtime.load import RECORDS_PER_STEP, Steps, cost_of, read_in_steps
+from fakebroker.broker.core.coordinator.runtime.process_steps import Steps
+from fakebroker.broker.core.coordinator.runtime.reading import RECORDS_PER_STEP, cost_of, read_in_steps
 from fakebroker.broker.core.coordinator.stored_groups import stored_group
 from fakebroker.broker.core.events import GroupsLoaded, GroupStored
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup

@@ -206,7 +206,7 @@ def _check_records(
         )
     errors: list[tuple[int, str]] = []
     code = ErrorCode.INVALID_RECORD
-    for index, record in enumerate(read_records(data)):
+    for index, record in enumerate(read_records(data, is_checked=True)):
         if config.compact and record.key is None:
             errors.append((index, f"{partition}: every record of a compacted topic needs a key"))
             continue
@@ -276,5 +276,5 @@ def _with_codec(data: bytes, header: BatchHeader, codec: int, config: LogConfig,
         attributes=codec | time_bit | header.attributes & TRANSACTIONAL_BIT,
         max_timestamp_ms=now_ms,
     )
-    records = [record._replace(offset=index) for index, record in enumerate(read_records(data))]
+    records = [record._replace(offset=index) for index, record in enumerate(read_records(data, is_checked=True))]
     return rebuild(wanted, records, level=config.compression_level)

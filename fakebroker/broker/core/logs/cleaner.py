@@ -120,7 +120,7 @@ class _Cleaning:
     def _records(self, batch: bytes) -> Generator[None, None, list[Record]]:
         """The records of a batch, in steps: a batch of 1 MB may have a million."""
         records = []
-        for record in read_records(batch):
+        for record in read_records(batch, is_checked=True):
             records.append(record)
             if self._pace.is_over():
                 yield

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.coordinator.runtime.host import CoordinatorNode
-from fakebroker.broker.core.coordinator.runtime.load import Steps, cost_of, read_in_steps
 from fakebroker.broker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
+from fakebroker.broker.core.coordinator.runtime.process_steps import Steps
+from fakebroker.broker.core.coordinator.runtime.reading import cost_of, read_in_steps
 from fakebroker.broker.core.share_state.shard import ShareStateShard
 from fakebroker.broker.core.share_state.states import SharePartition
 from fakebroker.broker.core.topics import SHARE_GROUP_STATE

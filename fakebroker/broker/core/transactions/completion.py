@@ -1,20 +1,20 @@
 """Transactions whose end is decided: their markers go into all partitions, in order, and then they are complete.
 
-It happens right after EndTxn was answered, by a deadline (TX-2). A partition whose leader is not reached, and one whose
-replicas lag, is tried again until it has its marker; one whose topic was deleted needs none.
+It happens right after EndTxn was answered (TX-2), in turns if the partitions are many. A partition whose leader is not
+reached, and one whose replicas lag, is tried again until it has its marker; one whose topic was deleted needs none.
 MOCK: so is a partition without any leader. Kafka 4.3.1 takes it for deleted: it writes no marker there, ever.
 Kafka: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`.
 """
 
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.broker.core.deadlines import Deadline
+from fakebroker.broker.core.coordinator.runtime.process_steps import ProcessSteps, Steps
 from fakebroker.broker.core.transactions.states import TransactionInput, TransactionState
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 RETRY_MS = 100
 """How soon a partition that could not be written to is tried again, monotonic time."""
-MARKERS_PER_STEP = 500
-PAUSE_MS = 50
-"""After so many markers there is a pause for others, three times as long as they take."""
+MARKERS_PER_STEP = 100
+"""How many partitions a step looks at; a marker into a partition without a log takes 0.1 ms."""
 _GIVES_UP = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 """Somebody else has fenced the producer or this coordinator (WM-2, WM-3): another try would end alike. As in Kafka the
 transaction stays in its Prepare state until a coordinator loads it."""
@@ -40,12 +39,12 @@ class _Sent(NamedTuple):
 class _Ending:
     """One transaction on its way, with what is known of its markers."""
 
-    __slots__ = ("deadline", "is_waiting", "sent", "transaction")
+    __slots__ = ("is_retry", "sent", "steps", "transaction")
 
-    def __init__(self, transaction: Transaction, deadline: Deadline) -> None:
+    def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
-        self.deadline = deadline
-        self.is_waiting = False  # for a partition that could not be written to
+        self.steps: ProcessSteps | None = None
+        self.is_retry = False  # some partition could not be written to
         self.sent: dict[Partition, _Sent] = {}
 
 
@@ -62,54 +61,60 @@ class Completions:
 
     def begin(self, transaction: Transaction, now: Instant) -> None:
         """The end of the transaction is stored: write its markers, as soon as the client has its answer."""
-        deadline = Deadline(partial(self._go_on, transaction.transactional_id), owner=self._shard)
-        self._endings[transaction.transactional_id] = _Ending(transaction, deadline)
-        self._shard.timers.mono.arm(deadline, now.mono_ms + self._delay_ms)
+        ending = self._endings[transaction.transactional_id] = _Ending(transaction)
+        self._write_after(self._delay_ms, ending, now)
 
     def try_again(self, transaction: Transaction, now: Instant) -> None:
         """Something is missing: go on in a while."""
         ending = self._endings.get(transaction.transactional_id)
         if ending is not None:
-            ending.is_waiting = True
-            self._shard.timers.mono.arm(ending.deadline, now.mono_ms + RETRY_MS)
+            ending.is_retry = True
+            self._write_after(RETRY_MS, ending, now)
 
     def ended(self, transaction: Transaction) -> None:
         """The transaction is complete."""
-        self._endings.pop(transaction.transactional_id).deadline.end()
+        self._forget(transaction)
 
     def leader_changed(self, now: Instant) -> None:
         """Some partition has a new leader: those that were waiting for one go on at once."""
         for ending in self._endings.values():
-            if ending.is_waiting and ending.deadline.due_ms is not None:
-                self._shard.timers.mono.arm(ending.deadline, now.mono_ms)
+            if ending.is_retry and ending.steps is not None and ending.steps.is_waiting:
+                ending.steps.begin(now.mono_ms)
 
     def stop(self) -> None:
         """The partition is unloaded: whoever loads it next goes on (TX-25)."""
-        endings, self._endings = self._endings, {}
-        for ending in endings.values():
-            ending.deadline.end()
+        for ending in list(self._endings.values()):
+            self._forget(ending.transaction)
 
-    def _go_on(self, transactional_id: str, now: Instant) -> None:
-        """Write markers that are missing, up to `MARKERS_PER_STEP`; when none is, the transaction is complete."""
-        ending = self._endings[transactional_id]
-        transaction, before = ending.transaction, len(ending.sent)
+    def _forget(self, transaction: Transaction) -> None:
+        steps = self._endings.pop(transaction.transactional_id).steps
+        if steps is not None:
+            steps.end()
+
+    def _write_after(self, delay_ms: int, ending: _Ending, now: Instant) -> None:
+        ending.steps = ProcessSteps(self._shard, self._write(ending))
+        ending.steps.begin(now.mono_ms + delay_ms)
+
+    def _write(self, ending: _Ending) -> Steps:
+        """Write markers that are missing, in steps; when none is, the transaction is complete."""
+        transaction, passes = ending.transaction, self._shard.timers.passes
+        pace = Pace(MARKERS_PER_STEP)
         for each in list(transaction.partitions):
-            if len(ending.sent) - before == MARKERS_PER_STEP:
-                self._shard.timers.mono.arm(ending.deadline, now.mono_ms + PAUSE_MS)
-                return
+            if pace.is_over():
+                yield
             topic = self._shard.cluster.topics.get(each.topic)
             partition = None if topic is None else topic.partition(each.partition)
             try:
-                if partition is None or self._is_written(ending, partition, now):
+                if partition is None or self._is_written(ending, partition, passes.now):
                     del transaction.partitions[each]
             except KafkaError as error:
                 if error.code in _GIVES_UP:
-                    self._endings.pop(transactional_id).deadline.end()
+                    self._forget(transaction)
                     return
         if transaction.partitions:
-            self.try_again(transaction, now)
+            self.try_again(transaction, passes.now)
         else:
-            self._shard.handle(transaction, TransactionInput.MARKERS_WRITTEN, now)
+            self._shard.handle(transaction, TransactionInput.MARKERS_WRITTEN, passes.now)
 
     def _is_written(self, ending: _Ending, partition: "Partition", now: Instant) -> bool:
         """Write the marker into a partition unless it is there. Returns whether all replicas in sync have it.

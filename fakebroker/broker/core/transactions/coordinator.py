@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.core.coordinator.runtime.load import RECORDS_PER_STEP, Steps, cost_of, read_in_steps
 from fakebroker.broker.core.coordinator.runtime.partition_coordinator import PartitionCoordinator
+from fakebroker.broker.core.coordinator.runtime.process_steps import Steps
+from fakebroker.broker.core.coordinator.runtime.reading import RECORDS_PER_STEP, cost_of, read_in_steps
 from fakebroker.broker.core.topics import TRANSACTION_STATE
 from fakebroker.broker.core.transactions.host import TransactionNode
 from fakebroker.broker.core.transactions.shard import TransactionShard

@@ -2,11 +2,15 @@
 
 import pytest
 
-from fakebroker.broker.core import elections
-from fakebroker.broker.core.transactions.completion import MARKERS_PER_STEP, PAUSE_MS
+from fakebroker.broker.core import broker_life, elections
+from fakebroker.broker.core.topics import TRANSACTION_STATE
+from fakebroker.broker.core.transactions.completion import MARKERS_PER_STEP, RETRY_MS
 from fakebroker.broker.core.transactions.producer import Producer
+from fakebroker.broker.core.transactions.shard import TransactionShard
+from fakebroker.broker.core.transactions.states import TransactionState
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.offsets_topic import TopicPartition
+from tests.support.engine import SimEngine
 from tests.support.transactions import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -19,6 +23,7 @@ from tests.support.transactions import (
     Marker,
     Transactions,
 )
+from tests.support.work_counter import calls_of
 
 
 def apart(node_ids: tuple[int, ...] = (1, 2, 3)) -> Transactions:
@@ -47,22 +52,117 @@ def test_markers_follow_right_after_the_answer_or_after_the_delay_that_is_set() 
     assert (lab.state(), len(lab.markers())) == (COMPLETE_COMMIT, 1)
 
 
-def test_the_markers_of_very_many_partitions_are_written_in_steps() -> None:
-    """Others are served between them; a transaction of tens of thousands of partitions would hold them up."""
-    lab = Transactions()
-    count = 2 * MARKERS_PER_STEP + 1
-    lab.cluster.topics.create("wide", partitions=count)
-    producer = lab.producer()
-    lab.add(producer, *(TopicPartition("wide", index) for index in range(count)))
-    lab.end(producer)
+class Wide(SimEngine):
+    """A transaction of very many partitions, whose end is just decided, in turns that the test gives."""
 
-    left = []
-    for ms in (0, PAUSE_MS, PAUSE_MS):
-        lab.wait(ms)
-        left.append(len(lab.transaction().partitions))
+    def __init__(self, count: int = 10 * MARKERS_PER_STEP + 1, node_ids: tuple[int, ...] = (1,)) -> None:
+        super().__init__({"transaction.state.log.num.partitions": 1}, node_ids=node_ids)
+        topic = self.cluster.topics.create("wide", count, len(node_ids))
+        for partition in self.cluster.topics.internal(TRANSACTION_STATE).partitions + topic.partitions:
+            partition.lead(1, self.engine.now)
+        found: list[Producer] = []
+        shard, now = self.shard(), self.engine.now
+        shard.init_producer_id("x", 60_000, None, lambda _code, producer: found.append(producer), now)
+        (producer,) = found
+        shard.add_partitions(
+            "x", producer, [TopicPartition("wide", each) for each in range(count)], lambda *_: None, now, is_tv2=False
+        )
+        shard.end("x", producer, commit=True, is_tv2=False, answer=lambda *_: None, now=now)
 
-    assert left == [count - MARKERS_PER_STEP, 1, 0]
-    assert lab.state() == COMPLETE_COMMIT
+    def shard(self, node_id: int = 1) -> TransactionShard:
+        return self.cluster.nodes[node_id].transactions.shard("x", self.engine.now)
+
+    @property
+    def state(self) -> TransactionState:
+        leader = self.cluster.topics.internal(TRANSACTION_STATE).partitions[0].leader
+        return self.shard(leader).transactions["x"].state
+
+    @property
+    def markers(self) -> int:
+        topic = self.cluster.topics.get("wide")
+        assert topic is not None
+        return sum(each.log.log_end_offset for each in topic.partitions if each.has_log)
+
+    def turn(self) -> int:
+        """What is due, or else a step of what goes on. Returns how many markers it wrote."""
+        before = self.markers
+        if self.engine.works:
+            self.engine.step(self.engine.now)
+        else:
+            self.engine.tick(self.engine.now)
+        assert self.engine.errors == []
+        return self.markers - before
+
+    def turns(self) -> list[int]:
+        """How many markers each turn writes, until nothing goes on."""
+        written = [self.turn()]
+        while self.engine.works:
+            written.append(self.turn())
+        return written
+
+
+MOST_PER_TURN = 2 * (MARKERS_PER_STEP + 1)
+
+
+@pytest.mark.parametrize("late_ms", [0, 60_000])
+def test_the_markers_of_very_many_partitions_are_written_in_turns(late_ms: int) -> None:
+    """Others are served between them, also if the broker comes to it late."""
+    lab = Wide()
+    count = 10 * MARKERS_PER_STEP + 1
+    lab.engine.tick(lab.engine.now.plus(late_ms))
+    first = lab.markers
+    written = [first, *lab.turns()]
+
+    assert (sum(written), max(written)) == (count, MOST_PER_TURN)
+    assert lab.state is TransactionState.COMPLETE_COMMIT
+
+
+def test_a_partition_that_is_waited_for_costs_no_turn_more_than_others() -> None:
+    """What cannot be written to is looked at in turns as well, again and again."""
+    lab = Wide(node_ids=(1, 2))
+    topic = lab.cluster.topics.get("wide")
+    assert topic is not None
+    for partition in topic.partitions:
+        partition.lead(-1, lab.engine.now)
+    lab.turns()
+
+    def longest(late_ms: int) -> int:
+        turns = [calls_of(lambda: lab.engine.tick(lab.engine.now.plus(late_ms)))]
+        while lab.engine.works:
+            turns.append(calls_of(lambda: lab.engine.step(lab.engine.now)))
+        return max(turns)
+
+    assert longest(60_000) < 1.5 * longest(RETRY_MS)
+    for partition in topic.partitions:
+        partition.lead(2, lab.engine.now)
+    assert max(lab.turns()) == MOST_PER_TURN
+    assert lab.state is TransactionState.COMPLETE_COMMIT
+
+
+@pytest.mark.rules("CLU-40")
+def test_a_coordinator_that_is_frozen_amid_the_markers() -> None:
+    """It goes on when it is thawed."""
+    lab = Wide()
+    lab.turn()
+    node = lab.cluster.nodes[1]
+    broker_life.freeze(lab.cluster, node, lab.engine.now)
+    assert sum(lab.turns()) == 0
+    broker_life.thaw(lab.cluster, node, lab.engine.now)
+    lab.turns()
+    assert lab.state is TransactionState.COMPLETE_COMMIT
+
+
+@pytest.mark.rules("TX-25")
+def test_a_coordinator_that_moves_amid_the_markers() -> None:
+    """The former one writes no more of them; the new one writes all, those of partitions that have one already too."""
+    lab = Wide(node_ids=(1, 2))
+    lab.turn()
+    before = lab.markers
+    lab.cluster.topics.internal(TRANSACTION_STATE).partitions[0].lead(2, lab.engine.now)
+    assert len(lab.shard(2).completions) == 1
+    lab.turns()
+    assert lab.state is TransactionState.COMPLETE_COMMIT
+    assert lab.markers == before + 10 * MARKERS_PER_STEP + 1
 
 
 @pytest.mark.rules("TX-25")

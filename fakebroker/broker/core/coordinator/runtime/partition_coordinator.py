@@ -7,7 +7,7 @@ client can tell the difference, because only the leader appends to the partition
 The one exception is a partition that changes its leader while it has a log: the new leader loads it then, because
 session timers of groups start at the load, and transactions that are ending go on (`leader_changed`).
 
-A long log is loaded in turns, between which clients are served (load.py).
+A long log is loaded in turns, between which clients are served (process_steps.py).
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from fakebroker.broker.core import long_passes
 from fakebroker.broker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.broker.core.coordinator.runtime.host import CoordinatorHost, CoordinatorNode
-from fakebroker.broker.core.coordinator.runtime.load import Load, Steps
+from fakebroker.broker.core.coordinator.runtime.process_steps import ProcessSteps, Steps
 from fakebroker.broker.core.events import MOVED, CoordinatorMoved
 from fakebroker.broker.core.java_hash import partition_of
 from fakebroker.broker.core.logs.whole_log import count_records
@@ -43,7 +43,7 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         self.shards: dict[int, ShardT] = {}
         self._topic: Topic | None = None
         self._since = Instant(0, 0)  # when this broker was first asked
-        self._loads: dict[int, Load] = {}
+        self._loads: dict[int, ProcessSteps] = {}
         cluster.topics.on_deleted.append(self._on_topic_deleted)
         cluster.topics.on_leader_changed.append(self.leader_changed)
 
@@ -135,7 +135,7 @@ class PartitionCoordinator(ABC, Generic[ShardT, NodeT]):
         self.cluster.topics.load_begins(log_partition)
         if for_ms > 0 or (long_ones_in_turns and not self._is_short(log_partition, now)):
             shard.unavailable_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            load = self._loads[partition] = Load(shard, self._read(shard))
+            load = self._loads[partition] = ProcessSteps(shard, self._read(shard))
             load.begin(now.mono_ms + for_ms)
         else:
             self.cluster.timers.passes.finish(self._read(shard), now)

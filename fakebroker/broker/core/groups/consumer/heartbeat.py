@@ -25,6 +25,7 @@ from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.heartbeats import (
     JOIN_EPOCH,
     check_epoch,
+    check_fits,
     check_room,
     group_for_heartbeat,
     metadata_may_have_changed,
@@ -50,6 +51,7 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
         group = host.group(request.group_id)
         if isinstance(group, ConsumerGroup) and _changes_nothing(group, request):
             return _answer(group, group.members[request.member_id], None, now)
+        check_fits(host, request.topic_names)
         return _heartbeat(host, request, now)
     except KafkaError as error:
         return HeartbeatAnswer(error.code, error.message)

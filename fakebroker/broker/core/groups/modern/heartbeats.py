@@ -3,12 +3,13 @@
 Kafka repeats them for each kind in `GroupMetadataManager`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.host import GroupsHost
-from fakebroker.broker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.broker.core.groups.modern.modern_group import ModernGroup, failed_write
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_topic import GroupEntry
@@ -38,6 +39,16 @@ def group_for_heartbeat(
         return kind(group_id, host, now)
     what = "it does not exist" if found is None else f"it is a {found.kind} group"
     raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group_id!r} is not a {kind.kind} group: {what}")
+
+
+def check_fits(host: GroupsHost, texts: Collection[str] | None) -> None:
+    """Raise KafkaError for what a member tells of itself if it is too long to be stored.
+
+    The write would be refused alike, but after work that takes seconds for a few megabytes of names.
+    """
+    topic = host.topics.get(CONSUMER_OFFSETS)
+    if texts and topic and len(texts) + sum(map(len, texts)) > topic.config.log.max_message_bytes:
+        raise failed_write(ErrorCode.MESSAGE_TOO_LARGE)
 
 
 def tombstone_of_classic(host: GroupsHost, group: ModernGroup) -> "list[GroupEntry]":

@@ -17,7 +17,7 @@ from fakebroker.broker.core.events import MOVED, GroupEpochBumped, Transition
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.broker.core.groups.modern.member_table import MemberTable
-from fakebroker.protocol.errors import KafkaError
+from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class ModernGroup(Group):
         if records:
             code = host.write_records(self.group_id, records, now)
             if code:
-                raise KafkaError(error_of_failed_write(code), f"the group could not be stored: {code.name}")
+                raise failed_write(code)
         stored = host.group(self.group_id)
         if not isinstance(stored, type(self)):
             return self  # it has become a group of another kind, or there was nothing to store
@@ -204,3 +204,8 @@ class ModernGroup(Group):
         self.release()
         self.state_ms, self.state_reason = now.wall_ms, reason
         self.host.emit(Transition(self.group_id, self.kind, self.state, DEAD, self.group_epoch, reason))
+
+
+def failed_write(code: ErrorCode) -> KafkaError:
+    """What members are answered with if the append of their group's records failed with `code`."""
+    return KafkaError(error_of_failed_write(code), f"the group could not be stored: {code.name}")

@@ -8,6 +8,7 @@ from fakebroker.broker.core.groups.modern.assignments import same_partitions
 from fakebroker.broker.core.groups.modern.heartbeats import (
     JOIN_EPOCH,
     check_epoch,
+    check_fits,
     check_room,
     group_for_heartbeat,
     unknown_member,
@@ -30,6 +31,7 @@ def heartbeat(shard: ShareGroupHost, request: HeartbeatRequest, now: Instant) ->
     try:
         if request.member_epoch == LEAVE_EPOCH:
             return _leave(shard, request, now)
+        check_fits(shard, request.topic_names)
         return _join_or_go_on(shard, request, now)
     except KafkaError as error:
         return HeartbeatAnswer(error.code, error.message)

@@ -3,11 +3,14 @@
 Kafka: `GroupMetadataManager.streamsGroupHeartbeat`.
 """
 
+from itertools import chain
+
 from fakebroker.broker.core.groups.host import GroupsHost
 from fakebroker.broker.core.groups.modern.config import group_config_int
 from fakebroker.broker.core.groups.modern.heartbeats import (
     JOIN_EPOCH,
     check_epoch,
+    check_fits,
     check_room,
     group_for_heartbeat,
     tombstone_of_classic,
@@ -34,6 +37,7 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
     """
     if request.member_epoch == LEAVE_EPOCH:
         return leave(host, request, now)
+    check_fits(host, tuple(chain.from_iterable((request.client_tags or {}).items())))
     joins = request.member_epoch == JOIN_EPOCH
     was_there = host.group(request.group_id) is not None
     group = group_for_heartbeat(host, StreamsGroup, request.group_id, now, may_create=joins, may_replace_classic=True)
