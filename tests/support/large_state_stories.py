@@ -7,6 +7,7 @@ from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.wire.messages import fetch as fetch_messages
 from fakebroker.protocol.wire.messages import share_acknowledge, share_fetch
+from fakebroker.protocol.wire.messages import streams_group_heartbeat as streams_messages
 from tests.support.engine import Client
 from tests.support.frames import JOIN
 from tests.support.large_states import MEMBER, TIMEOUT_MS, Naming, Story, World
@@ -225,6 +226,29 @@ def consumer_group(world: World) -> None:
     world.wait("members of a consumer group are fenced", 10 * TIMEOUT_MS)
 
 
+def streams_group(world: World) -> None:
+    """A member with a task for each partition, another one that joins, and both are fenced."""
+    client = world.client()
+    parts = [streams_messages.Subtopology(subtopology_id=name, source_topics=[name]) for name in names(world)]
+    topology = streams_messages.Topology(epoch=1, subtopologies=parts)
+
+    def heartbeat(member: int, epoch: int, label: str, **fields: Any) -> Any:
+        given = {"member_id": MEMBER.format(member), "member_epoch": epoch, "process_id": f"p{member}", **fields}
+        answer = world.ask(client, "StreamsGroupHeartbeat", label, NULL, **given)
+        assert answer.error_code == 0
+        return answer
+
+    joins: dict[str, Any] = {"topology": topology, "active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+    heartbeat(1, 0, "first", **joins)
+    world.wait("the initial delay of a streams group is over", 4_000)
+    tasks = heartbeat(1, 1, "gets tasks").active_tasks
+    assert sum(len(each.partitions) for each in tasks) == world.entries
+    heartbeat(2, 0, "second", **joins)
+    heartbeat(1, 2, "revokes")
+    world.ask(client, "StreamsGroupDescribe", "of many tasks")
+    world.wait("members of a streams group are fenced", 10 * TIMEOUT_MS)
+
+
 def many_groups(world: World) -> None:
     """Simple groups, each with an offset and a config."""
     client = world.client()
@@ -320,7 +344,8 @@ def many_transactions(world: World) -> None:
 
 
 OF_PARTITIONS: tuple[Story, ...] = (
-    fetch_sessions, records, share_offsets, share_session, share_session_ends, offsets, consumer_group, transaction,
+    fetch_sessions, records, share_offsets, share_session, share_session_ends, offsets, consumer_group,
+    streams_group, transaction,
 )  # fmt: skip
 OF_OTHERS: tuple[Story, ...] = (
     many_groups, members_of("Consumer"), members_of("Share"), classic_members, many_transactions,
