@@ -62,14 +62,14 @@ help:
 .venv/.lint .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up $(@:.venv/.%=%)
 
-.venv/.test .venv/.spark .venv/.http .venv/.page .venv/.site .venv/.dist .venv/.workflows: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
+.venv/.test .venv/.spark .venv/.stores .venv/.http .venv/.page .venv/.site .venv/.dist .venv/.workflows: pyproject.toml scripts/set-up scripts/requirements | .venv/.core
 	@scripts/set-up $(@:.venv/.%=%)
 
 set-up-test: .venv/.test
 
 set-up-spark: .venv/.spark
 
-set-up-rest: .venv/.test .venv/.spark .venv/.http .venv/.page .venv/.workflows
+set-up-rest: .venv/.test .venv/.spark .venv/.stores .venv/.http .venv/.page .venv/.workflows
 
 run: .venv/.core
 	@$(BIN)/fakebroker serve --control $(CONTROL) $(ARGS)

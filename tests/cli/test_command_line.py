@@ -196,6 +196,7 @@ BAD_INPUT = [
     ("pipeline", "build", "--tables", "missing", "--engine", "embedded"),
     ("pipeline", "check", "--tables", "missing", "--engine", "embedded"),
     ("pipeline", "report", "--tables", "missing"),
+    ("pipeline", "export", "--tables", "missing", "--to", "file:///tmp/lake"),
     ("tls", "bad"),
     ("ctl", "clock", "advance", "8x"),
     ("ctl", "nothing"),

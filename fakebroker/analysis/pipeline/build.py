@@ -5,11 +5,13 @@ from typing import Any, Final
 
 from fakebroker.analysis.pipeline.engines import Frame, contract_of, make, tables_needed
 from fakebroker.analysis.pipeline.publish import Staging
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 # Of `__consumer_offsets`: what decoding gives, and what follows from it.
 FROM_LOG: Final = ("coordinator_records", "rejects", "commits", "group_states", "members", "assignments")
 SILVER: Final = ("commits", "group_states", "members", "assignments", "requests", "log_ends", "expiries")
 GOLD: Final = ("lag_minute", "rebalances", "expiry_audit", "protocol_coverage", "group_health")
+_LIVE_ENDS: Final = Recipe("SELECT * FROM log_ends WHERE seq IS NULL")
 OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whatif` makes them of commits and states
 
 
@@ -27,7 +29,7 @@ def build(stage: Staging) -> None:
 
     Rows of commits that came from a log are kept: they are made by decoding and by nothing else.
     """
-    frames: dict[str, Frame] = {}
+    frames: dict[str, Frame] = {"live_ends": live_ends(stage)}
     if stage.has("commits"):
         frames["commits"] = _with_commits_of_log(stage)
     names = [name for name in (*SILVER, *GOLD) if name not in frames]
@@ -41,6 +43,11 @@ def _with_commits_of_log(stage: Staging) -> Frame:
     from_log = engine.where_there(stage.load("commits"), "log_partition")
     of_journals = make(engine, "commits", {"events": _known(stage, "events")})
     return stage.store(contract.name, engine.union([from_log, of_journals]))
+
+
+def live_ends(stage: Staging) -> Frame:
+    """The ends of logs that a running Kafka was asked for, which no journal has."""
+    return stage.engine.made(_LIVE_ENDS, contract_of("live_ends"), {"log_ends": _known(stage, "log_ends")})
 
 
 def _known(stage: Staging, name: str) -> Frame:

@@ -25,16 +25,17 @@ _WHY_REJECTED: Final = Recipe(
 )
 
 
-def ingest(stage: Staging, paths: Sequence[str]) -> dict[str, Any]:
+def ingest(stage: Staging, paths: Sequence[str], *, is_growing: bool = False) -> dict[str, Any]:
     """Add the events of journals that the table does not have yet; returns what the manifest says of the input.
 
+    Of files that are growing, what a broker has not written completely is left out, and not every line may be a reject.
     Raises InvalidArgument naming the path where there is no file or folder, FakebrokerError if no line can be read.
     """
-    lines, rows_in = stage.keep("journal_lines", _journal_lines(stage.engine, paths))
+    lines, rows_in = stage.keep("journal_lines", _journal_lines(stage.engine, paths, is_growing))
     known = stage.load("events")
     stage.add("events", make(stage.engine, "events", {"journal_lines": lines}))
     stage.add("rejects", make(stage.engine, "journal_rejects", {"journal_lines": lines, "events": known}))
-    if 0 < rows_in <= stage.made["rejects"]:
+    if not is_growing and 0 < rows_in <= stage.made["rejects"]:
         _check_readable(stage.engine, lines)
     return {"rows_in": rows_in, "rejected": stage.made["rejects"], "paths": list(paths)}
 
@@ -52,11 +53,11 @@ def _check_readable(engine: Engine, lines: Frame) -> None:
     )
 
 
-def _journal_lines(engine: Engine, paths: Sequence[str]) -> Frame:
+def _journal_lines(engine: Engine, paths: Sequence[str], is_growing: bool) -> Frame:
     if engine.name == "embedded":
         from fakebroker.analysis.pipeline.sources.journal_files import journal_files, journal_lines
 
-        return journal_lines(journal_files(paths))
+        return journal_lines(journal_files(paths), is_growing=is_growing)
     from fakebroker.analysis.pipeline.sources import journal_frames
 
     session: Any = engine.session  # type: ignore[attr-defined]

@@ -27,6 +27,9 @@ from fakebroker.protocol.json_text import parse_json
 
 MANIFEST: Final = "manifest.json"
 MANIFEST_VERSION: Final = 1
+FETCHED_FROM: Final = "fetched_from"
+"""Of a folder that is a copy of an export: the URI of that."""
+MOST_FILES: Final = 64  # to which rows are added before they are written as one
 _DIGEST_BYTES: Final = 16
 _BETWEEN_RENAMES_S: Final = 0.02  # who reads looks again after this time
 
@@ -61,15 +64,13 @@ class Published:
         _undo_interrupted(folder)
         self.folder = folder
         try:
-            self.manifest = _manifest_of(parse_json((folder / MANIFEST).read_text("utf-8")))
+            text = (folder / MANIFEST).read_bytes()
         except OSError as error:
             why = "no such folder" if not folder.exists() else f"it has no {MANIFEST}: {error.strerror}"
             raise FakebrokerError(f"{folder} is not a folder of published tables: {why}") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise FakebrokerError(f"{folder / MANIFEST} is not a manifest that can be read") from None
-        except _OtherVersion as error:
-            raise FakebrokerError(f"{folder / MANIFEST} is of another version of fakebroker: {error}") from None
+        self.manifest = read_manifest(text, str(folder / MANIFEST))
         self.tables: dict[str, dict[str, Any]] = self.manifest["tables"]
+        self.place = str(self.manifest.get(FETCHED_FROM, folder))  # for those who read about it
 
     def has(self, name: str) -> bool:
         """Whether the table is there."""
@@ -158,12 +159,18 @@ class Staging:
         return self.engine.load(contract_of(name), self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:
-        """Add rows to a table: those that are published stay as they are, in the files in which they are."""
-        new = frame
+        """Add rows to a table: those that are published stay as they are, in the files in which they are.
+
+        Of many files one is made.
+        """
+        new, are_many = frame, False
         if name in self._kept:
-            new = self.engine.only_new(table(name), frame, self.load(name))
+            known = self.load(name)
+            new = self.engine.only_new(table(name), frame, known)
+            are_many = len(parquet_files(self._folder_of_kept(name))) >= MOST_FILES
+            new = self.engine.union([known, new]) if are_many else new
         self.store(name, new)
-        if name in self._kept:
+        if name in self._kept and not are_many:
             _link_files(self._folder_of_kept(name), self.folder / name)
         return self.load(name)
 
@@ -263,6 +270,16 @@ def write_manifest(
     return manifest
 
 
+def read_manifest(text: bytes, place: str) -> dict[str, Any]:
+    """The manifest that was at `place`. Raises FakebrokerError if it cannot be read."""
+    try:
+        return _manifest_of(parse_json(text.decode("utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FakebrokerError(f"{place} is not a manifest that can be read") from None
+    except _OtherVersion as error:
+        raise FakebrokerError(f"{place} is of another version of fakebroker: {error}") from None
+
+
 class _OtherVersion(Exception):
     """What a manifest has that this version does not know."""
 
@@ -274,7 +291,9 @@ def _manifest_of(found: Any) -> dict[str, Any]:
     for name, about in found["tables"].items():
         if name not in NAMES:
             raise _OtherVersion(f"it has a table {name!r}")
-        about["files"], about["bytes"], about["rows"], dict(about.get("digests", {}))
+        about["bytes"], about["rows"], dict(about.get("digests", {}))
+        if any("/" in file or "\\" in file for file in about["files"]):
+            raise ValueError("a file outside of its table")
     manifest: dict[str, Any] = found
     return manifest
 

@@ -95,6 +95,23 @@ def chosen_engine(choice: EngineChoice, work: "AskWork") -> Iterator[tuple[Any, 
         raise command_error(error) from None
 
 
+def refuse_spark(choice: EngineChoice) -> None:
+    """End a command with --follow for a choice of Spark."""
+    if choice.engine == "spark" or choice.master != DEFAULT_MASTER or choice.conf:
+        raise click.UsageError("--follow uses the embedded engine; in Spark use a stream")
+
+
+@contextmanager
+def embedded_engine() -> Iterator[Any]:
+    """The embedded engine, new, for one round of a command that goes on. Raises FakebrokerError, also for files."""
+    need_extra("history")
+    from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+    from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
+
+    with storage_failures_reported():
+        yield DuckEngine()
+
+
 def _by_itself(choice: EngineChoice, work: "AskWork") -> EngineChoice:
     """The choice with an engine for the work; says which, and why, on standard error."""
     if choice.master != DEFAULT_MASTER or choice.conf:

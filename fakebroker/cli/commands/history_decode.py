@@ -1,5 +1,6 @@
 """`fakebroker history decode`: a history of `__consumer_offsets` becomes tables."""
 
+import io
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -7,16 +8,27 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from fakebroker.analysis.pipeline.contract import KEY_CHECK
-from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
+from fakebroker.analysis.pipeline.extras import need_extra
+from fakebroker.analysis.pipeline.progress import Progress
+from fakebroker.cli.commands.engine_options import (
+    EngineChoice,
+    chosen_engine,
+    embedded_engine,
+    engine_options,
+    refuse_spark,
+)
 from fakebroker.cli.commands.kafka_options import kafka_options
+from fakebroker.cli.commands.pipeline_report import write_report
 from fakebroker.cli.commands.tables_option import tables_option
 from fakebroker.cli.commands.work import reading_kafka, reading_logs
+from fakebroker.cli.exit_status import errors_end_the_command
+from fakebroker.cli.following import follow as follow_until_signal
 from fakebroker.client.security import ClientConfig
 
 if TYPE_CHECKING:
+    from fakebroker.analysis.history.followed import Followed
     from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
     from fakebroker.analysis.pipeline.engines import Engine
-    from fakebroker.analysis.pipeline.progress import Progress
     from fakebroker.analysis.pipeline.publish import Staging
 
 _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
@@ -27,9 +39,17 @@ _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
 @tables_option
 @click.option("--source", metavar="NAME", help="Name of the log, to tell clusters apart.")
 @kafka_options("--bootstrap", "Read from a running Kafka cluster instead of files; changes nothing.")
+@click.option("--follow", is_flag=True, help="Continue reading from the cluster, until SIGINT or SIGTERM.")
+@click.option("--report", metavar="FILE", help="With --follow: build all tables, too, and write this HTML file.")
 @engine_options
 def decode(
-    paths: tuple[str, ...], tables: Path, source: str | None, bootstrap: ClientConfig | None, choice: EngineChoice
+    paths: tuple[str, ...],
+    tables: Path,
+    source: str | None,
+    bootstrap: ClientConfig | None,
+    follow: bool,
+    report: str | None,
+    choice: EngineChoice,
 ) -> None:
     """Decode histories of __consumer_offsets into tables.
 
@@ -40,6 +60,12 @@ def decode(
         raise click.UsageError("give either PATHs or --bootstrap")
     if not _is_utf_8(source or ""):
         raise click.BadParameter(f"{source!r} is not UTF-8", param_hint="--source")
+    if follow and bootstrap:
+        refuse_spark(choice)
+        _follow(tables, source, bootstrap, report)
+        return
+    if follow or report:
+        raise click.UsageError("--follow needs --bootstrap, and --report needs --follow")
     with chosen_engine(choice, reading_kafka if bootstrap else reading_logs(paths)) as (engine, progress):
         from fakebroker.analysis.pipeline.publish import ChecksFailed
 
@@ -52,6 +78,38 @@ def decode(
             click.echo("the segments of a folder repeat a record: decoding again, comparing all records", err=True)
             summary = _publish(asked, may_repeat=True)
         click.echo(summary)
+
+
+def _follow(tables: Path, source: str | None, kafka: ClientConfig, report: str | None) -> None:
+    """Publish what the log has got in rounds; what was read is kept beside the tables."""
+    with errors_end_the_command():
+        need_extra("history")
+        from fakebroker.analysis.history.followed import Followed
+        from fakebroker.analysis.history.reading import SOURCE
+        from fakebroker.analysis.pipeline.write_lock import write_lock
+
+        folder = tables.absolute().with_name(f"{tables.name}.followed")
+        with write_lock(folder):
+            followed = Followed(folder, source or SOURCE)
+            follow_until_signal(lambda: _take(followed, tables, source, kafka, report))
+
+
+def _take(followed: "Followed", tables: Path, source: str | None, kafka: ClientConfig, report: str | None) -> None:
+    """One round. Raises FakebrokerError."""
+    from fakebroker.analysis.pipeline.build import build
+    from fakebroker.analysis.pipeline.publish import staging
+
+    if not followed.read(kafka) and tables.exists():
+        return
+    quiet = Progress(io.StringIO())
+    with embedded_engine() as engine:
+        click.echo(_publish(_Asked(engine, quiet, tables, (), source, kafka, followed), may_repeat=False))
+    if report is None:
+        return
+    with embedded_engine() as engine, staging(engine, tables, quiet) as stage:
+        build(stage)
+        stage.publish({})
+    write_report([tables], report, None, quiet)
 
 
 def _is_utf_8(text: str) -> bool:
@@ -68,6 +126,7 @@ class _Asked(NamedTuple):
     paths: tuple[str, ...]
     source: str | None
     kafka: ClientConfig | None
+    followed: "Followed | None" = None
 
 
 def _publish(asked: _Asked, *, may_repeat: bool) -> str:
@@ -79,14 +138,14 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
     from fakebroker.analysis.pipeline.publish import staging
     from fakebroker.analysis.pipeline.summary import summary
 
-    _, _, tables, paths, source, kafka = asked
+    _, _, tables, paths, source, kafka, followed = asked
     with staging(asked.engine, tables, asked.progress) as stage:
         frames: dict[str, Any] = {}
-        frames["decoded"], rows_in, options = _decoded(stage, paths, source, kafka, may_repeat=may_repeat)
+        frames["decoded"], rows_in, options = _decoded(stage, asked, may_repeat=may_repeat)
         make_tables(stage, _FROM_DECODED, frames, options)
         make_tables(stage, [name for name in FROM_LOG if name not in _FROM_DECODED], frames)
         if kafka:
-            _store_log_ends(stage, frames, source, kafka)
+            _store_log_ends(stage, frames, source, kafka, is_growing=followed is not None)
         stage.drop(OF_RETENTION)
         made = stage.made
         about = {
@@ -97,10 +156,13 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
         return summary(tables, stage.publish(about), made)
 
 
-def _decoded(
-    stage: "Staging", paths: tuple[str, ...], source: str | None, kafka: ClientConfig | None, *, may_repeat: bool
-) -> "tuple[Any, int, DecodedOptions | None]":
+def _decoded(stage: "Staging", asked: _Asked, *, may_repeat: bool) -> "tuple[Any, int, DecodedOptions | None]":
     """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
+    _, _, _, paths, source, kafka, followed = asked
+    if followed is not None:
+        from fakebroker.analysis.pipeline.rows import count_rows
+
+        return followed.frame(stage.engine), count_rows(followed.folder), None
     if stage.engine.name == "embedded":
         return *stage.keep("decoded", _rows(paths, source, kafka)), None
     from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
@@ -122,16 +184,23 @@ def _rows(paths: tuple[str, ...], source: str | None, kafka: ClientConfig | None
     return decode_all(read_live(kafka, source or SOURCE))
 
 
-def _store_log_ends(stage: "Staging", frames: dict[str, Any], source: str | None, kafka: ClientConfig) -> None:
-    """Ask the live Kafka for the ends of the logs that were committed for, and make the table of them."""
+def _store_log_ends(
+    stage: "Staging", frames: dict[str, Any], source: str | None, kafka: ClientConfig, *, is_growing: bool
+) -> None:
+    """Ask the live Kafka for the ends of the logs that were committed for, and make the table of them.
+
+    Of a log that is followed earlier answers are kept.
+    """
     from fakebroker.analysis.history.live import live_ends
     from fakebroker.analysis.history.reading import SOURCE
+    from fakebroker.analysis.pipeline.build import live_ends as known_ends
     from fakebroker.analysis.pipeline.build import make_tables
     from fakebroker.analysis.pipeline.engines import contract_of
 
     partitions = _committed_partitions(stage, frames["commits"])
     rows = live_ends(kafka, partitions, source=source or SOURCE, at_ms=time.time_ns() // 1_000_000)
-    frames["live_ends"] = stage.engine.frame(contract_of("live_ends"), rows)
+    known = stage.engine.rows(known_ends(stage)) if is_growing else []
+    frames["live_ends"] = stage.engine.frame(contract_of("live_ends"), [*known, *rows])
     make_tables(stage, ["log_ends"], frames)
 
 

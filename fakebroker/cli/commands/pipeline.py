@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from fakebroker.cli.commands.engine_options import EngineChoice, chosen_engine, engine_options
-from fakebroker.cli.commands.tables_option import tables_option
+from fakebroker.cli.commands.tables_option import read_tables_option, tables_option
 from fakebroker.cli.commands.work import building, checking
 from fakebroker.cli.lazy_commands import LazyCommands
 
@@ -17,6 +17,7 @@ class _Commands(LazyCommands):
         "ingest": ("fakebroker.cli.commands.pipeline_ingest", "ingest"),
         "run": ("fakebroker.cli.commands.pipeline_run", "run"),
         "report": ("fakebroker.cli.commands.pipeline_report", "report"),
+        "export": ("fakebroker.cli.commands.pipeline_export", "export"),
     }
 
 
@@ -46,7 +47,7 @@ def build(tables: Path, choice: EngineChoice) -> None:
 
 
 @pipeline.command()
-@tables_option
+@read_tables_option
 @engine_options
 def check(tables: Path, choice: EngineChoice) -> None:
     """Run the checks of all tables; exit status 1 if one fails.

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from fakebroker.analysis.pipeline.extras import need_extra
+from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.cli.commands.tables_option import several_tables_option
 from fakebroker.cli.exit_status import errors_end_the_command
 from fakebroker.protocol.errors import FakebrokerError
@@ -25,11 +26,10 @@ def report(tables: tuple[Path, ...], out: str, markdown: str | None) -> None:
     write_report(tables, out, markdown)
 
 
-def write_report(folders: Sequence[Path], out: str, markdown: str | None) -> None:
+def write_report(folders: Sequence[Path], out: str, markdown: str | None, progress: Progress | None = None) -> None:
     """Write the report of these tables as HTML, and as Markdown if that is asked for; ends the command for an error."""
     with errors_end_the_command():
         need_extra("history")
-        from fakebroker.analysis.pipeline.progress import Progress
         from fakebroker.analysis.pipeline.report.markdown import markdown_of
         from fakebroker.analysis.pipeline.report.page import page_of
         from fakebroker.analysis.pipeline.report.report import make_report
@@ -37,7 +37,7 @@ def write_report(folders: Sequence[Path], out: str, markdown: str | None) -> Non
         from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
         with storage_failures_reported():
-            made = make_report(Tables(folders), Progress())
+            made = make_report(Tables(folders), progress or Progress())
         _write(Path(out), page_of(made))
         if markdown is not None:
             _write(Path(markdown), markdown_of(made))

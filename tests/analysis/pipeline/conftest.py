@@ -11,11 +11,9 @@ if TYPE_CHECKING:
 
     from fakebroker.analysis.pipeline.engines import Engine
 
-# `make test` sets up no Spark: these modules, whose tests are all left to `make rest`, import it.
-collect_ignore = (
-    []
-    if find_spec("pyspark")
-    else [
+# What `make test` does not set up: these modules, whose tests are all left to `make rest`, import it.
+_IMPORTED_BY = {
+    "pyspark": (
         "kafka_source/test_readers.py",
         "kafka_source/test_readers_on_kafka.py",
         "kafka_source/test_record_columns.py",
@@ -24,8 +22,12 @@ collect_ignore = (
         "sources/test_history_source.py",
         "sources/test_remote_history.py",
         "sources/test_stored_history.py",
-    ]
-)
+    ),
+    "deltalake": ("export/test_delta.py",),
+    "pyiceberg": ("export/test_iceberg.py",),
+    "moto": ("export/test_on_s3.py",),
+}
+collect_ignore = [each for name, modules in _IMPORTED_BY.items() if not find_spec(name) for each in modules]
 
 # A JVM that starts fast and compiles little: small data does not repay more.
 FAST_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

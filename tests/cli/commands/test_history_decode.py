@@ -14,6 +14,7 @@ from fakebroker.cli.main import main
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from tests.analysis.history.samples import AT_MS, KEY, batch, marker, segment, value
+from tests.support.following import follow
 from tests.support.secured import SECURED, command_config, secured_broker
 
 
@@ -130,3 +131,47 @@ def test_a_secured_kafka_is_read(tmp_path: Path, protocol: str) -> None:
         result = decode("--bootstrap", address, "--command-config", properties, "--tables", tmp_path / "out")
 
     assert (result.exit_code, "commits" in result.output) == (0, True), result.output
+
+
+def test_follow_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits come round by round, and after a restart; what the broker has deleted meanwhile is still there.
+
+    The ends of logs are kept, too, each time they were asked for, and the report has the newest state.
+    """
+    report = tmp_path / "report.html"
+    with FakeBroker() as broker:
+        client, topic = broker.client("a"), broker.create_topic("orders")
+
+        def commit(offset: int) -> None:
+            topic.produce("x")
+            client.commit({("orders", 0): offset}, group_id="billing")
+
+        words = ["history", "decode", "--bootstrap", broker.bootstrap, "--tables", tmp_path / "out", "--report", report]
+        commit(1)
+        first = follow(monkeypatch, words, [lambda: commit(2), lambda: commit(3)])
+        commit(4)
+        (partition,) = {row["log_partition"] for row in rows(tmp_path / "out", "commits")}
+        broker.topic("__consumer_offsets").advance_log_start(3, partition)
+        again = follow(monkeypatch, words, [])
+
+    assert (first.exit_code, again.exit_code) == (0, 0), first.output + again.output
+    assert sorted(row["committed_offset"] for row in rows(tmp_path / "out", "commits")) == [1, 2, 3, 4]
+    assert [row["log_end_offset"] for row in rows(tmp_path / "out", "log_ends")] == [1, 2, 3, 4]
+    assert "billing" in report.read_text()
+    assert "lag_minute" in Published(tmp_path / "out").tables
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("data", "--follow"), "--follow needs --bootstrap"),
+        (("--bootstrap", "127.0.0.1:1", "--report", "r.html"), "--report needs --follow"),
+        (("--bootstrap", "127.0.0.1:1", "--follow", "--engine", "spark"), "--follow uses the embedded engine"),
+    ],
+)
+def test_what_does_not_go_together(words: tuple[str, ...], problem: str) -> None:
+    """It is said before anything is read."""
+    failed = CliRunner().invoke(main, ["history", "decode", *words])
+
+    assert failed.exit_code == 2
+    assert problem in failed.output

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from fakebroker import VirtualBroker
 from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.cli.main import main
+from tests.support.following import follow
 from tests.support.published import differences
 
 
@@ -99,3 +100,53 @@ def test_journals_of_which_no_line_can_be_read(folder: Path, command: str) -> No
     assert "schema_version is 99" in failed.output
     assert not (folder / "tables").exists()
     assert fakebroker("pipeline", command, "other", "journals").exit_code == 0
+
+
+def test_follow_publishes_what_brokers_write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that come, grow and are finished are added in rounds, with the report; the end is that of a batch."""
+    lines = (folder / "journals" / "run.jsonl").read_bytes().splitlines(keepends=True)
+    finished, growing = folder / "live" / "run.jsonl", folder / "live" / "run.jsonl.open"
+    growing.parent.mkdir()
+    events: list[int] = []
+
+    def known() -> None:
+        published = Published(folder / "tables")
+        events.append(published.tables["events"]["rows"])
+        assert published.tables["rejects"]["rows"] == 0
+        assert (folder / "report.html").is_file()
+
+    result = follow(
+        monkeypatch,
+        ["pipeline", "run", "live"],
+        [
+            lambda: growing.write_bytes(b"".join(lines[:3]) + lines[3][:20]),  # which is no whole line yet
+            lambda: (known(), growing.write_bytes(b"".join(lines[:5]))),
+            lambda: (known(), growing.write_bytes(b"".join(lines)), growing.rename(finished)),
+            known,
+        ],
+    )
+    done = fakebroker("pipeline", "run", "journals", "--tables", "batch")
+
+    assert (result.exit_code, done.exit_code) == (0, 0), result.output
+    assert events == [3, 5, len(lines)]
+    found = differences(Published(folder / "batch"), Published(folder / "tables"))
+    assert [each for each in found if not each.startswith("events: ")] == []  # whose files have other names
+
+
+def test_bad_lines_do_not_end_a_follower(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not end the command, even if no line of a file can be read."""
+    result = follow(
+        monkeypatch, ["pipeline", "run", "journals"], [lambda: (folder / "journals" / "bad.jsonl").write_text("bad\n")]
+    )
+
+    assert result.exit_code == 0, result.output
+    assert Published(folder / "tables").tables["rejects"]["rows"] == 1
+
+
+@pytest.mark.parametrize("option", [("--engine", "spark"), ("--master", "spark://a:1"), ("--conf", "a=b")])
+def test_follow_needs_no_spark(option: tuple[str, str]) -> None:
+    """The embedded engine does it; Spark has streams."""
+    failed = CliRunner().invoke(main, ["pipeline", "run", "journals", "--follow", *option])
+
+    assert failed.exit_code == 2
+    assert "--follow uses the embedded engine" in failed.output

@@ -59,5 +59,5 @@ def make_report(tables: Tables, progress: Progress | None = None) -> Report:
         with progress.stage(name) as stage:
             made.append(section(tables))
             stage.rows = tables.rows_in(name) if tables.has(name) else None
-    folders = ", ".join(str(each.folder) for each in tables.published)
+    folders = ", ".join(each.place for each in tables.published)
     return Report("fakebroker pipeline report", f"Tables of {folders}", [each for each in made if each is not None])

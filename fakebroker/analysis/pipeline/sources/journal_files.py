@@ -7,6 +7,7 @@ name; what begins like gzip is read as gzip.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -53,14 +54,29 @@ def journal_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     return sorted(found)
 
 
-def journal_lines(files: Iterable[Path]) -> Iterator[Row]:
-    """The rows of the table `journal_lines` that these files hold, in their order."""
+def journal_sizes(paths: Iterable[str | os.PathLike[str]]) -> dict[str, int]:
+    """How many bytes each of the journals has, those that are there. Raises as `journal_files`."""
+    found = {}
+    for file in journal_files(paths):
+        with suppress(FileNotFoundError):
+            found[str(file)] = file.stat().st_size
+    return found
+
+
+def journal_lines(files: Iterable[Path], *, is_growing: bool = False) -> Iterator[Row]:
+    """The rows of the table `journal_lines` that these files hold, in their order.
+
+    With `is_growing` files that a broker still writes give no rejects: those come when a file is finished.
+    """
     for path in files:
+        is_open = is_growing and path.name.endswith(OPEN_SUFFIX)
         try:
             with path.open("rb") as stream:
-                yield from lines_of(str(path), stream)
+                rows = lines_of(str(path), stream)
+                yield from (row for row in rows if not row["reject_reason"]) if is_open else rows
         except OSError as error:
-            yield unreadable(str(path), error)
+            if not (is_growing and isinstance(error, FileNotFoundError)):  # it is finished: it has another name now
+                yield unreadable(str(path), error)
 
 
 def unreadable(file: str, error: OSError) -> Row:

@@ -1,4 +1,4 @@
-"""The examples in docs/how-to/spark.md run."""
+"""The examples in docs/how-to/spark.md and docs/how-to/follow.md run."""
 
 import re
 from collections.abc import Callable
@@ -16,10 +16,12 @@ pytestmark = pytest.mark.spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "spark.md"
+HOW_TO = Path(__file__).resolve().parents[4] / "docs" / "how-to"
+PAGE = HOW_TO / "spark.md"
 EXAMPLES = {
     name: source
-    for source in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    for page in (PAGE, HOW_TO / "follow.md")
+    for source in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
     for name in re.findall(r"^def (test_\w+)\(spark, fakebroker", source, re.M)
 }
 
