@@ -14,6 +14,7 @@ from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call, Steps
+    from fakebroker.broker.core.deadlines import Timers
     from fakebroker.broker.core.long_passes import LongPasses
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.protocol.schema import Message
@@ -99,6 +100,24 @@ class PassesWork:
         rest = self._passes.take()
         if rest is not None:
             self._runner.run(rest, now)
+
+
+class DueWork:
+    """The deadlines that were too many for one turn. Each `Engine.step` runs a part of them before its work."""
+
+    __slots__ = ("_timers",)
+
+    def __init__(self, timers: "Timers") -> None:
+        self._timers = timers
+
+    def step(self, now: Instant) -> bool:
+        """Whether something is due still."""
+        return self.is_left(now)
+
+    def is_left(self, now: Instant) -> bool:
+        """Whether something is due at `now` or before."""
+        wall_ms, mono_ms = self._timers.wall.next_due_ms(), self._timers.mono.next_due_ms()
+        return (mono_ms is not None and mono_ms <= now.mono_ms) or (wall_ms is not None and wall_ms <= now.wall_ms)
 
 
 def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Message]") -> Generator[None, None, None]:
