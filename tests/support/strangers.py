@@ -4,17 +4,19 @@ The requests are those of `HostileRequests` with the names of the secrets, and w
 or beside others. Whatever is served is asked: a new API needs nothing here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.protocol.listeners import Listener
 from fakebroker.protocol.schema.types import ArrayOf, FieldSpec, Primitive
+from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.dialects import Overlay
 from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.registry import APIS, Api
 from fakebroker.testing.virtual_broker import VirtualBroker
+from fakebroker.types import ReleaseName
 from tests.support.dialects import listener_of
 from tests.support.engine import Client
 from tests.support.frames import framed
@@ -27,9 +29,9 @@ _LOGGING_IN = (17, 36)  # change the connection, not the broker
 _SETTINGS = {**AUTHORIZER, "auto.create.topics.enable": True, "delegation.token.secret.key": "key"}
 
 
-def secretive_broker(*, has_secrets: bool, **settings: Any) -> VirtualBroker:
+def secretive_broker(*, has_secrets: bool, as_release: ReleaseName = "4.3", **settings: Any) -> VirtualBroker:
     """A started broker where User:root may do everything, and anybody else nothing; root has made secrets there."""
-    broker = VirtualBroker(seed=1, profile="kafka", config={**_SETTINGS, **settings})
+    broker = VirtualBroker(seed=1, profile="kafka", as_release=as_release, config={**_SETTINGS, **settings})
     broker.start()
     if has_secrets:
         for name in TOPICS:
@@ -37,15 +39,25 @@ def secretive_broker(*, has_secrets: bool, **settings: Any) -> VirtualBroker:
             broker.topic(name).produce("amount", key="person")
         broker.quotas.set(user="carol", producer_byte_rate=10.0)
         broker.acls.allow("User:carol", "READ", topic=TOPICS[0])
-        _make_groups(client_of(broker, "root"))
-        _make_rest(client_of(broker, "root"))
+        root, highest = client_of(broker, "root"), {key: each[1] for key, each in _versions(broker).items()}
+        _make_groups(root, highest)
+        _make_rest(root, highest)
     return broker
 
 
-def _make_groups(root: Client) -> None:
-    ask(root, "FindCoordinator", 4, KeyType=0, CoordinatorKeys=[*GROUPS])
+def _versions(broker: VirtualBroker) -> Mapping[int, tuple[int, int]]:
+    return broker._engine.listeners[0].versions
+
+
+def _make_groups(root: Client, highest: Mapping[int, int]) -> None:
+    """Groups of all kinds that the release has, with offsets of both topics."""
+    for each in GROUPS:
+        ask(root, "FindCoordinator", 1, KeyType=0, Key=each)
     offsets = [{"Name": each, "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 1}]} for each in TOPICS]
-    assert ask(root, "OffsetCommit", 8, GroupId="payroll", Topics=offsets).topics[0].partitions[0][1] == 0
+    version = min(8, highest[ApiKey.OFFSET_COMMIT])
+    assert ask(root, "OffsetCommit", version, GroupId="payroll", Topics=offsets).topics[0].partitions[0][1] == 0
+    if ApiKey.SHARE_GROUP_HEARTBEAT not in highest:
+        return
     joined = ask(
         root, "ConsumerGroupHeartbeat", 1, GroupId="audit", MemberId=NO_ID, MemberEpoch=0, RebalanceTimeoutMs=60_000,
         SubscribedTopicNames=[TOPICS[0]], TopicPartitions=[],
@@ -57,9 +69,11 @@ def _make_groups(root: Client) -> None:
     assert shares.error_code == 0
 
 
-def _make_rest(root: Client) -> None:
-    ask(root, "FindCoordinator", 4, KeyType=1, CoordinatorKeys=[*TRANSACTIONAL_IDS])
-    made = ask(root, "InitProducerId", 4, TransactionalId=TRANSACTIONAL_IDS[0], TransactionTimeoutMs=60_000)
+def _make_rest(root: Client, highest: Mapping[int, int]) -> None:
+    for each in TRANSACTIONAL_IDS:
+        ask(root, "FindCoordinator", 1, KeyType=1, Key=each)
+    version = min(4, highest[ApiKey.INIT_PRODUCER_ID])
+    made = ask(root, "InitProducerId", version, TransactionalId=TRANSACTIONAL_IDS[0], TransactionTimeoutMs=60_000)
     assert made.error_code == 0
     scram = {
         "Name": "carol",
@@ -68,7 +82,8 @@ def _make_rest(root: Client) -> None:
         "Salt": {"hex": "00"},
         "SaltedPassword": {"hex": "00"},
     }
-    ask(root, "AlterUserScramCredentials", 0, Deletions=[], Upsertions=[scram])
+    if ApiKey.ALTER_USER_SCRAM_CREDENTIALS in highest:
+        ask(root, "AlterUserScramCredentials", 0, Deletions=[], Upsertions=[scram])
 
 
 def client_of(broker: VirtualBroker, name: str, listener: Listener | None = None) -> Client:
@@ -80,7 +95,7 @@ def client_of(broker: VirtualBroker, name: str, listener: Listener | None = None
 
 def served(broker: VirtualBroker) -> Iterator[tuple[Api, int]]:
     """Every API in every version, but those of logging in."""
-    for key, (lowest, highest) in sorted(broker._engine.listeners[0].versions.items()):
+    for key, (lowest, highest) in sorted(_versions(broker).items()):
         if key in APIS and key not in _LOGGING_IN:
             for version in range(lowest, highest + 1):
                 yield APIS[key], version

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, METRICS_RESOURCE, GROUP_RESOURCE = 2, 4, 8, 16, 32
 RESOURCE_TYPES = (TOPIC_RESOURCE, BROKER_RESOURCE, LOGGER_RESOURCE, METRICS_RESOURCE, GROUP_RESOURCE)
 MIN_ISR = "min.insync.replicas"
+MAX_BROKER_CONFIGS = 10_000
+"""MOCK: dynamic configs of a broker, or of all brokers. Kafka keeps any number of names that it does not know; here one
+client's 300,000 names made each DescribeConfigs of the broker hold all clients for four seconds.
+"""
 ROOT_LOGGER = "root"
 _ROOT_LEVEL = Setting(ROOT_LOGGER, 0, "INFO", None, READ_ONLY, "")
 
@@ -124,7 +128,12 @@ class BrokerResource(ConfigResource):
         self.own = node.settings.dynamic(cluster=self._is_default)
 
     def check(self, values: Mapping[str, str]) -> None:
-        """Names that Kafka does not know are kept, like those of plug-ins."""
+        """Names that Kafka does not know are kept, like those of plug-ins, but not very many."""
+        if len(values) > MAX_BROKER_CONFIGS:
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG,
+                f"{len(values)} dynamic configs of brokers are more than {MAX_BROKER_CONFIGS}",
+            )
         altered = [name for name in {**self.own, **values} if values.get(name) != self.own.get(name)]
         try:
             for name in altered:

@@ -17,6 +17,7 @@ from fakebroker.cli.http.control_port import is_loopback
 from fakebroker.cli.http.problems import Problem, no_such_path
 
 _HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(?::[0-9]{0,5})?")
+_OTHER_SITES = ("cross-site", "same-site")  # the second: the same host, another port
 MAX_SHOWN = 200  # characters of a header in an error
 
 
@@ -58,13 +59,18 @@ class AdmittedRoutes:
 
 
 def _check_site(headers: Headers, token: str | None) -> None:
-    """Raises Problem for a page of another site in a browser, and without a token for another name of this host."""
+    """Raises Problem for a page of another site in a browser, and without a token for another name of this host.
+
+    A browser sends no Origin for images, scripts and frames, but Sec-Fetch-Site. A link from another site is fine.
+    """
     origin, host = headers.get("origin"), headers.get("host", "")
     found = _HOST.fullmatch(host)
     if host and found is None:
         raise Problem(400, "malformed-host", f"the Host header must be HOST[:PORT], not {host[:MAX_SHOWN]!r}")
     if origin is not None and origin.partition("://")[2] != host:
         raise Problem(403, "forbidden-origin", f"pages from {origin[:MAX_SHOWN]!r} may not control this broker")
+    if headers.get("sec-fetch-site") in _OTHER_SITES and headers.get("sec-fetch-dest") != "document":
+        raise Problem(403, "forbidden-origin", "pages of other sites may only link to this broker")
     if token is None and not (found and is_loopback(found["ipv6"] or found["name"])):
         detail = f"without a token this broker can only be reached as localhost, not as {host[:MAX_SHOWN]!r}"
         raise Problem(403, "forbidden-origin", detail)

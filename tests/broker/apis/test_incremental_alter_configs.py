@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.apis import alter_configs, incremental_alter_configs
+from fakebroker.broker.core import config_resources
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.config_changes import Change, apply
 from fakebroker.broker.core.config_resources import resource
@@ -59,6 +60,20 @@ def own(cluster: Cluster, name: str = "t") -> dict[str, str]:
     topic = cluster.topics.get(name)
     assert topic is not None
     return topic.config.own
+
+
+@pytest.mark.parametrize("name", ["1", ""])
+def test_a_broker_keeps_so_many_names_that_kafka_does_not_know(
+    ask: Ask, cluster: Cluster, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each description of it names them all; what a request has too many of, it keeps none of."""
+    before = resource(cluster.nodes[1], BROKERS, name).own
+    monkeypatch.setattr(config_resources, "MAX_BROKER_CONFIGS", len(before) + 3)
+    odd = [(f"odd.{n}", SET, "x") for n in range(4)]
+    assert alter(ask, cluster, request(BROKERS, name, *odd[:3])) == [0]
+    assert alter(ask, cluster, request(BROKERS, name, *odd)) == [ErrorCode.INVALID_CONFIG]
+    assert alter(ask, cluster, request(BROKERS, name, ("odd.0", DELETE, None), odd[3])) == [0]
+    assert resource(cluster.nodes[1], BROKERS, name).own.keys() - before.keys() == {"odd.1", "odd.2", "odd.3"}
 
 
 @pytest.mark.rules("IA-1", "IA-3", "IA-11")

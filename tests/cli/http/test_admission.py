@@ -56,6 +56,25 @@ def test_pages_of_other_sites_are_refused() -> None:
     with_control(test)
 
 
+def test_pages_of_other_sites_may_only_link_here() -> None:
+    """A browser sends no origin for what a page embeds, but says that the page is of another site."""
+
+    async def test(control: Client) -> None:
+        for site, destination, status in (
+            ("cross-site", "image", 403),
+            ("cross-site", "iframe", 403),
+            ("same-site", "script", 403),
+            ("cross-site", "document", 200),
+            ("same-origin", "empty", 200),
+            ("none", "document", 200),
+        ):
+            headers = {"sec-fetch-site": site, "sec-fetch-dest": destination}
+            answer = await control.ask("GET", "/clock", headers=headers)
+            assert answer.status_code == status, headers
+
+    with_control(test)
+
+
 def path_of(route: Route) -> str:
     """A path that a route answers."""
     return re.sub(r"\{(\w+)(:\w+)?\}", lambda found: "1" if found[2] == ":int" else quote("a/b", safe=""), route.path)

@@ -84,12 +84,15 @@ class RecordWindow:
         """The batches that begin in that range, both ends included."""
         return [self.batches[key] for key in self.batches.irange(first_offset, last_offset)]
 
+    def _overlapping(self, first_offset: int, last_offset: int) -> list[InFlightBatch]:
+        """The batches that have a part in that range, both ends included."""
+        floor = self.floor(first_offset)
+        start = floor.first_offset if floor is not None and floor.last_offset >= first_offset else first_offset
+        return self.between(start, last_offset)
+
     def states_between(self, first_offset: int, last_offset: int) -> Iterator[tuple[int, int, InFlightState]]:
         """(first offset, last offset, state) of what has a part in that range, in order."""
-        floor = self.floor(first_offset)
-        for batch in self.between(first_offset if floor is None else floor.first_offset, last_offset):
-            if batch.last_offset < first_offset:
-                continue
+        for batch in self._overlapping(first_offset, last_offset):
             if batch.offsets is None:
                 yield from batch.states()
             else:
@@ -178,9 +181,7 @@ class RecordWindow:
 
     def archive_available(self, first_offset: int, last_offset: int) -> None:
         """Records of that range that are available are not in the log any more."""
-        for batch in list(self):
-            if batch.last_offset < first_offset or batch.first_offset > last_offset:
-                continue
+        for batch in self._overlapping(first_offset, last_offset):
             whole = batch.whole
             if whole is not None and not whole.is_available:
                 continue
@@ -195,9 +196,7 @@ class RecordWindow:
 
     def archive_acquired(self, first_offset: int, last_offset: int) -> None:
         """Records of that range, all of them acquired, were of a transaction that was aborted."""
-        for batch in list(self):
-            if batch.last_offset < first_offset or batch.first_offset > last_offset:
-                continue
+        for batch in self._overlapping(first_offset, last_offset):
             batch = self.part(batch, first_offset, last_offset)
             if not batch.lies_within(first_offset, last_offset):
                 batch.split()

@@ -3,8 +3,10 @@
 What is acquired is known here only; what becomes of it is stored by the share coordinator. Kafka: `SharePartition`.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch, Change, begin
@@ -175,13 +177,14 @@ class SharePartition:
         left = []
         for each in acquired:
             first = each.first_offset
-            for span in aborted:
+            begin = bisect_left(aborted, first, key=attrgetter("last_offset"))  # there may be thousands of each
+            end = bisect_right(aborted, each.last_offset, key=attrgetter("base_offset"))
+            for span in aborted[begin:end]:
                 low, high = max(first, span.base_offset), min(each.last_offset, span.last_offset)
-                if low <= high:
-                    self._window().archive_acquired(low, high)
-                    if first < low:
-                        left.append(each._replace(first_offset=first, last_offset=low - 1))
-                    first = high + 1
+                self._window().archive_acquired(low, high)
+                if first < low:
+                    left.append(each._replace(first_offset=first, last_offset=low - 1))
+                first = high + 1
             if first <= each.last_offset:
                 left.append(each._replace(first_offset=first))
         return left

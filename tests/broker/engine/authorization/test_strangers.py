@@ -17,6 +17,7 @@ from fakebroker.protocol.wire.frame import decode_response
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 from fakebroker.protocol.wire.registry import Api
 from fakebroker.testing.virtual_broker import VirtualBroker
+from fakebroker.types import ReleaseName
 from tests.support.chance import IS_FUZZING, SEED
 from tests.support.dialects import NAMES_OF_OVERLAYS, OVERLAYS
 from tests.support.engine import Client
@@ -45,6 +46,7 @@ SHOWN_BY_KAFKA = {
     "RenewDelegationToken": "changes those",
     "ExpireDelegationToken": "ends those",
 }
+releases = pytest.mark.parametrize("as_release", ["4.3", "3.9", "2.1"])
 UNKNOWN_OR_DENIED = (29, 100)
 UNKNOWN_OR_DENIED_TEXTS = ("Topic authorization failed.", "This server does not host this topic ID.")
 
@@ -52,8 +54,8 @@ UNKNOWN_OR_DENIED_TEXTS = ("Topic authorization failed.", "This server does not 
 class Pair:
     """A stranger at a broker with secrets, and at one without; `dialect` is what is spoken."""
 
-    def __init__(self, dialect: str = "") -> None:
-        self.brokers = [secretive_broker(has_secrets=each) for each in (True, False)]
+    def __init__(self, dialect: str = "", as_release: ReleaseName = "4.3") -> None:
+        self.brokers = [secretive_broker(has_secrets=each, as_release=as_release) for each in (True, False)]
         self.have_the_same_chance()
         self.ids = {uuid_to_text(each) for each in topic_ids(self.brokers[0]).values()}
         self.listeners = [with_dialect(broker, dialect) if dialect else None for broker in self.brokers]
@@ -116,10 +118,11 @@ def _asked(broker: VirtualBroker) -> Iterator[tuple[Api, int, int]]:
 
 @pytest.mark.random
 @pytest.mark.rules("AU-2", "AU-4", "AU-6")
-def test_a_stranger_changes_nothing_and_learns_nothing() -> None:
+@releases
+def test_a_stranger_changes_nothing_and_learns_nothing(as_release: ReleaseName) -> None:
     """Every request is answered as by a broker that has no secrets, and the secrets are as before."""
-    pair = Pair()
-    random = Random(f"strangers {SEED}")
+    pair = Pair(as_release=as_release)
+    random = Random(f"strangers {as_release} {SEED}")
     requests = SecretRequests(random, topic_ids(pair.brokers[0]))
     before = [state_of(broker) for broker in pair.brokers]
     for api, version, times in _asked(pair.brokers[0]):
@@ -200,9 +203,10 @@ MAY_CHANGE = {"topics", "next_producer_id"}  # with rights on MINE
 
 @pytest.mark.random
 @pytest.mark.rules("AU-2", "AU-6")
-def test_rights_on_one_topic_change_that_topic_alone() -> None:
+@releases
+def test_rights_on_one_topic_change_that_topic_alone(as_release: ReleaseName) -> None:
     """A client with all rights on one topic changes it, now and then, and never another, whatever it asks beside."""
-    broker = secretive_broker(has_secrets=True)
+    broker = secretive_broker(has_secrets=True, as_release=as_release)
     broker.acls.allow("User:stranger", "ALL", topic=MINE)
     random = Random(f"owner of one topic {SEED}")
     requests = SecretRequests(random, topic_ids(broker))

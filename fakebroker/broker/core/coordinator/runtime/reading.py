@@ -37,5 +37,5 @@ def read_in_steps(shard: "CoordinatorShard", apply: Callable[[bytes, Pace], Iter
 
 
 def cost_of(record: Record) -> int:
-    """What it costs to read a record, in records of the usual size."""
-    return 1 + len(record.value or b"") // _BYTES_AS_A_RECORD
+    """What it costs to read a record, in records of the usual size. Only a client's own may have headers."""
+    return 1 + len(record.headers) + len(record.value or b"") // _BYTES_AS_A_RECORD
