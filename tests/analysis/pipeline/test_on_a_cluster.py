@@ -86,8 +86,9 @@ def test_spark_submit_runs_the_same_commands(master: str, tmp_path: Path, monkey
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("PYTHONPATH", str(Path(pyspark_fakebroker.__file__).parent))
     submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    event_log = ("--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={tmp_path.as_uri()}")
-    program = (submit, "--master", master, *SMALL, *event_log, pyspark_fakebroker.__file__)
+    event_log = ("enabled=true", "compress=false", f"dir={tmp_path.as_uri()}")
+    settings = (word for each in event_log for word in ("--conf", f"spark.eventLog.{each}"))
+    program = (submit, "--master", master, *SMALL, *settings, pyspark_fakebroker.__file__)
 
     run(tmp_path, "pipeline", "ingest", "run.jsonl", "--tables", "submitted", program=program)
     run(tmp_path, "pipeline", "ingest", "run.jsonl", "--tables", "embedded", "--engine", "embedded")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -25,24 +24,18 @@ print([bytes(row.value) for row in orders.orderBy("offset").collect()])
 spark.dataSource.register(HistoryDataSource)
 log = spark.read.format("fakebroker_history").option("bootstrap", sys.argv[1]).load()
 print([row.committed_offset for row in log.where("what = 'commit'").collect()])
-query = (
-    spark.readStream.format("fakebroker").options(**servers, subscribe="orders", startingOffsets="earliest").load()
-    .writeStream.format("parquet").option("checkpointLocation", sys.argv[2] + "/checkpoint")
-    .trigger(availableNow=True).start(sys.argv[2] + "/orders")
-)
-query.awaitTermination()
-print(type(spark).__module__, spark.read.parquet(sys.argv[2] + "/orders").count())
+print(type(spark).__module__)
 """
 
 
-def test_the_data_sources_work_over_connect(tmp_path: Path) -> None:
-    """Batches and a stream of a topic, and a batch of commits; the server's Python has this package."""
+def test_the_data_sources_work_over_connect() -> None:
+    """Batches of a topic and of commits; the server's Python has this package."""
     environment = {**os.environ, "JAVA_HOME": java_home(), "PYSPARK_PYTHON": sys.executable}
     with FakeBroker() as broker:
         broker.create_topic("orders").produce("a", "b")
         broker.client("a").commit({("orders", 0): 2}, group_id="billing")
-        words = [sys.executable, "-c", PROGRAM, broker.bootstrap, str(tmp_path)]
+        words = [sys.executable, "-c", PROGRAM, broker.bootstrap]
         done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=400, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["[b'a', b'b']", "[2]", "pyspark.sql.connect.session 2"]
+    assert done.stdout.splitlines() == ["[b'a', b'b']", "[2]", "pyspark.sql.connect.session"]
