@@ -150,7 +150,7 @@ class Engine:
         self.on_work()
 
     def _go_on_with_passes(self) -> None:
-        if self._passes not in self.works:
+        if not self._passes.is_at_work and self._passes not in self.works:
             self.begin(self._passes)
 
     def step(self, now: Instant) -> None:

@@ -77,17 +77,20 @@ class Task:
 class PassesWork:
     """The passes that could not be finished in the turn that began them."""
 
-    __slots__ = ("_passes", "_runner")
+    __slots__ = ("_passes", "_runner", "is_at_work")
 
     def __init__(self, runner: "Runner", passes: "LongPasses") -> None:
         self._runner = runner
         self._passes = passes
+        self.is_at_work = False  # what is put off then is among what is left
 
     def step(self, now: Instant) -> bool:
         """Go on with one of them for a turn. False when none is left."""
+        self.is_at_work = True
         self._passes.limit()
         self.go_on(now)
         self._passes.lift_limit()
+        self.is_at_work = False
         return bool(self._passes)
 
     def finish(self, now: Instant) -> None:
