@@ -12,6 +12,7 @@ from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.host import error_of_failed_write
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.groups.streams.endpoints import EndpointPartitions, TopicPartitions
+from fakebroker.broker.core.groups.streams.group_step import MOST_TASKS
 from fakebroker.broker.core.groups.streams.heartbeat import heartbeat
 from fakebroker.broker.core.groups.streams.internal_topics import InternalTopic, Status
 from fakebroker.broker.core.groups.streams.member import Endpoint
@@ -50,6 +51,7 @@ def handle(
     try:
         _check_is_served(call)
         _check_size(request.topology)
+        _check_tasks(request)
         _check_topic_names(request)
         _check_supported(request)
         _check_fields(request)
@@ -76,6 +78,14 @@ def _check_size(topology: wire.Topology | None) -> None:
     if parts > MOST_PARTS:
         code = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
         raise KafkaError(code, f"the topology has {parts} parts, and at most {MOST_PARTS} are taken")
+
+
+def _check_tasks(request: StreamsGroupHeartbeatRequest) -> None:
+    """Raises KafkaError INVALID_REQUEST for more tasks than a group may have: the member cannot own them."""
+    roles = (request.active_tasks, request.standby_tasks, request.warmup_tasks)
+    count = sum(len(entry.partitions) for entries in roles for entry in entries or ())
+    if count > MOST_TASKS:
+        raise _invalid(f"the member has {count} tasks, and a group has at most {MOST_TASKS}")
 
 
 def _parts_of(subtopology: wire.Subtopology) -> int:

@@ -47,6 +47,7 @@ class AdmittedRoutes:
     def _admitted(self, scope: Scope) -> tuple[Route, Scope]:
         """The route of a request, and what its placeholders stand for. Raises Problem for one that is not admitted."""
         headers = Headers(scope=scope)
+        _check_length(headers)
         _check_site(headers, self._token)
         for route in self.routes:
             match, in_path = route.matches(scope)
@@ -56,6 +57,13 @@ class AdmittedRoutes:
                 return route, dict(in_path)
         _check_token(headers, self._token)
         raise no_such_path(scope["path"], [route.path for route in self.routes])
+
+
+def _check_length(headers: Headers) -> None:
+    """Raises Problem for a body of two lengths: a proxy may have gone by the other one. The connection ends."""
+    if "transfer-encoding" in headers and "content-length" in headers:
+        problem = Problem(400, "ambiguous-length", "send Content-Length or Transfer-Encoding, not both")
+        raise problem.with_headers(Connection="close")
 
 
 def _check_site(headers: Headers, token: str | None) -> None:

@@ -74,6 +74,7 @@ TITLES = {
     "method-not-allowed": "Method not allowed",
     "unauthorized": "The token is missing or wrong",
     "malformed-host": "The Host header is malformed",
+    "ambiguous-length": "The length of the body is ambiguous",
     "forbidden-option": "This option needs the token",
     "forbidden-origin": "Pages of other sites may not control a broker",
     "internal-error": "The broker has a bug",

@@ -13,6 +13,7 @@ from fakebroker.protocol.wire.messages.streams_group_heartbeat import (
     CopartitionGroup,
     KeyValue,
     Subtopology,
+    TaskIds,
     TopicInfo,
     Topology,
 )
@@ -82,6 +83,27 @@ def topology(count: int, what: str) -> Topology:
         "indexes": {"copartition_groups": [CopartitionGroup(source_topics=[0] * count)]},
     }
     return Topology(epoch=1, subtopologies=[Subtopology(subtopology_id="0", **values[what])])
+
+
+def test_a_member_with_more_tasks_than_a_group_may_have(make_call: MakeCall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot own them; of fewer it is said which one does not exist."""
+    monkeypatch.setattr(streams_group_heartbeat, "MOST_TASKS", 50)
+    lab = GroupApis(make_call)
+    lab.cluster.topics.create("t", 3, 1)
+    joined = {"group_id": "g", "member_id": "m", **STREAMS, "topology": ONE_PART}
+    assert lab.ask("StreamsGroupHeartbeat", 0, **joined).error_code == ErrorCode.NONE
+
+    def beat(count: int) -> Any:
+        tasks = [TaskIds(subtopology_id="0", partitions=list(range(count)))]
+        owned: dict[str, Any] = {"active_tasks": [], "standby_tasks": tasks, "warmup_tasks": []}
+        return lab.ask("StreamsGroupHeartbeat", 0, group_id="g", member_id="m", member_epoch=1, **owned)
+
+    many, some = beat(51), beat(50)
+    assert (many.error_code, many.error_message) == (
+        ErrorCode.INVALID_REQUEST,
+        "the member has 51 tasks, and a group has at most 50",
+    )
+    assert "at most" not in str(some.error_message)
 
 
 KINDS = (

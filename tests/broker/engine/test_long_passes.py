@@ -55,6 +55,7 @@ def test_clients_are_served_between_turns(lab: SimEngine, monkeypatch: pytest.Mo
     assert connection.data_to_send()
     assert groups(lab) == before
     while lab.engine.works:
+        assert len(lab.engine.works) == 1
         spent.clear()
         lab.engine.step(due.plus(5))
         turns.append(spent[:])

@@ -31,6 +31,20 @@ def test_a_port_alone_is_on_loopback_without_a_token() -> None:
         assert get(f"{url}/healthz") == 200
 
 
+def test_a_body_of_two_lengths_is_refused_and_nothing_after_it_is_read() -> None:
+    """A proxy may have gone by the other length: what it takes for a body is no further request here."""
+    with controlled() as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        body = b"0\r\n\r\nGET /clock HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        lengths = b"Transfer-Encoding: chunked\r\nContent-Length: %d\r\n\r\n" % len(body)
+        with socket.create_connection((host, int(port)), timeout=10) as caller:
+            caller.sendall(b"POST /clock/freeze HTTP/1.1\r\nHost: localhost\r\n" + lengths + body)
+            answer = b"".join(iter(lambda: caller.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.count(b"HTTP/1.1") == 1
+        assert get(f"{url}/clock") == 200
+
+
 def test_a_stranger_that_speaks_tls_is_no_warning_of_a_test() -> None:
     """A client of another test that tries again may find its port to be that of this broker's plain listener."""
     with controlled() as url:

@@ -5,6 +5,8 @@ import pytest
 from fakebroker import FakeBroker
 from fakebroker.protocol.errors import ErrorCode, FakebrokerError
 from fakebroker.protocol.records.offsets_codec import offset_key
+from tests.support.eventually import eventually
+from tests.support.moved_coordinators import AT_ONCE, make_loads_small
 
 GROUP = "billing"
 LOG = "__consumer_offsets"
@@ -52,6 +54,23 @@ def test_break_the_log_and_load() -> None:
         assert client.committed(GROUP).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         broker.clock.advance(hours=1, timers=True)
         assert broker.group(GROUP).offsets == {("orders", 0): 42}
+
+
+@pytest.mark.rules("LD-6", "CLU-31")
+def test_a_long_load_needs_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker with sockets goes on with it by itself; `move` does not wait for it."""
+    make_loads_small(monkeypatch)
+    with FakeBroker(nodes=2) as broker:
+        broker.create_topic("orders")
+        broker.coordinator(GROUP).move(to=1)
+        for offset in range(5 * AT_ONCE):
+            broker.client().commit({("orders", 0): offset}, group_id=GROUP)
+        broker.coordinator(GROUP).move(to=2)
+
+        eventually(lambda: [group.group_id for group in broker.groups] == [GROUP])
+
+        assert broker.coordinator(GROUP).node_id == 2
+        assert broker.group(GROUP).offsets == {("orders", 0): 5 * AT_ONCE - 1}
 
 
 @pytest.mark.rules("DR-6")
