@@ -33,6 +33,8 @@ READS: Final[dict[str, tuple[str, ...]]] = {
     "retention_losses": ("commits", "coordinator_records", "group_states", "events", "log_ends"),
     "retention_whatif": ("commits", "retention_losses"),
     "requests": ("events",),
+    "transaction_records": ("transaction_log",),
+    "transactions": ("transaction_records", "events"),
 }
 
 _ORDERS: Final = {
@@ -91,3 +93,5 @@ rejects = _function("rejects")
 requests = _function("requests")
 retention_losses = _function("retention_losses")
 retention_whatif = _function("retention_whatif")
+transaction_records = _function("transaction_records")
+transactions = _function("transactions")

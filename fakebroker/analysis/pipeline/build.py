@@ -8,8 +8,20 @@ from fakebroker.analysis.pipeline.publish import Staging
 from fakebroker.analysis.pipeline.recipe import Recipe
 
 # Of `__consumer_offsets`: what decoding gives, and what follows from it.
-FROM_LOG: Final = ("coordinator_records", "rejects", "commits", "group_states", "members", "assignments")
-SILVER: Final = ("commits", "group_states", "members", "assignments", "requests", "log_ends", "expiries")
+FROM_LOG: Final = (
+    *("coordinator_records", "transaction_records", "rejects"),
+    *("commits", "group_states", "members", "assignments", "transactions"),
+)
+SILVER: Final = (
+    "commits",
+    "group_states",
+    "members",
+    "assignments",
+    "transactions",
+    "requests",
+    "log_ends",
+    "expiries",
+)
 GOLD: Final = ("lag_minute", "rebalances", "expiry_audit", "protocol_coverage", "group_health")
 _LIVE_ENDS: Final = Recipe("SELECT * FROM log_ends WHERE seq IS NULL")
 OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whatif` makes them of commits and states

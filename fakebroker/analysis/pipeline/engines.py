@@ -13,7 +13,7 @@ from fakebroker.analysis.pipeline.rows import Rows
 from fakebroker.analysis.pipeline.tables import NAMES, recipe, table
 
 Frame = Any
-INPUTS = ("decoded", "journal_lines", "live_ends")
+INPUTS = ("decoded", "journal_lines", "live_ends", "transaction_log")
 """What tables are made of beside tables; it is not published."""
 
 

@@ -10,11 +10,13 @@ from fakebroker.analysis.pipeline.recipe import Recipe
 NAMES: Final = (
     "events",
     "coordinator_records",
+    "transaction_records",
     "rejects",
     "commits",
     "group_states",
     "members",
     "assignments",
+    "transactions",
     "requests",
     "log_ends",
     "expiries",
