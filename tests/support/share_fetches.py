@@ -234,3 +234,8 @@ def listed(answer: Any) -> dict[int, tuple[int, int]]:
         for topic in answer.responses
         for data in topic.partitions
     }
+
+
+def parts_of(answer: Any) -> list[Any]:
+    """What an answer has for each partition."""
+    return [each for topic in answer.responses for each in topic.partitions]

@@ -30,7 +30,7 @@ OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whati
 def make_tables(stage: Staging, names: Iterable[str], frames: dict[str, Frame], options: Any = None) -> None:
     """Make tables in this order and store them; `frames` has what is known beside what is published, and grows."""
     for name in names:
-        for needed in tables_needed(stage.engine, name):
+        for needed in tables_needed(name):
             if needed not in frames:
                 frames[needed] = _known(stage, needed)
         frames[name] = stage.make(name, frames, options)
@@ -41,7 +41,7 @@ def build(stage: Staging) -> None:
 
     Rows of commits that came from a log are kept: they are made by decoding and by nothing else.
     """
-    frames: dict[str, Frame] = {"live_ends": live_ends(stage)}
+    frames: dict[str, Frame] = {"live_ends": live_ends(stage)} if stage.has("log_ends") else {}
     if stage.has("commits"):
         frames["commits"] = _with_commits_of_log(stage)
     names = [name for name in (*SILVER, *GOLD) if name not in frames]

@@ -1,12 +1,13 @@
 """AlterShareGroupOffsets, key 91, v0: give partitions of a share group other start offsets (KIP-932, SGO-4)."""
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.share.initialization import Codes
 from fakebroker.broker.core.groups.share.offsets import alter_offsets
 from fakebroker.broker.core.share_state.states import SharePartition
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestTopic,
@@ -15,7 +16,10 @@ from fakebroker.protocol.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsResponseTopic,
 )
 
+PARTITIONS_PER_STEP = 2_000  # and topics
 _NO_TOPIC_ID = bytes(16)
+
+_Entry = tuple[AlterShareGroupOffsetsRequestTopic, Topic | None]
 
 
 def handle(call: Call, request: AlterShareGroupOffsetsRequest) -> AlterShareGroupOffsetsResponse | None:
@@ -25,24 +29,41 @@ def handle(call: Call, request: AlterShareGroupOffsetsRequest) -> AlterShareGrou
     """
     if not request.group_id:
         return AlterShareGroupOffsetsResponse(error_code=ErrorCode.INVALID_GROUP_ID, error_message="no group id")
-    topics = [(entry, call.cluster.topics.get(entry.topic_name)) for entry in request.topics]
-    start_offsets = {
-        SharePartition(request.group_id, topic.id, partition.partition_index): partition.start_offset
-        for entry, topic in topics
-        if topic is not None
-        for partition in entry.partitions
-        if topic.partition(partition.partition_index) is not None
-    }
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: AlterShareGroupOffsetsRequest) -> Steps[AlterShareGroupOffsetsResponse]:
+    """A frame of 1 MB may name 77,000 partitions."""
+    topics, start_offsets, pace = list[_Entry](), dict[SharePartition, int](), Pace(PARTITIONS_PER_STEP)
+    for entry in request.topics:
+        topic = call.cluster.topics.get(entry.topic_name)
+        topics.append((entry, topic))
+        for partition in entry.partitions if topic is not None else ():
+            if topic is not None and topic.partition(partition.partition_index) is not None:
+                key = SharePartition(request.group_id, topic.id, partition.partition_index)
+                start_offsets[key] = partition.start_offset
+        if pace.is_over(1 + len(entry.partitions)):
+            yield
 
     def altered(codes: Codes, _now: Instant) -> None:
-        responses = [_topic(request.group_id, entry, topic, codes) for entry, topic in topics]
-        call.reply(AlterShareGroupOffsetsResponse(responses=responses))
+        response = call.work(_response(request.group_id, topics, codes))
+        if response is not None:
+            call.reply(response)
 
     try:
         alter_offsets(call.shard(request.group_id), request.group_id, start_offsets, altered, call.now)
     except KafkaError as error:
         return AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
     return None
+
+
+def _response(group_id: str, topics: "list[_Entry]", codes: Codes) -> Steps[AlterShareGroupOffsetsResponse]:
+    response, pace = AlterShareGroupOffsetsResponse(), Pace(PARTITIONS_PER_STEP)
+    for entry, topic in topics:
+        response.responses.append(_topic(group_id, entry, topic, codes))
+        if pace.is_over(1 + len(entry.partitions)):
+            yield
+    return response
 
 
 def _topic(

@@ -5,10 +5,11 @@ All replicas follow at once, so there is nothing to wait for and timeout_ms does
 
 from collections.abc import Iterable
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -18,14 +19,24 @@ from fakebroker.protocol.wire.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 
+PARTITIONS_PER_STEP = 1_000  # whose logs may have to be made
 _TO_HIGH_WATERMARK = -1
 
 
-def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse | None:
     """Delete in each partition for itself."""
-    response = DeleteRecordsResponse()
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
+    """A frame of 1 MB may name 77,000 partitions."""
+    response, pace = DeleteRecordsResponse(), Pace(PARTITIONS_PER_STEP)
     for topic in merged(request.topics):
-        results = [_result(call, topic.name, entry) for entry in topic.partitions]
+        results: list[DeleteRecordsPartitionResult] = []
+        for entry in topic.partitions:
+            results.append(_result(call, topic.name, entry))
+            if pace.is_over():
+                yield
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
     return response
 

@@ -20,6 +20,8 @@ from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 
+TARGETS_PER_STEP = 1_000
+
 
 class _Fetch:
     """What both kinds have in common. `targets` is what to read, in the order of the answer."""
@@ -63,13 +65,21 @@ class _Fetch:
             self.call.reply(response)
 
     def _read_and(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> FetchResponse | None:
-        """What `go_on` answers to what the targets give; None: later. Where logs keep old formats, reading is work."""
+        """What `go_on` answers to what the targets give; None: later.
+
+        Where logs keep old formats, one that gives anything may have converted it; many logs may have to be made.
+        """
         if self.call.cluster.behaviours.keeps_message_formats:
-            return self.call.work(self._read_in_steps(go_on))
+            return self.call.work(self._read_in_steps(go_on, 1))
+        if len(self.targets) > TARGETS_PER_STEP:
+            return self.call.work(self._read_in_steps(go_on, TARGETS_PER_STEP))
         return go_on(read_all(self.call.cluster, self.targets, self.params))
 
-    def _read_in_steps(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> Steps[FetchResponse]:
-        return go_on((yield from read_in_steps(self.call.cluster, self.targets, self.params)))
+    def _read_in_steps(
+        self, go_on: Callable[[ReadResult], FetchResponse | None], targets_per_step: int
+    ) -> Steps[FetchResponse]:
+        cluster = self.call.cluster
+        return go_on((yield from read_in_steps(cluster, self.targets, self.params, targets_per_step)))
 
     def _answer(self, reads: list[LogReadResult]) -> FetchResponse | None:
         """The response to what the targets gave; None: in a version that needs old formats it takes several steps."""

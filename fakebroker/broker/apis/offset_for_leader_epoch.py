@@ -3,8 +3,9 @@
 v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ignored (OE-4); v4 flexible.
 """
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -13,17 +14,28 @@ from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
+PARTITIONS_PER_STEP = 1_000  # whose logs may have to be made
+
 _Entry = tuple[str, list[OffsetForLeaderPartition]]
 
 
-def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse | None:
     """Answer each partition on its own; one that comes twice gets two answers, in 2.1.1 one (OE-5)."""
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: OffsetForLeaderEpochRequest) -> Steps[OffsetForLeaderEpochResponse]:
+    """A frame of 1 MB may name 77,000 partitions."""
     entries = [(topic.topic, topic.partitions) for topic in request.topics]
     if not call.cluster.behaviours.epoch_ends_answer_duplicates:
         entries = _merged(entries)
-    response = OffsetForLeaderEpochResponse()
+    response, pace = OffsetForLeaderEpochResponse(), Pace(PARTITIONS_PER_STEP)
     for name, partitions in entries:
-        answers = [_answer(call, name, entry) for entry in partitions]
+        answers: list[EpochEndOffset] = []
+        for entry in partitions:
+            answers.append(_answer(call, name, entry))
+            if pace.is_over():
+                yield
         response.topics.append(OffsetForLeaderTopicResult(topic=name, partitions=answers))
     return response
 

@@ -3,9 +3,13 @@
 v2: locks can be renewed (KIP-1222), and the answer carries their duration.
 """
 
-from fakebroker.broker.apis.call import Call
+from collections.abc import Callable
+
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.leader_hint import name_leader
 from fakebroker.broker.apis.share_requests import (
+    PARTITIONS_PER_STEP,
+    Acknowledged,
     Acknowledgements,
     MayRead,
     acknowledged,
@@ -17,6 +21,7 @@ from fakebroker.broker.core.share_partitions.group_settings import ShareGroupSet
 from fakebroker.broker.core.share_partitions.sessions import CLOSING_EPOCH, OPENING_EPOCH, ShareSession
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.share_acknowledge import (
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -48,17 +53,41 @@ def handle(
         for each in topic.partitions
     }
 
+    def reply(_now: Instant) -> None:
+        response = call.work(_response(call, session, acknowledgements))
+        if response is not None:
+            call.reply(response)
+
     def done(now: Instant) -> None:
         if epoch == CLOSING_EPOCH:
-            call.node.share_partitions.close_session(session, now)
-        call.reply(_response(call, session, acknowledgements))
+            call.node.share_partitions.close_session(session, reply, now)
+        else:
+            reply(now)
 
-    acknowledgements.begin([(key, batches) for key, batches in entries.items() if batches])
-    acknowledgements.store(done)
+    wanted: list[Acknowledged] = [(key, batches) for key, batches in entries.items() if batches]
+    return call.work(_in_steps(call, session, acknowledgements, wanted, done), must_finish=True)
+
+
+def _in_steps(
+    call: Call,
+    session: ShareSession,
+    acknowledgements: Acknowledgements,
+    wanted: list[Acknowledged],
+    done: Callable[[Instant], None],
+) -> Steps[ShareAcknowledgeResponse]:
+    """Begin and store. Returns None: `done` sends the answer."""
+    manager = call.node.share_partitions
+    manager.begin_acknowledging(session)
+    try:
+        yield from acknowledgements.begin(wanted)
+        yield from acknowledgements.store(done)
+    finally:
+        manager.end_acknowledging(session, call.now)
     return None
 
 
-def _response(call: Call, session: ShareSession, acknowledgements: Acknowledgements) -> ShareAcknowledgeResponse:
+def _response(call: Call, session: ShareSession, acknowledgements: Acknowledgements) -> Steps[ShareAcknowledgeResponse]:
+    pace = Pace(PARTITIONS_PER_STEP)
     response = ShareAcknowledgeResponse(
         acquisition_lock_timeout_ms=ShareGroupSettings(call.node, session.group_id).lock_duration_ms
     )
@@ -71,5 +100,7 @@ def _response(call: Call, session: ShareSession, acknowledgements: Acknowledgeme
         partition, _ = find_partition(call, key)
         if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and partition is not None:
             name_leader(call, partition, data, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
+        if pace.is_over():
+            yield
     response.responses = list(topics.values())
     return response

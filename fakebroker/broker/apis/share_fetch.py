@@ -3,12 +3,13 @@
 v2: `max_records` as a hard limit (KIP-1206), locks can be renewed (KIP-1222).
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.fetch_answer import together
 from fakebroker.broker.apis.leader_hint import name_leader
 from fakebroker.broker.apis.share_requests import (
+    PARTITIONS_PER_STEP,
     Acknowledged,
     AcknowledgeError,
     Acknowledgements,
@@ -32,6 +33,7 @@ from fakebroker.broker.core.share_partitions.share_fetch import FetchedRecords, 
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.share_fetch import (
     AcquiredRecords,
     LeaderIdAndEpoch,
@@ -64,8 +66,7 @@ def handle(call: Call, request: ShareFetchRequest, may_read: MayRead = everythin
         return ShareFetchResponse(error_code=error.code)
     if request.share_acquire_mode not in tuple(AcquireMode):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown acquire mode {request.share_acquire_mode}")
-    _ShareFetchRequest(call, request, session, may_read).begin(wanted)
-    return None
+    return call.work(_ShareFetchRequest(call, request, session, may_read).in_steps(wanted), must_finish=True)
 
 
 def _is_renewal_valid(request: ShareFetchRequest) -> bool:
@@ -128,24 +129,33 @@ class _ShareFetchRequest:
         self._has_unknown_topic = False
         self._waits_for = 2
 
-    def begin(self, wanted: list[Acknowledged]) -> None:
-        """Acknowledge and fetch."""
-        self._acknowledgements.begin(wanted)
-        if self._epoch == CLOSING_EPOCH or self._request.is_renew_ack:
-            self._one_done(self._call.now)
-        else:
-            self._fetch()
-        self._acknowledgements.store(self._acknowledged)
+    def in_steps(self, wanted: list[Acknowledged]) -> Steps[ShareFetchResponse]:
+        """Acknowledge and fetch. Returns None: the answer is sent when both are done."""
+        manager = self._call.node.share_partitions
+        manager.begin_acknowledging(self._session)
+        try:
+            yield from self._acknowledgements.begin(wanted)
+            if self._epoch == CLOSING_EPOCH or self._request.is_renew_ack:
+                self._one_done(self._call.now)
+            else:
+                yield from self._fetch()
+            yield from self._acknowledgements.store(self._acknowledged)
+        finally:
+            manager.end_acknowledging(self._session, self._call.now)
+        return None
 
     def _acknowledged(self, now: Instant) -> None:
         if self._epoch == CLOSING_EPOCH:
-            self._call.node.share_partitions.close_session(self._session, now)
-        self._one_done(now)
+            self._call.node.share_partitions.close_session(self._session, self._one_done, now)
+        else:
+            self._one_done(now)
 
-    def _fetch(self) -> None:
+    def _fetch(self) -> Generator[None, None, None]:
         """Fetch all partitions of the session, each time another one first."""
-        call, targets = self._call, list[tuple[TopicIdPartition, Partition]]()
+        call, targets, pace = self._call, list[tuple[TopicIdPartition, Partition]](), Pace(PARTITIONS_PER_STEP)
         for key in self._session.served(max(self._epoch, 0)):
+            if pace.is_over():
+                yield
             partition, code = find_partition(call, key, self._may_read)
             if code == ErrorCode.UNKNOWN_TOPIC_ID:  # also of a topic that was deleted meanwhile
                 self._has_unknown_topic = True
@@ -188,17 +198,22 @@ class _ShareFetchRequest:
             return
         if self._has_unknown_topic:  # an accident of 4.3.1 (SGF-8)
             self._call.reply(ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
-        else:
-            self._call.reply(self._response())
+            return
+        response = self._call.work(self._response())
+        if response is not None:
+            self._call.reply(response)
 
-    def _response(self) -> ShareFetchResponse:
-        found = {
-            key: records
-            for key, records in self._found.items()
-            if self._epoch == OPENING_EPOCH
-            or self._session.is_answered(key, has_records=bool(records.acquired), has_error=bool(records.code))
-        }
-        return share_fetch_response(self._call, self._session.group_id, found, self._acknowledgements.errors)
+    def _response(self) -> Steps[ShareFetchResponse]:
+        found, pace = dict[TopicIdPartition, FetchedRecords](), Pace(PARTITIONS_PER_STEP)
+        for key, records in self._found.items():
+            if self._epoch == OPENING_EPOCH or self._session.is_answered(
+                key, has_records=bool(records.acquired), has_error=bool(records.code)
+            ):
+                found[key] = records
+            if pace.is_over():
+                yield
+        steps = share_fetch_response(self._call, self._session.group_id, found, self._acknowledgements.errors)
+        return (yield from steps)
 
 
 _NOTHING = FetchedRecords(ErrorCode.NONE)
@@ -210,8 +225,9 @@ def share_fetch_response(
     group_id: str,
     found: Mapping[TopicIdPartition, FetchedRecords],
     acknowledged: Mapping[TopicIdPartition, AcknowledgeError],
-) -> ShareFetchResponse:
+) -> Steps[ShareFetchResponse]:
     """The answer that lists the partitions of both, those of a topic by their index (SGF-10, SGF-15)."""
+    pace = Pace(PARTITIONS_PER_STEP)
     response = ShareFetchResponse(acquisition_lock_timeout_ms=ShareGroupSettings(call.node, group_id).lock_duration_ms)
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     for key in sorted({**found, **acknowledged}):
@@ -223,6 +239,8 @@ def share_fetch_response(
         partition, _ = find_partition(call, key)
         if ErrorCode.NOT_LEADER_OR_FOLLOWER in (records.code, error[0]) and partition is not None:
             name_leader(call, partition, data, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
+        if pace.is_over():
+            yield
     response.responses = list(topics.values())
     return response
 

@@ -1,6 +1,6 @@
 """What ShareFetch and ShareAcknowledge have in common: checks of ids, acknowledgements of partitions (SGF-7, SGK)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -11,8 +11,10 @@ from fakebroker.broker.core.share_partitions.share_partition import Answer
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 MAX_MEMBER_ID_CHARACTERS = 36
+PARTITIONS_PER_STEP = 500  # a request of 1 MB may acknowledge records of 38,000 partitions, or name 200,000
 
 
 class _Batch(Protocol):
@@ -75,27 +77,32 @@ class Acknowledgements:
         self._done: Callable[[Instant], None] | None = None
         self._waiting = 0
 
-    def begin(self, wanted: Sequence[Acknowledged]) -> None:
-        """Check them, and keep the records that they name from other members.
+    def begin(self, wanted: Sequence[Acknowledged]) -> Generator[None, None, None]:
+        """Check them in steps, and keep the records that they name from other members.
 
         Raises KafkaError UNKNOWN_SERVER_ERROR where Kafka fails the whole request; those that came before are stored.
         """
+        pace = Pace(PARTITIONS_PER_STEP)
         for key, batches in wanted:
             try:
                 self._begin(key, batches)
             except KafkaError as error:
                 if error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
-                    self.store(None)
+                    yield from self.store(None)
                     raise
                 self.errors[key] = error.code, error.message
+            if pace.is_over():
+                yield
 
-    def store(self, done: Callable[[Instant], None] | None) -> None:
-        """Store them; `done` is called when all are answered, which may be at once (SGK-10)."""
+    def store(self, done: Callable[[Instant], None] | None) -> Generator[None, None, None]:
+        """Store them in steps; `done` is called when all are answered, which may be in the last step (SGK-10)."""
         self._done = done
-        self._waiting = 1
+        self._waiting, pace = 1, Pace(PARTITIONS_PER_STEP)
         for key, store in self._begun.items():
             self._waiting += 1
             store(partial(self._answered, key), self._call.now)
+            if pace.is_over():
+                yield
         self._one_done(self._call.now)
 
     def _begin(self, key: TopicIdPartition, batches: Sequence[AcknowledgedBatch]) -> None:

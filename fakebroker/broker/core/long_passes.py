@@ -2,7 +2,7 @@
 
 A pass asks `is_turn_over` before each of its steps, says what the step costs, and puts off what is left when the turn
 is over. The engine limits turns while it serves clients. When a test moves the clock there is no limit: all that is due
-is done at its own moment.
+is done at its own moment. What a request or an event begins outside of a turn (`begin`) takes one step at once.
 """
 
 from collections import deque
@@ -33,6 +33,8 @@ class LongPasses:
 
     def __init__(self) -> None:
         self.now = Instant(0, 0)
+        self.is_unlimited = False  # while a test moves the clock
+        self.on_put_off: Callable[[], None] = lambda: None  # the engine's: there is something for the next turns
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()
         self._moment = Instant(0, 0)  # of what was done without turns last
@@ -59,6 +61,20 @@ class LongPasses:
         """A step costs so much."""
         if self._left is not None:
             self._left -= cost
+
+    def begin(self, steps: Generator[None, None, T], done: Callable[[T, Instant], None], now: Instant) -> None:
+        """Take the first step of long work, which a request or an event caused, and the others in later turns.
+
+        In a turn, and when a test moves the clock, as `take_steps`. What the first step raises is the caller's.
+        """
+        if self.is_unlimited or self._left is not None:
+            self.take_steps(steps, done, now)
+            return
+        self._left = STEP_COST
+        try:
+            self.take_steps(steps, done, now)
+        finally:
+            self._left = None
 
     def take_steps(self, steps: Generator[None, None, T], done: Callable[[T, Instant], None], now: Instant) -> None:
         """Take steps that cost about STEP_COST each, as many as the turn may; the rest is put off.
@@ -92,6 +108,7 @@ class LongPasses:
     def put_off(self, rest: Callable[[Instant], None]) -> None:
         """Do the rest of a pass in one of the next turns, after those that wait already."""
         self._waiting.append(rest)
+        self.on_put_off()
 
     def take(self) -> Callable[[Instant], None] | None:
         """The rest of the pass that has waited longest, which waits no more; None if none waits."""

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from traceback import format_exception, walk_tb
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES,
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
-from fakebroker.broker.engine.work import PassesWork, Task, Work
+from fakebroker.broker.engine.work import DueWork, PassesWork, Task, Work
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.quotas.throttling import ConnectionQuota, NewConnection, Throttling
     from fakebroker.broker.engine.security.key_sets import Fetched, KeySets
 
+DUE_PER_TURN = 500  # deadlines; each makes some hundred calls
 MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
 
@@ -49,6 +51,8 @@ class Engine:
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self._passes = PassesWork(self, cluster.timers.passes)
+        cluster.timers.passes.on_put_off = self._go_on_with_passes
+        self._due = DueWork(cluster.timers)
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is cut out by itself
         self.long_list_bytes = LONG_LIST_BYTES
@@ -61,7 +65,7 @@ class Engine:
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
-        self.works: deque[Work | Task | PassesWork] = deque()
+        self.works: deque[Work | Task | PassesWork | DueWork] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
         # order in which they got it; None is only there because Python has no ordered set.
@@ -140,10 +144,14 @@ class Engine:
 
     # Long work
 
-    def begin(self, work: Work | Task | PassesWork) -> None:
+    def begin(self, work: Work | Task | PassesWork | DueWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
         self.works.append(work)
         self.on_work()
+
+    def _go_on_with_passes(self) -> None:
+        if not self._passes.is_at_work and self._passes not in self.works:
+            self.begin(self._passes)
 
     def step(self, now: Instant) -> None:
         """One step of the work that has waited longest. The driver calls it as long as there are `works`."""
@@ -173,15 +181,15 @@ class Engine:
     def tick(self, now: Instant) -> None:
         """It is `now`: what is due runs. Requests of the same moment come after it.
 
-        Of passes over much that is stored, a part runs; the rest is among `works`.
+        Of passes over much that is stored, and of very many deadlines, a part runs; the rest is among `works`.
         """
         timers = self._timers
         if timers.mono.earliest_ms <= now.mono_ms or timers.wall.earliest_ms <= now.wall_ms:
             timers.passes.limit()
-            self._run_due(now)
+            self._run_due(now, DUE_PER_TURN)
             timers.passes.lift_limit()
-            if timers.passes and self._passes not in self.works:
-                self.begin(self._passes)
+            if self._due.is_left(now) and self._due not in self.works:
+                self.begin(self._due)
         self.now = now
 
     def advance_to(self, target: Instant) -> None:
@@ -190,11 +198,15 @@ class Engine:
         The readings may move by different amounts: each goes at the same pace until it reaches its target. Passes that
         the last turns began end before that, and those that begin now end at their own moment.
         """
+        passes = self._timers.passes
+        passes.is_unlimited = True
         self._passes.finish(self.now)
         self._run_due(target)
+        passes.is_unlimited = False
 
-    def _run_due(self, target: Instant) -> None:
-        for moment, action in self._timers.pop_due(self.now, target):
+    def _run_due(self, target: Instant, most: int | None = None) -> None:
+        """Run what is due, at most so many deadlines; what remains is late."""
+        for moment, action in islice(self._timers.pop_due(self.now, target), most):
             self.now = moment
             self.run(action, moment)
         self.now = target

@@ -14,6 +14,7 @@ from fakebroker.protocol.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call, Steps
+    from fakebroker.broker.core.deadlines import Timers
     from fakebroker.broker.core.long_passes import LongPasses
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.protocol.schema import Message
@@ -76,17 +77,20 @@ class Task:
 class PassesWork:
     """The passes that could not be finished in the turn that began them."""
 
-    __slots__ = ("_passes", "_runner")
+    __slots__ = ("_passes", "_runner", "is_at_work")
 
     def __init__(self, runner: "Runner", passes: "LongPasses") -> None:
         self._runner = runner
         self._passes = passes
+        self.is_at_work = False  # what is put off then is among what is left
 
     def step(self, now: Instant) -> bool:
         """Go on with one of them for a turn. False when none is left."""
+        self.is_at_work = True
         self._passes.limit()
         self.go_on(now)
         self._passes.lift_limit()
+        self.is_at_work = False
         return bool(self._passes)
 
     def finish(self, now: Instant) -> None:
@@ -99,6 +103,24 @@ class PassesWork:
         rest = self._passes.take()
         if rest is not None:
             self._runner.run(rest, now)
+
+
+class DueWork:
+    """The deadlines that were too many for one turn. Each `Engine.step` runs a part of them before its work."""
+
+    __slots__ = ("_timers",)
+
+    def __init__(self, timers: "Timers") -> None:
+        self._timers = timers
+
+    def step(self, now: Instant) -> bool:
+        """Whether something is due still."""
+        return self.is_left(now)
+
+    def is_left(self, now: Instant) -> bool:
+        """Whether something is due at `now` or before."""
+        wall_ms, mono_ms = self._timers.wall.next_due_ms(), self._timers.mono.next_due_ms()
+        return (mono_ms is not None and mono_ms <= now.mono_ms) or (wall_ms is not None and wall_ms <= now.wall_ms)
 
 
 def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Message]") -> Generator[None, None, None]:

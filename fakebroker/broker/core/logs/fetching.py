@@ -130,18 +130,19 @@ def read_all(cluster: "TopicsHost", targets: Sequence[FetchTarget], params: Fetc
 
 
 def read_in_steps(
-    cluster: "TopicsHost", targets: Sequence[FetchTarget], params: FetchParams
+    cluster: "TopicsHost", targets: Sequence[FetchTarget], params: FetchParams, targets_per_step: int
 ) -> Generator[None, None, ReadResult]:
-    """As `read_all`, target by target, with a pause after each that gave anything: its log may have converted it."""
-    done = ReadResult([], 0, ends_wait=False)
-    for target in targets:
-        one = read_all(cluster, [target], params)
-        done.reads += one.reads
-        done.ends_wait |= one.ends_wait
-        if one.size_bytes:
-            done.size_bytes += one.size_bytes
-            room = max(params.max_bytes - one.size_bytes, 0)
+    """As `read_all`, with a pause after so many targets, or after one if that gave anything."""
+    done, end = ReadResult([], 0, ends_wait=False), len(targets)
+    for first in range(0, end, targets_per_step):
+        some = read_all(cluster, targets[first : first + targets_per_step], params)
+        done.reads += some.reads
+        done.ends_wait |= some.ends_wait
+        if some.size_bytes:
+            done.size_bytes += some.size_bytes
+            room = max(params.max_bytes - some.size_bytes, 0)
             params = replace(params, max_bytes=room, hard_limits=True)
+        if some.size_bytes or targets_per_step > 1:
             yield
     return done
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.topics import Topic
     from fakebroker.broker.core.topics_host import TopicsHost
+
+LOGS_PER_STEP = 100
 
 
 class Job:
@@ -110,7 +113,7 @@ class LogJobs:
         self._logs: dict[PartitionLog, None] = {}
         self._unwritten: dict[PartitionLog, None] = {}  # a verification began there (TX-6), nothing was written yet
         settings = cluster.settings
-        self.retention = Job(
+        self.retention = LongJob(
             cluster,
             self._retain,
             settings.get_int("log.initial.task.delay.ms"),
@@ -118,7 +121,7 @@ class LogJobs:
         )
         self.cleaner = LongJob(cluster, self._clean, 0, settings.get_int("log.cleaner.backoff.ms"))
         check_interval_ms = settings.get_int("producer.id.expiration.check.interval.ms")
-        self.expiry = Job(cluster, self._expire, check_interval_ms, check_interval_ms)
+        self.expiry = LongJob(cluster, self._expire, check_interval_ms, check_interval_ms)
         cluster.topics.on_deleted.append(self._forget)
 
     def start(self, now: Instant) -> None:
@@ -168,16 +171,18 @@ class LogJobs:
         """Compacted logs are the cleaner's, also where they have a retention."""
         return self.cleaner if log.config.compact else self.retention
 
-    def _retain(self, now: Instant) -> int | None:
-        return self._retain_those(now, compact=False)
+    def _retain(self, _now: Instant) -> Generator[None, None, int | None]:
+        return (yield from self._retain_those(compact=False))
 
-    def _retain_those(self, now: Instant, *, compact: bool) -> int | None:
+    def _retain_those(self, *, compact: bool) -> Generator[None, None, int | None]:
         from fakebroker.broker.core.logs import retention
 
-        due: list[int] = []
-        for log in self._logs:
-            if log.config.compact == compact:
-                retention.retain(log, now)
+        due, pace, passes = list[int](), Pace(LOGS_PER_STEP), self._cluster.timers.passes
+        for log in list(self._logs):
+            if pace.is_over():
+                yield
+            if log in self._logs and log.config.compact == compact:
+                retention.retain(log, passes.now)
                 due_ms = retention.next_due_ms(log)
                 if due_ms is not None:
                     due.append(due_ms)
@@ -191,7 +196,7 @@ class LogJobs:
                 due_ms = yield from self._clean_one(log, now.wall_ms)
                 if due_ms is not None:
                     due.append(due_ms)
-        next_ms = self._retain_those(self._cluster.timers.passes.now, compact=True)
+        next_ms = yield from self._retain_those(compact=True)
         return min(due if next_ms is None else [*due, next_ms], default=None)
 
     def _clean_one(self, log: "PartitionLog", wall_ms: int) -> Generator[None, None, int | None]:
@@ -215,10 +220,12 @@ class LogJobs:
         """Whether the cleaner has to do with a log, which may have been deleted."""
         return log in self._logs and log.config.compact
 
-    def _expire(self, now: Instant) -> int | None:
+    def _expire(self, now: Instant) -> Generator[None, None, int | None]:
         expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
-        last: list[int] = []
+        last, pace = list[int](), Pace(LOGS_PER_STEP)
         for log in [*self._logs, *self._unwritten]:
+            if pace.is_over():
+                yield
             oldest_ms = log.producers.expire(now.wall_ms, expiration_ms)
             if oldest_ms is not None:
                 last.append(oldest_ms)

@@ -3,7 +3,7 @@
 Kafka: `ShareFetch`, `DelayedShareFetch`, `ShareFetchUtils`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,6 +21,7 @@ from fakebroker.broker.core.share_partitions.share_partition import SharePartiti
 from fakebroker.broker.core.share_state.states import SharePartition as SharePartitionKey
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, peek
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class FetchedRecords(NamedTuple):
     acquired: Sequence[Acquired] = ()
 
 
+PARTITIONS_PER_STEP: Final = 500
 _AT_ONCE: Final = 1 << 62  # bytes, in place of a size: the fetch is answered, however much it wants
 
 Answer = Callable[[dict[TopicIdPartition, FetchedRecords], Instant], None]
@@ -59,7 +61,8 @@ class ShareFetch:
     """One share fetch. It registers in the `waiters` of logs and share partitions while it waits (SGF-16).
 
     Share partitions that are dropped meanwhile give nothing and end no wait, as in Kafka. Whether there is enough is
-    asked whenever one of them has changed, and only those that have are measured again: there may be thousands.
+    asked whenever one of them has changed, and only those that have are measured again: there may be thousands. So its
+    work is done in steps (`LongPasses.begin`).
     """
 
     def __init__(
@@ -83,21 +86,32 @@ class ShareFetch:
         self._measured_by: object = None  # the settings of the group that count
         self._deadline = Deadline(self._time_is_up, self)
         self._has_begun = self._is_over = False
+        self._passes = self._node.cluster.timers.passes
 
     def begin(self, now: Instant) -> None:
         """Load what is not in memory, and acquire or wait."""
+        self._passes.begin(self._begin_in_steps(), self._begun, now)
+
+    def _begin_in_steps(self) -> Generator[None, None, bool]:
+        """Returns whether there is something to wait for."""
+        pace, is_any_served = Pace(PARTITIONS_PER_STEP), False
         for key, partition in self._targets:
             code = self._error_for_access(partition)
             if code:
                 self._found[key] = FetchedRecords(code)
-        if len(self._found) == len(self._targets):
-            self._complete(now)
-            return
-        for key, partition in self._targets:
-            if key not in self._found:
-                self._load(key, partition, now)
+            else:
+                is_any_served = True
+                self._load(key, partition, self._passes.now)
+            if pace.is_over():
+                self._is_enough()  # measures those that were loaded
+                yield
+                if self._is_over:
+                    break
+        return is_any_served
+
+    def _begun(self, is_any_served: bool, now: Instant) -> None:
         self._has_begun = True
-        if self._params.max_wait_ms <= 0:
+        if not is_any_served or self._params.max_wait_ms <= 0:
             self._complete(now)
         elif not self._try(now):
             cluster = self._node.cluster
@@ -105,12 +119,19 @@ class ShareFetch:
 
     def stop(self) -> None:
         """Stop waiting for good; nothing is answered any more."""
+        self._end()
+        for share_partition in self._loaded.values():
+            self._leave(share_partition)
+
+    def _end(self) -> None:
         self._is_over = True
         self._deadline.end()
-        for share_partition in self._loaded.values():
-            share_partition.waiters.pop(self, None)
-            if share_partition.partition.has_log:
-                share_partition.partition.log.waiters.pop(self, None)
+
+    def _leave(self, share_partition: SharePartition) -> None:
+        share_partition.waiters.pop(self, None)
+        log = share_partition.partition.used_log
+        if log is not None:
+            log.waiters.pop(self, None)
 
     def _load(self, key: TopicIdPartition, partition: "Partition", now: Instant) -> None:
         share_partition = self._manager.get_or_make(SharePartitionKey(self._params.group_id, *key), partition)
@@ -151,7 +172,7 @@ class ShareFetch:
 
     def _try(self, now: Instant) -> bool:
         """Complete if enough can be acquired, or if something is wrong (SGF-15). Returns whether it is over."""
-        if not self._is_over and self._is_enough():
+        if self._has_begun and not self._is_over and self._is_enough():
             self._complete(now)
         return self._is_over
 
@@ -188,23 +209,49 @@ class ShareFetch:
 
     def _complete(self, now: Instant) -> None:
         """Acquire what there is, answer, and let others look at what remains."""
-        if self._is_over:
-            return
-        self.stop()
-        acquirable = [(key, each) for key, each in self._loaded.items() if each.can_acquire]
+        if not self._is_over:
+            self._end()
+            self._passes.begin(self._complete_in_steps(), lambda _nothing, _now: None, now)
+
+    def _complete_in_steps(self) -> Generator[None, None, None]:
+        acquirable, pace = list[tuple[TopicIdPartition, SharePartition]](), Pace(PARTITIONS_PER_STEP)
+        for key, share_partition in self._loaded.items():
+            self._leave(share_partition)
+            if share_partition.can_acquire:
+                acquirable.append((key, share_partition))
+            if pace.is_over():
+                yield
+        yield from self._acquire_in_steps(acquirable, pace)
+        self._answer(self._found, self._passes.now)
+        for _, share_partition in acquirable:
+            share_partition.wake(self._passes.now)
+            if pace.is_over():
+                yield
+
+    def _acquire_in_steps(
+        self, acquirable: Sequence[tuple[TopicIdPartition, SharePartition]], pace: Pace
+    ) -> Generator[None, None, None]:
+        """What each gives goes to `_found`; one that is dropped meanwhile gives nothing."""
         left, room = self._params.max_records, self._params.max_bytes
         for key, share_partition in acquirable:
+            if share_partition.is_ended:
+                continue
             limit = min(room, self._params.max_bytes // len(acquirable))
-            try:
-                found = self._acquire(share_partition, left, limit, room == self._params.max_bytes, now)
-            except KafkaError as error:  # a stored batch that a test corrupted; what others gave is answered
-                found = FetchedRecords(error.code)
+            found = self._acquired(share_partition, left, limit, room == self._params.max_bytes)
             self._found[key] = found
             left -= sum(each.records for each in found.acquired)
             room = max(room - sum(map(len, found.batches)), 0)
-        self._answer(self._found, now)
-        for _, share_partition in acquirable:
-            share_partition.wake(now)
+            if pace.is_over():
+                yield
+
+    def _acquired(
+        self, share_partition: SharePartition, left: int, max_bytes: int, at_least_one: bool
+    ) -> FetchedRecords:
+        """As `_acquire`, or the error of a stored batch that a test corrupted: what others gave is answered."""
+        try:
+            return self._acquire(share_partition, left, max_bytes, at_least_one, self._passes.now)
+        except KafkaError as error:
+            return FetchedRecords(error.code)
 
     def _acquire(
         self, share_partition: SharePartition, left: int, max_bytes: int, at_least_one: bool, now: Instant

@@ -4,7 +4,7 @@ Kafka: `SharePartitionManager`.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from fakebroker.broker.core.share_partitions.acknowledgement import AcknowledgedBatch
 from fakebroker.broker.core.share_partitions.sessions import ShareSession, ShareSessions, TopicIdPartition
@@ -12,9 +12,10 @@ from fakebroker.broker.core.share_partitions.share_partition import Answer, Shar
 from fakebroker.broker.core.share_state.states import SharePartition as SharePartitionKey
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from fakebroker.broker.core.share_partitions.acquisition import Acquired
     from fakebroker.broker.core.share_state.asking import ShareStateNode
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
+PARTITIONS_PER_STEP: Final = 500
+
 
 class SharePartitionManager:
     """What one broker process has in memory of share groups; another process begins with nothing.
 
     `_groups_of` has for each connection the groups whose sessions it has opened, without those that have no session and
-    no share partition any more.
+    no share partition any more. `_acknowledging` has the connections on whose sessions records are being acknowledged,
+    and whether they were closed meanwhile: what they have is forgotten when that is done.
     """
 
     def __init__(self, node: "ShareStateNode") -> None:
@@ -38,6 +42,7 @@ class SharePartitionManager:
         self._of_partition: dict[Partition, dict[SharePartition, None]] = {}
         self._of_group: dict[str, dict[SharePartition, None]] = {}
         self._groups_of: dict[int, dict[str, None]] = {}
+        self._acknowledging: dict[int, bool] = {}
         topics = node.cluster.topics
         topics.on_deleted.append(self._topic_deleted)
         topics.on_leader_changed.append(self._leader_changed)
@@ -109,6 +114,15 @@ class SharePartitionManager:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         return partial(share_partition.store, share_partition.acknowledge(session.member_id, batches, now))
 
+    def begin_acknowledging(self, session: ShareSession) -> None:
+        """The steps of a request begin that acknowledges records; they end with `end_acknowledging`."""
+        self._acknowledging.setdefault(session.connection_id, False)
+
+    def end_acknowledging(self, session: ShareSession, now: Instant) -> None:
+        """All that the request acknowledges is on its way to the share coordinator."""
+        if self._acknowledging.pop(session.connection_id, False):
+            self.connection_closed(session.connection_id, now)
+
     # -- sessions -------------------------------------------------------------------------------------------------
 
     def open_session(
@@ -119,13 +133,23 @@ class SharePartitionManager:
         self._groups_of.setdefault(connection_id, {})[group_id] = None
         return session
 
-    def close_session(self, session: ShareSession, now: Instant) -> None:
-        """Close a session, and release what its member has acquired on its partitions (SGF-6, SGP-7)."""
+    def close_session(self, session: ShareSession, closed: "Callable[[Instant], None]", now: Instant) -> None:
+        """Close a session, and release what its member has acquired on its partitions (SGF-6, SGP-7).
+
+        `closed` is called when all of it is released: there may be thousands of partitions.
+        """
         self.sessions.close(session)
-        for each in session.partitions:
+        steps = self._release_in_steps(session)
+        self.node.cluster.timers.passes.begin(steps, lambda _nothing, now: closed(now), now)
+
+    def _release_in_steps(self, session: ShareSession) -> "Generator[None, None, None]":
+        passes, pace = self.node.cluster.timers.passes, Pace(PARTITIONS_PER_STEP)
+        for each in list(session.partitions):
             partition = self.get(SharePartitionKey(session.group_id, *each))
             if partition is not None and partition.window is not None:
-                partition.release(session.member_id, _nobody_asked, now)
+                partition.release(session.member_id, _nobody_asked, passes.now)
+            if pace.is_over():
+                yield
         group_id = session.group_id
         if group_id not in self._of_group and not self.sessions.has_group(group_id):
             self._groups_of.get(session.connection_id, {}).pop(group_id, None)
@@ -134,19 +158,45 @@ class SharePartitionManager:
         self, session: ShareSession, acquired: "Mapping[TopicIdPartition, Sequence[Acquired]]", now: Instant
     ) -> None:
         """Release what was acquired for an answer that cannot be sent; the delivery counts, as in Kafka (SGP-7)."""
+        steps = self._release_ranges_in_steps(session, acquired)
+        self.node.cluster.timers.passes.begin(steps, lambda _nothing, _now: None, now)
+
+    def _release_ranges_in_steps(
+        self, session: ShareSession, acquired: "Mapping[TopicIdPartition, Sequence[Acquired]]"
+    ) -> "Generator[None, None, None]":
+        passes, pace = self.node.cluster.timers.passes, Pace(PARTITIONS_PER_STEP)
         for each, ranges in acquired.items():
             partition = self.get(SharePartitionKey(session.group_id, *each))
             if partition is not None and partition.window is not None:
-                partition.release(session.member_id, _nobody_asked, now, ranges)
+                partition.release(session.member_id, _nobody_asked, passes.now, ranges)
+            if pace.is_over():
+                yield
 
     def connection_closed(self, connection_id: int, now: Instant) -> None:
         """A connection is gone: the sessions that it opened are closed; groups without sessions are dropped (SGP-9)."""
-        for session in self.sessions.of_connection(connection_id):
-            self.close_session(session, now)
-        for group_id in self._groups_of.pop(connection_id, {}):
-            if not self.sessions.has_group(group_id):
-                for partition in list(self._of_group.get(group_id, ())):
-                    self.drop(partition)
+        if connection_id in self._acknowledging:
+            self._acknowledging[connection_id] = True
+            return
+        closed = self.sessions.of_connection(connection_id)
+        for session in closed:
+            self.sessions.close(session)
+        steps = self._forget_in_steps(closed, self._groups_of.pop(connection_id, {}))
+        self.node.cluster.timers.passes.begin(steps, lambda _nothing, _now: None, now)
+
+    def _forget_in_steps(
+        self, sessions: "Iterable[ShareSession]", group_ids: "Iterable[str]"
+    ) -> "Generator[None, None, None]":
+        """Release what these sessions have, then drop the groups that have no session, nor got one meanwhile."""
+        pace = Pace(PARTITIONS_PER_STEP)
+        for session in sessions:
+            yield from self._release_in_steps(session)
+        for group_id in group_ids:
+            for partition in list(self._of_group.get(group_id, ())):
+                if self.sessions.has_group(group_id):
+                    break
+                self.drop(partition)
+                if pace.is_over():
+                    yield
 
 
 def _take_out(index: "dict[Key, dict[SharePartition, None]]", key: "Key", partition: SharePartition) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.groups.host import GroupsHost
 from fakebroker.broker.core.groups.share import records
-from fakebroker.broker.core.groups.share.pending_answers import PendingAnswers
+from fakebroker.broker.core.groups.share.pending_answers import PendingAnswers, ask_all
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.groups.share.state_partitions import Partitions
 from fakebroker.broker.core.share_state import asking
@@ -59,9 +59,12 @@ def initialize(
 
     `answer` is called once, with the code of each share partition.
     """
-    pending = PendingAnswers(start_offsets, answer)
-    for key, start_offset in start_offsets.items():
-        asking.initialize(shard.node, key, epoch, start_offset, pending.one_for(key), now)
+    node, pending = shard.node, PendingAnswers(start_offsets, answer)
+
+    def ask(key: SharePartition, now: Instant) -> None:
+        asking.initialize(node, key, epoch, start_offsets[key], pending.one_for(key), now)
+
+    ask_all(node, pending, ask, now)
 
 
 def note(shard: ShareGroupHost, group: ShareGroup, partitions: Partitions, is_success: bool, now: Instant) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.groups.modern.heartbeats import group_for_heartbeat
 from fakebroker.broker.core.groups.share import records
 from fakebroker.broker.core.groups.share.initialization import Codes, ShareGroupHost, initialize, keys_of, note
-from fakebroker.broker.core.groups.share.pending_answers import PendingAnswers
+from fakebroker.broker.core.groups.share.pending_answers import PendingAnswers, ask_all
 from fakebroker.broker.core.groups.share.share_group import ShareGroup
 from fakebroker.broker.core.groups.share.state_partitions import Partitions, TopicPartitions
 from fakebroker.broker.core.share_state import asking
@@ -111,20 +111,14 @@ def describe_states(
         answer({key: (code, pending.states[key]) for key, code in codes.items()}, now)
 
     pending = PendingAnswers(keys, described)
-    if not pending.codes:
-        answer({}, now)
-    for key in list(pending.codes):
-        asking.read_summary(node, key, pending.state_for(key), now)
+    ask_all(node, pending, lambda key, now: asking.read_summary(node, key, pending.state_for(key), now), now)
 
 
 def _delete_states(
     shard: ShareGroupHost, keys: Iterable[SharePartition], answer: Callable[[Codes, Instant], None], now: Instant
 ) -> None:
-    pending = PendingAnswers(keys, answer)
-    if not pending.codes:
-        answer({}, now)
-    for key in list(pending.codes):
-        asking.delete(shard.node, key, pending.one_for(key), now)
+    node, pending = shard.node, PendingAnswers(keys, answer)
+    ask_all(node, pending, lambda key, now: asking.delete(node, key, pending.one_for(key), now), now)
 
 
 def _empty_group(shard: ShareGroupHost, group_id: str, now: Instant, *, may_create: bool) -> ShareGroup:

@@ -1,20 +1,25 @@
-"""Answers of the share coordinator about several share partitions, kept until the last has come."""
+"""Questions to the share coordinator about several share partitions; the answers are kept until the last has come."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.share_state.states import NO_STATE, CodeAnswer, SharePartition, ShareState, StateAnswer
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from fakebroker.broker.core.share_state.asking import ShareStateNode
+
+PARTITIONS_PER_STEP = 500
 
 
 class PendingAnswers:
     """Calls `done` once with the codes of all `keys`, in their order, when each was answered.
 
-    With no keys at all nobody is asked and nobody answers, so `done` is never called: the caller sees to that.
+    With no keys at all nobody is asked and nobody answers, so `done` is never called: `ask_all` sees to that.
     """
 
     def __init__(
@@ -23,7 +28,7 @@ class PendingAnswers:
         self.codes: dict[SharePartition, ErrorCode] = dict.fromkeys(keys, ErrorCode.NONE)
         self.states: dict[SharePartition, ShareState] = dict.fromkeys(self.codes, NO_STATE)
         self._missing = len(self.codes)
-        self._done = done
+        self.done = done
 
     def one_for(self, key: SharePartition) -> CodeAnswer:
         """What the share coordinator calls with the code of one."""
@@ -37,6 +42,30 @@ class PendingAnswers:
             self.codes[key], self.states[key] = code, state
             self._missing -= 1
             if not self._missing:
-                self._done(self.codes, now)
+                self.done(self.codes, now)
 
         return answered
+
+
+def ask_all(
+    node: "ShareStateNode",
+    pending: PendingAnswers,
+    ask: Callable[[SharePartition, Instant], None],
+    now: Instant,
+) -> None:
+    """Ask about each of the keys of `pending`, in steps; without any, they are answered at once."""
+    if not pending.codes:
+        pending.done(pending.codes, now)
+        return
+    passes = node.cluster.timers.passes
+
+    def steps() -> Generator[None, None, None]:
+        incarnation, pace = node.incarnation, Pace(PARTITIONS_PER_STEP)
+        for key in list(pending.codes):
+            ask(key, passes.now)
+            if pace.is_over():
+                yield
+                if node.incarnation != incarnation:
+                    return  # the process that asks has ended: nobody waits for an answer
+
+    passes.begin(steps(), lambda _nothing, _now: None, now)

@@ -77,7 +77,7 @@ def _assignable(group: AssignorGroup, topic_id: bytes) -> list[int]:
     partitions = range(group.partition_counts[topic_id])
     if group.assignable is None:
         return list(partitions)
-    assignable = group.assignable.get(topic_id, ())
+    assignable = frozenset(group.assignable.get(topic_id, ()))
     return [partition for partition in partitions if partition in assignable]
 
 

@@ -43,7 +43,7 @@ class StatePartitions(NamedTuple):
             topic = topics.get(name)
             if topic is None:
                 continue
-            has = known[topic.id].partitions if topic.id in known else ()
+            has = frozenset(known[topic.id].partitions if topic.id in known else ())
             if len(has) < len(topic.partitions):
                 lacks = tuple(index for index in range(len(topic.partitions)) if index not in has)
                 lacking[topic.id] = TopicPartitions(name, lacks)
@@ -95,7 +95,7 @@ def without(some: Partitions, fewer: Partitions) -> Partitions:
     """The partitions that are in the first only."""
     left: dict[bytes, TopicPartitions] = {}
     for topic_id, (name, partitions) in some.items():
-        gone = fewer[topic_id].partitions if topic_id in fewer else ()
+        gone = frozenset(fewer[topic_id].partitions if topic_id in fewer else ())
         kept = tuple(index for index in partitions if index not in gone)
         if kept:
             left[topic_id] = TopicPartitions(name, kept)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 ASSIGNOR = "sticky"
 _STANDBY_CONFIG = "num.standby.replicas"
-# A task is four bytes at least, and a batch of records a mebibyte by default: more could not be written, yet a short
-# request whose subtopologies all read one topic of many partitions asks for millions.
-MOST_TASKS = 250_000
+# A task is four bytes in the target of its member, and eight in what the member has; a batch of records is a mebibyte.
+# A group of one member cannot store more, and each short heartbeat would compute it again.
+MOST_TASKS = 100_000
 
 
 class GroupStep:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.broker.core.groups.modern.assignments import AssignorGroup, AssignorMember
 from fakebroker.broker.core.groups.share.records import state_partitions_of, state_partitions_record
+from fakebroker.broker.core.groups.share.simple_assignor import assign
 from fakebroker.broker.core.groups.share.state_partitions import (
     Partitions,
     StatePartitions,
@@ -43,6 +45,33 @@ def test_union_and_difference(some: Partitions, more: Partitions) -> None:
     assert pairs(united(some, more)) == pairs(some) | pairs(more)
     assert pairs(without(some, more)) == pairs(some) - pairs(more)
     assert all(each.partitions for each in without(some, more).values())
+
+
+class Compared(int):
+    """An index that counts how often any of them is compared with another one."""
+
+    count = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.count += 1
+        return int.__eq__(self, other) is True
+
+    __hash__ = int.__hash__
+
+
+def test_partitions_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each partition is looked up once: to search the others for each of them is quadratic."""
+    topics = make_cluster().topics
+    topic = topics.create("a", 400, 1)
+    some = {topic.id: TopicPartitions("a", tuple(Compared(index) for index in range(300)))}
+    more = {topic.id: TopicPartitions("a", tuple(Compared(index) for index in range(100, 400)))}
+    monkeypatch.setattr(Compared, "count", 0)
+    without(some, more)
+    united(some, more)
+    StatePartitions(some, more).to_initialize(["a"], topics, 500, 0)
+    members = {"m": AssignorMember([topic.id])}
+    assign(AssignorGroup(members, {topic.id: 400}, True, {topic.id: some[topic.id].partitions}))
+    assert Compared.count <= 5 * 400
 
 
 @pytest.mark.rules("SGH-10")
