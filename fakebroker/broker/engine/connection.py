@@ -35,7 +35,7 @@ from fakebroker.broker.engine.dispatch import Dispatcher, Route
 from fakebroker.broker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.broker.engine.failed_request import answer_failure, refuse_frame, send_reply
 from fakebroker.broker.engine.journal import Connected, Disconnected, Peer
-from fakebroker.broker.engine.kept_frames import BIG_BYTES, Frame
+from fakebroker.broker.engine.kept_frames import BIG_BYTES, Frame, FrameBytes
 from fakebroker.broker.engine.lanes import Lanes
 from fakebroker.broker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.broker.engine.unserved import who
@@ -419,18 +419,17 @@ class Connection:
             answer_failure(self, route, request, error if response is None else route.fault_of(response, error))
 
     def send(self, route: Route, body: bytes | list[bytes] | None) -> None:
-        """The answer of the request in work goes out; None: it gets none. What it caused is noted before it."""
+        """Send the answer of the request in work, with its correlation id (None: none). What it caused is noted before."""
         engine, request = self.engine, self.frame
         if engine.outbox:
             engine.drain()
-        response: bytes | Frame | None = None
+        response: FrameBytes | None = None
         if isinstance(body, list):
             response = self._send_pieces(route, body)
             if len(request) <= BIG_BYTES:
                 engine.journal.append((self.peer, request, response, self.received, engine.now))
                 return
         elif body is not None:
-            # The correlation id goes back as it came.
             response = request[4:8] + b"\0" + body if route.has_tagged_answer else request[4:8] + body
             size = len(response)
             self._out.append(SHORT_PREFIXES[size] if size < len(SHORT_PREFIXES) else self._large_prefix(size))
@@ -440,7 +439,7 @@ class Connection:
                 return
         engine.journal.exchange(self.peer, request, response, self.received, engine.now)
 
-    def _send_pieces(self, route: Route, pieces: list[bytes]) -> bytes | Frame:
+    def _send_pieces(self, route: Route, pieces: list[bytes]) -> FrameBytes:
         """An answer with records: a big one is not joined before the driver does. Returns what the journal keeps."""
         pieces[0] = self.frame[4:8] + (b"\0" + pieces[0] if route.has_tagged_answer else pieces[0])
         size = sum(map(len, pieces))
