@@ -29,7 +29,7 @@ def build(stage: Staging) -> None:
 
     Rows of commits that came from a log are kept: they are made by decoding and by nothing else.
     """
-    frames: dict[str, Frame] = {"live_ends": live_ends(stage)}
+    frames: dict[str, Frame] = {"live_ends": live_ends(stage)} if stage.has("log_ends") else {}
     if stage.has("commits"):
         frames["commits"] = _with_commits_of_log(stage)
     names = [name for name in (*SILVER, *GOLD) if name not in frames]

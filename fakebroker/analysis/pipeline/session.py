@@ -13,7 +13,8 @@ import fakebroker
 from fakebroker.analysis.pipeline.extras import need_extra
 from fakebroker.analysis.pipeline.java import java_home
 from fakebroker.analysis.pipeline.spark_home import fast_home
-from fakebroker.analysis.pipeline.workers_python import check_workers_python, use_this_python
+from fakebroker.analysis.pipeline.workers_python import check_workers_python, is_submitted, use_this_python
+from fakebroker.protocol.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,27 +56,54 @@ def spark_session(
 ) -> "SparkSession":
     """A session on `master` with `conf` over our defaults; the running one if there is one.
 
+    What spark-submit was given is used instead of our defaults, its master too.
+
     Executors get this package as a zip; pyarrow and numpy, and what the core install brings, must be in their Python.
     Raises MissingExtra without the libraries, NoJava without a Java, OtherPython for a running session whose workers
-    do not have this package.
+    do not have this package, InvalidArgument naming `master` for Spark Connect.
     """
+    _refuse_connect(master)
     need_extra("spark")
-    os.environ["JAVA_HOME"] = java_home()
+    submitted = _submitted()
+    if not submitted:
+        os.environ["JAVA_HOME"] = java_home()
     use_this_python()
     from pyspark.sql import SparkSession
 
+    if master == DEFAULT_MASTER:
+        master = submitted.get("spark.master", master)
     is_local = master.startswith("local")
     builder = SparkSession.builder.master(master).appName(app_name)
-    settings = {**_DEFAULTS, **(_LOOPBACK if is_local else {}), **(conf or {})}
+    settings = {**_DEFAULTS, **(_LOOPBACK if is_local else {}), **submitted, **(conf or {})}
     settings[_JAVA_OPTIONS] = _java_options(settings.get(_JAVA_OPTIONS, ""))
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with fast_home() if is_local else nullcontext():
+    with fast_home() if is_local and not submitted else nullcontext():
         session: SparkSession = builder.getOrCreate()
     check_workers_python()  # of a session that ran before
     if not is_local:
         session.sparkContext.addPyFile(str(_package_zip()))
     return session
+
+
+def _refuse_connect(master: str) -> None:
+    """Raise InvalidArgument naming `master` for Spark Connect, also if the environment asks for it."""
+    if master.startswith("sc://") or "SPARK_REMOTE" in os.environ:
+        problem = (
+            "Spark Connect (sc://) has no RDDs, accumulators and Java classes, which this needs; "
+            "give a master such as spark://HOST:7077"
+        )
+        raise InvalidArgument("master", master, problem)
+
+
+def _submitted() -> dict[str, str]:
+    """The settings that spark-submit has; none if it does not run this program."""
+    if not is_submitted():
+        return {}
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()  # a SparkConf knows Java's settings from then on
+    return {name: value for name, value in SparkConf().getAll() if name != "spark.app.name"}
 
 
 def _java_options(asked: str) -> str:

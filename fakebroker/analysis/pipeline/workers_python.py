@@ -16,16 +16,21 @@ from fakebroker.protocol.errors import Unavailable
 _SOURCE: Final = "pyspark_fakebroker"
 _HAS_SOURCE: Final = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({_SOURCE!r}) is None)"
 _LONGEST_S: Final = 30
-_BY_SPARK_SUBMIT: Final = "PYSPARK_GATEWAY_PORT"  # it has started Java before this Python, with its own options
+_BY_SPARK_SUBMIT: Final = "PYSPARK_GATEWAY_PORT"
 
 
 class OtherPython(Unavailable):
     """Spark's workers run in a Python without this package; says how to give them this one."""
 
 
+def is_submitted() -> bool:
+    """Whether spark-submit runs this program: it has started Java before this Python, with its own options."""
+    return _BY_SPARK_SUBMIT in os.environ
+
+
 def use_this_python() -> None:
     """Name this Python as that of workers, for sessions that start later, unless another one is named."""
-    if _BY_SPARK_SUBMIT in os.environ:
+    if is_submitted():
         return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", os.environ["PYSPARK_PYTHON"])

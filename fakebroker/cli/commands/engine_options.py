@@ -9,6 +9,7 @@ import click
 from fakebroker.analysis.pipeline.extras import need_extra
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.session import DEFAULT_MASTER, spark_session
+from fakebroker.analysis.pipeline.workers_python import is_submitted
 from fakebroker.cli.choice import Choice
 from fakebroker.cli.exit_status import command_error
 from fakebroker.protocol.errors import FakebrokerError
@@ -114,7 +115,7 @@ def embedded_engine() -> Iterator[Any]:
 
 def _by_itself(choice: EngineChoice, work: "AskWork") -> EngineChoice:
     """The choice with an engine for the work; says which, and why, on standard error."""
-    if choice.master != DEFAULT_MASTER or choice.conf:
+    if choice.master != DEFAULT_MASTER or choice.conf or is_submitted():
         return choice._replace(engine="spark")  # that is what these options are for
     need_extra("history")
     from fakebroker.analysis.pipeline.engine_choice import choose

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # What `make test` does not set up: these modules, whose tests are all left to `make rest`, import it.
 _IMPORTED_BY = {
     "pyspark": (
+        "test_on_a_cluster.py",
         "kafka_source/test_readers.py",
         "kafka_source/test_readers_on_kafka.py",
         "kafka_source/test_record_columns.py",
@@ -23,6 +24,7 @@ _IMPORTED_BY = {
         "sources/test_remote_history.py",
         "sources/test_stored_history.py",
     ),
+    "grpc": ("kafka_source/test_over_connect.py",),
     "deltalake": ("export/test_delta.py",),
     "pyiceberg": ("export/test_iceberg.py",),
     "moto": ("export/test_on_s3.py",),

@@ -2,11 +2,15 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pyspark
 import pytest
 
+import pyspark_fakebroker
+from fakebroker import VirtualBroker
+from fakebroker.analysis.pipeline.java import java_home
 from fakebroker.analysis.pipeline.publish import Published
 from tests.support.histories import make_history
 from tests.support.published import differences
@@ -37,10 +41,9 @@ def master() -> Iterator[str]:
         yield address
 
 
-def run(folder: Path, *command: str) -> None:
+def run(folder: Path, *command: str, program: Sequence[str] = (sys.executable, "-m", "fakebroker")) -> None:
     """Run a command in a process of its own."""
-    program = [sys.executable, "-m", "fakebroker", *command]
-    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([*program, *command], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
@@ -72,3 +75,27 @@ def test_the_cluster_makes_the_tables_of_plain_python(master: str, tmp_path: Pat
         one, other = (Published(tmp_path / where / folder) for where in ("embedded", "cluster"))
         assert differences(one, other) == []
         assert one.tables
+
+
+def test_spark_submit_runs_the_same_commands(master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the master and with the settings that it is given, also those that fakebroker has other defaults for."""
+    with VirtualBroker() as broker:
+        broker.client("svc-1").join("billing", ["orders"])
+        broker.journal.save(tmp_path / "run.jsonl")
+    monkeypatch.setenv("JAVA_HOME", java_home())
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(Path(pyspark_fakebroker.__file__).parent))
+    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    event_log = ("enabled=true", "compress=false", f"dir={tmp_path.as_uri()}")
+    settings = (word for each in event_log for word in ("--conf", f"spark.eventLog.{each}"))
+    program = (submit, "--master", master, *SMALL, *settings, pyspark_fakebroker.__file__)
+
+    run(tmp_path, "pipeline", "ingest", "run.jsonl", "--tables", "submitted", program=program)
+    run(tmp_path, "pipeline", "ingest", "run.jsonl", "--tables", "embedded", "--engine", "embedded")
+
+    one, other = Published(tmp_path / "embedded"), Published(tmp_path / "submitted")
+    assert differences(one, other) == []
+    assert other.manifest["engine"] == "spark"
+    (log,) = tmp_path.glob("*app-*")  # an application of the cluster, and not of this machine alone
+    events = "".join(file.read_text() for file in (log.rglob("events_*") if log.is_dir() else [log]))
+    assert '"spark.sql.shuffle.partitions":"2"' in events

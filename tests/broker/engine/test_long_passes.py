@@ -1,8 +1,12 @@
 """Passes over much that is stored: clients are served between the turns, and a clock that is moved waits for all."""
 
+from collections.abc import Generator
+
 import pytest
 
+from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.long_passes import STEP_COST, TURN_COST, LongPasses
+from fakebroker.protocol.instant import Instant
 from tests.support.engine import SimEngine
 from tests.support.frames import request
 from tests.support.time import DAY, MINUTE
@@ -55,7 +59,6 @@ def test_clients_are_served_between_turns(lab: SimEngine, monkeypatch: pytest.Mo
     assert connection.data_to_send()
     assert groups(lab) == before
     while lab.engine.works:
-        assert len(lab.engine.works) == 1
         spent.clear()
         lab.engine.step(due.plus(5))
         turns.append(spent[:])
@@ -85,3 +88,45 @@ def test_a_driver_that_stops_ends_the_pass(lab: SimEngine) -> None:
     lab.engine.tick(lab.network.now.plus(WEEK))
     lab.engine.end_works(lab.network.now.plus(WEEK))
     assert (groups(lab), lab.engine.errors) == (0, [])
+
+
+class Steps:
+    """Work that notes the time of each step, and of its end."""
+
+    def __init__(self, lab: SimEngine, count: int) -> None:
+        self.passes = lab.cluster.timers.passes
+        self.taken: list[Instant] = []
+        self.ended: list[Instant] = []
+        self._count = count
+
+    def begin(self, now: Instant) -> None:
+        self.passes.begin(self._steps(), lambda _nothing, now: self.ended.append(now), now)
+
+    def _steps(self) -> Generator[None, None, None]:
+        for _ in range(self._count):
+            self.taken.append(self.passes.now)
+            yield
+
+
+def test_what_a_request_begins_goes_on_in_later_turns() -> None:
+    """Its first step is taken at once; what is left is among the works once, and ends with the time of then."""
+    lab = SimEngine()
+    now, steps = lab.network.now, Steps(lab, 9)
+    steps.begin(now)
+    assert steps.taken == [now]
+    while lab.engine.works:
+        assert len(lab.engine.works) == 1
+        before, now = len(steps.taken), now.plus(10)
+        lab.engine.step(now)
+        assert len(steps.taken) <= before + TURN_COST // STEP_COST
+    assert (len(steps.taken), steps.ended) == (9, [now])
+    assert steps.taken == sorted(steps.taken)
+
+
+def test_a_clock_that_moves_takes_all_steps() -> None:
+    """What a deadline begins on the way is done at its own moment."""
+    lab = SimEngine()
+    due, steps = lab.network.now.plus(MINUTE), Steps(lab, 9)
+    lab.cluster.timers.mono.arm(Deadline(steps.begin), due.mono_ms)
+    lab.engine.advance_to(due.plus(MINUTE))
+    assert (steps.taken, steps.ended) == ([due] * 9, [due])
