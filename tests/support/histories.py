@@ -8,7 +8,7 @@
 The same seed and options give the same history, in every process.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS
@@ -22,7 +22,7 @@ from tests.support.history_player import HistoryOptions, HistoryPlayer
 RETENTION_MINUTES = 10_080  # the default: a week
 
 # Nothing of the log goes: a history is everything that was ever appended.
-_KEEPS_ALL: Mapping[str, object] = {
+KEEPS_ALL: Mapping[str, object] = {
     "log.cleaner.enable": False,
     "fakebroker.unread.writes.max.bytes": 1 << 30,
     "offsets.topic.num.partitions": 4,
@@ -86,7 +86,7 @@ def make_history(
     `config` are settings of the broker beside those that keep the whole log; `run` names the run in the journal.
     """
     played = (options or HistoryOptions())._replace(**changes)
-    settings = {**_KEEPS_ALL, **(config or {})}
+    settings = {**KEEPS_ALL, **(config or {})}
     name = run or f"run-{seed}"
     release = cast(ReleaseName, as_release)
     with VirtualBroker(nodes=played.nodes, seed=seed, as_release=release, config=settings) as broker:
@@ -143,7 +143,7 @@ class _Recorder:
             policy,
             node.settings.get_int("offsets.retention.minutes") * 60_000,
             self._rows,
-            [record for index in sorted(self._batches) for record in _records_of(index, self._batches[index])],
+            [record for index in sorted(self._batches) for record in records_of(index, self._batches[index])],
             {index: self._batches[index] for index in sorted(self._batches)},
             {group.group_id: _group_end(broker, group.group_id) for group in broker.groups},
             {
@@ -156,7 +156,8 @@ class _Recorder:
         )
 
 
-def _records_of(partition: int, batches: list[bytes]) -> list[LogRecord]:
+def records_of(partition: int, batches: Iterable[bytes]) -> list[LogRecord]:
+    """The records of these batches, with their partition."""
     found = []
     for batch in batches:
         header = parse_header(batch)

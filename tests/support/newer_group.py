@@ -1,19 +1,25 @@
 """Journals of brokers with groups of the newer types (KIP-848, KIP-1071), whose offsets expire."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
+from fakebroker.broker.core.topics import CONSUMER_OFFSETS
 from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.group_histories.consumer_history import SETTINGS as CONSUMER_SETTINGS
 from tests.group_histories.consumer_history import ConsumerHistory
 from tests.group_histories.history import GroupHistory, TopicIds
 from tests.group_histories.migration_history import MigrationHistory
+from tests.group_histories.share_history import SETTINGS as SHARE_SETTINGS
+from tests.group_histories.share_history import ShareHistory
 from tests.group_histories.streams_history import SETTINGS as STREAMS_SETTINGS
 from tests.group_histories.streams_history import StreamsHistory
+from tests.support.histories import KEEPS_ALL, LogRecord, records_of
 
 Row = dict[str, Any]
 
-KINDS: tuple[type[GroupHistory], ...] = (ConsumerHistory, MigrationHistory, StreamsHistory)
+KINDS: tuple[type[GroupHistory], ...] = (ConsumerHistory, MigrationHistory, StreamsHistory, ShareHistory)
+SETTINGS = {**CONSUMER_SETTINGS, **STREAMS_SETTINGS, **SHARE_SETTINGS, **KEEPS_ALL}
 RETENTION = {"offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 2_000}
 
 
@@ -34,7 +40,7 @@ def journal_of_newer_group() -> list[Row]:
 
 
 def journal_of_a_loaded_group() -> list[Row]:
-    """A consumer group without members comes from a snapshot, which a journal has no line for; its offset expires."""
+    """A consumer group without members comes from a snapshot; its offset expires."""
     with VirtualBroker(config=RETENTION) as broker:
         broker.create_topic("orders")
         client = broker.client("a")
@@ -84,20 +90,30 @@ JOURNALS = (journal_of_newer_group, journal_of_a_loaded_group, journal_of_a_held
 
 
 class NewerHistory(NamedTuple):
-    """The journal of a history, and the kind and state of each group that is there in the end."""
+    """The journal of a history, the kind and state of each group that is there in the end, and all that was written."""
 
     rows: list[Row]
     groups: dict[str, tuple[str | None, str]]
+    records: list[LogRecord]
 
 
+@cache
 def random_history(seed: int) -> NewerHistory:
-    """Of consumer, changing or streams groups by turns, and of the time after that, in which offsets expire.
+    """Of consumer, changing, streams or share groups by turns, and of the time after that, in which offsets expire.
 
     The run is called after the seed.
     """
     kind = KINDS[seed % len(KINDS)]
-    with VirtualBroker(config={**CONSUMER_SETTINGS, **STREAMS_SETTINGS, **RETENTION}) as broker:
+    with VirtualBroker(config={**SETTINGS, **RETENTION}) as broker:
         kind(ScriptedClients(broker.driver), seed, TopicIds()).play()
         broker.pass_time(s=180 if seed % 2 else 30)
         rows = [row | {"run": f"{kind.kind}-{seed}"} for row in broker.journal.rows()]
-        return NewerHistory(rows, {each.group_id: (each.kind, each.state) for each in broker.groups})
+        groups = {each.group_id: (each.kind, each.state) for each in broker.groups}
+        return NewerHistory(rows, groups, broker._call(lambda: _written(broker)))
+
+
+def _written(broker: VirtualBroker) -> list[LogRecord]:
+    topic = broker._engine.cluster.topics.get(CONSUMER_OFFSETS)
+    assert topic is not None
+    found = [records_of(each.index, each.log.batches()) for each in topic.partitions if each.has_log]
+    return [record for records in found for record in records]

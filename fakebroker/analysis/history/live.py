@@ -1,4 +1,4 @@
-"""`__consumer_offsets` read from a running Kafka: read-only, by our own client, without Java.
+"""`__consumer_offsets` and `__transaction_state` read from a running Kafka: read-only, by our own client, without Java.
 
     kafka = ClientConfig("localhost:9092")
     rows = decode_all(read_live(kafka, source="west"))
@@ -15,16 +15,19 @@ from typing import Any, Final, NamedTuple
 from fakebroker.analysis.history.log_record import LogRecord, Reject
 from fakebroker.analysis.history.segments import Segment, read_batch
 from fakebroker.analysis.history.sink_rows import TOPIC
+from fakebroker.analysis.history.transaction_log import TOPIC as TRANSACTIONS
 from fakebroker.client.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, Fetch
+from fakebroker.client.cluster.errors import AnsweredError
 from fakebroker.client.cluster.offset_ranges import entries_of, read_range
 from fakebroker.client.security import ClientConfig
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 
 _CLIENT_ID: Final = "fakebroker-history"
 
 
 class Span(NamedTuple):
-    """The offsets of a partition of `__consumer_offsets` that are there: the first, and the one behind the last."""
+    """The offsets of a partition of an internal topic that are there: the first, and the one behind the last."""
 
     log_partition: int
     start: int
@@ -34,14 +37,30 @@ class Span(NamedTuple):
 def live_spans(kafka: ClientConfig) -> list[Span]:
     """What the partitions of a live log have now. Raises ClusterError: unreachable, not allowed, no such topic."""
     with _client(kafka) as cluster:
-        return _spans(cluster)
+        return _spans(cluster, TOPIC)
 
 
 def read_live(kafka: ClientConfig, source: str) -> Iterator[LogRecord | Reject]:
     """The records that a live log has when reading begins, partition by partition. Raises ClusterError."""
     with _client(kafka) as cluster:
-        for span in _spans(cluster):
+        for span in _spans(cluster, TOPIC):
             yield from _read(cluster, kafka, span, source)
+
+
+def read_live_transactions(kafka: ClientConfig, source: str) -> Iterator[LogRecord | Reject]:
+    """The same of `__transaction_state`: nothing if it does not exist, a reject if it may not be read.
+
+    Raises ClusterError.
+    """
+    with _client(kafka) as cluster:
+        try:
+            there = TRANSACTIONS in cluster.topics([TRANSACTIONS])
+            for span in _spans(cluster, TRANSACTIONS) if there else ():
+                yield from _read(cluster, kafka, span, source, TRANSACTIONS)
+        except AnsweredError as error:
+            if error.code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                raise
+            yield Reject(source, kafka.bootstrap, 0, None, None, f"{TRANSACTIONS} may not be read: {error}", None)
 
 
 def read_partition(
@@ -86,17 +105,19 @@ def _client(kafka: ClientConfig) -> ClusterClient:
     return ClusterClient(kafka.bootstrap, security=kafka.security, client_id=_CLIENT_ID)
 
 
-def _spans(cluster: ClusterClient) -> list[Span]:
-    partitions = cluster.partitions([TOPIC])
+def _spans(cluster: ClusterClient, topic: str) -> list[Span]:
+    partitions = cluster.partitions([topic])
     starts = cluster.offsets(dict.fromkeys(partitions, EARLIEST))
     ends = cluster.offsets(dict.fromkeys(partitions, LATEST))
     return [Span(each.partition, starts[each].offset, ends[each].offset) for each in partitions]
 
 
-def _read(cluster: ClusterClient, kafka: ClientConfig, span: Span, source: str) -> Iterator[LogRecord | Reject]:
+def _read(
+    cluster: ClusterClient, kafka: ClientConfig, span: Span, source: str, topic: str = TOPIC
+) -> Iterator[LogRecord | Reject]:
     """A batch is fetched as a whole: what is before the first and behind the last offset is left out."""
     segment = Segment(Path(kafka.bootstrap), span.log_partition, source)
-    first = Fetch(TopicPartition(TOPIC, span.log_partition), span.start)
+    first = Fetch(TopicPartition(topic, span.log_partition), span.start)
     for chunk in read_range(cluster, first, span.end):
         records = chunk.fetched.records
         for position, size_bytes, _ in entries_of(records):

@@ -8,8 +8,20 @@ from fakebroker.analysis.pipeline.publish import Staging
 from fakebroker.analysis.pipeline.recipe import Recipe
 
 # Of `__consumer_offsets`: what decoding gives, and what follows from it.
-FROM_LOG: Final = ("coordinator_records", "rejects", "commits", "group_states", "members", "assignments")
-SILVER: Final = ("commits", "group_states", "members", "assignments", "requests", "log_ends", "expiries")
+FROM_LOG: Final = (
+    *("coordinator_records", "transaction_records", "rejects"),
+    *("commits", "group_states", "members", "assignments", "transactions"),
+)
+SILVER: Final = (
+    "commits",
+    "group_states",
+    "members",
+    "assignments",
+    "transactions",
+    "requests",
+    "log_ends",
+    "expiries",
+)
 GOLD: Final = ("lag_minute", "rebalances", "expiry_audit", "protocol_coverage", "group_health")
 _LIVE_ENDS: Final = Recipe("SELECT * FROM log_ends WHERE seq IS NULL")
 OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whatif` makes them of commits and states
@@ -18,7 +30,7 @@ OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whati
 def make_tables(stage: Staging, names: Iterable[str], frames: dict[str, Frame], options: Any = None) -> None:
     """Make tables in this order and store them; `frames` has what is known beside what is published, and grows."""
     for name in names:
-        for needed in tables_needed(stage.engine, name):
+        for needed in tables_needed(name):
             if needed not in frames:
                 frames[needed] = _known(stage, needed)
         frames[name] = stage.make(name, frames, options)

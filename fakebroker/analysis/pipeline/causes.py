@@ -12,11 +12,14 @@ CAUSE_OF_WORDS: Final = {
     "joined": "member joined",
     "left": "member left",
     "exceeded its session timeout": "session expired",
+    "timed out": "session expired",
     "did not join after it got its member id": "new member did not join",
     "did not rejoin in time": "member did not rejoin",
     "did not give up its partitions in time": "partitions not given up",
+    "did not give up its tasks in time": "partitions not given up",
     "sent no SyncGroup in time": "no SyncGroup in time",
     "changed its metadata": "subscription changed",
+    "changed its subscription": "subscription changed",
     "rejoined": "leader rejoined",
     "returned": "static member returned",
     "was evicted by a test": "evicted by a test",
@@ -25,6 +28,11 @@ CAUSE_OF_WORDS: Final = {
 CAUSE_OF_BEGINNING: Final = {
     "storing the assignment failed": "assignment not stored",
     "the loaded group has more members": "group too large",
+    "subscribed topics changed": "topics changed",
+    "the pattern ": "topics changed",
+    "patterns now match": "topics changed",
+    "its topics or settings changed": "topics changed",
+    "share partitions were initialized": "share partitions initialized",
 }
 PENDING_LEFT: Final = "pending member left"
 REQUESTED: Final = "requested by a test"

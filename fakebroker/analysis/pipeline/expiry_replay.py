@@ -20,6 +20,7 @@ from fakebroker.analysis.pipeline.expiry_facts import (
     may_be_newer,
     needs_topics,
 )
+from fakebroker.analysis.pipeline.group_spans import NewerGroup
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, OTHER_KIND, is_newer, is_unload
 
 Row = dict[str, Any]
@@ -62,6 +63,7 @@ class _Group:
     facts: GroupFacts
     since_ms: int
     is_loaded: bool = True
+    newer: NewerGroup = field(default_factory=NewerGroup)
     commits: dict[tuple[str, int], _Commit] = field(default_factory=dict)
     uncertain: set[tuple[str, int]] = field(default_factory=set)
 
@@ -110,14 +112,26 @@ class _Replay:
     def _on_transition(self, row: Row) -> None:
         group = self._changed(row)
         if is_unload(row["after"], row["reason"]):
-            group.is_loaded = False
+            group.is_loaded, group.newer = False, NewerGroup()
         elif row["after"] == "Dead":
             group.facts = GroupFacts()
             if row["reason"] != OTHER_KIND:
                 group.uncertain.clear()
         else:
             group.is_loaded = True
-            group.facts = _changed_by(row, group.facts)
+            group.facts = _changed_by(row, group)
+
+    def _on_coordinator_record(self, row: Row) -> None:
+        group = self._group(row["group"])
+        group.newer.apply(row | {"kind": row["record"]})
+        shown = group.newer.shown()
+        if shown["state"] == "Dead":
+            return
+        state = group.facts.state if is_newer(group.facts.group_type) else shown["state"]
+        facts = _facts_of_newer(state, shown["protocol_type"], group)
+        if facts != group.facts or not group.is_loaded:
+            self._changed(row)
+            group.is_loaded, group.facts = True, facts
 
     def _on_group_stored(self, row: Row) -> None:
         group = self._changed(row)
@@ -237,10 +251,18 @@ class _Replay:
         self._found.append(dict(zip(names, values, strict=True)))
 
 
-def _changed_by(row: Row, facts: GroupFacts) -> GroupFacts:
-    """The facts of a group after a `transition` to a state but Dead. Of a newer group there is no more to know."""
+def _facts_of_newer(state: str, group_type: str, group: _Group) -> GroupFacts:
+    """The facts of a newer group in that state. Its records say which topics its members read."""
+    topics = group.newer.shown()["subscribed_topics"] if group.newer.is_known else None
+    known = None if topics is None else frozenset(topics)
+    return GroupFacts(state, topics=known, knows_topics=topics is not None, group_type=group_type)
+
+
+def _changed_by(row: Row, group: _Group) -> GroupFacts:
+    """The facts of a group after a `transition` to a state but Dead."""
+    facts = group.facts
     if is_newer(row["group_type"]):
-        return GroupFacts(row["after"], knows_topics=False, group_type=row["group_type"])
+        return _facts_of_newer(row["after"], row["group_type"], group)
     empty_ms = row["wall_ms"] if row["after"] == "Empty" else -1
     knows_topics = facts.knows_topics and row["after"] != "CompletingRebalance"
     return facts._replace(state=row["after"], empty_ms=empty_ms, knows_topics=knows_topics, group_type=CLASSIC)

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, assigned_partitions, subscribed_topics
 
@@ -74,20 +76,29 @@ def sync_answer(request: str | None, response: str | None) -> SyncAnswer | None:
     return SyncAnswer(asked["GroupId"], asked["GenerationId"], asked["MemberId"], partitions)
 
 
+TOGETHER: Final = ("run",)
+ORDER: Final = ("seq", "part")
+
+
 def answered(api: str) -> str:
-    """A query for the lines of requests that were answered without an error."""
+    """A query for the lines of requests that were answered without an error, and for those that tell of which type
+    groups are: classic members can be in a consumer group, whose records say more of them.
+    """
     return f"""
-        SELECT run, seq, part, wall_ms, client, request, response
+        SELECT kind, run, seq, part, wall_ms, client, request, response, "group", "after"
         FROM events
-        WHERE kind = 'request' AND api = '{api}' AND ARRAY_LENGTH(errors) = 0
+        WHERE (
+            kind = 'request' AND api = '{api}' AND ARRAY_LENGTH(errors) = 0
             AND request IS NOT NULL AND response IS NOT NULL
+        ) OR (kind = 'transition' AND group_type = 'consumer')
     """
 
 
-def joined_members(requests: Iterable[Row]) -> Iterator[Row]:
-    """The members that answers to JoinGroup admit, as `members` has them. `requests` are lines of a journal."""
-    for row in requests:
-        if answer := join_answer(row["request"], row["response"]):
+def joined_members(lines: Iterable[Row]) -> Iterator[Row]:
+    """The members that answers to JoinGroup admit to classic groups, as `members` has them."""
+    for row, consumer_groups in _requests(lines):
+        answer = join_answer(row["request"], row["response"])
+        if answer and answer.group_id not in consumer_groups:
             yield {
                 "group_id": answer.group_id,
                 "group_type": "classic",
@@ -104,12 +115,13 @@ def joined_members(requests: Iterable[Row]) -> Iterator[Row]:
             }
 
 
-def answered_assignments(requests: Iterable[Row]) -> Iterator[Row]:
-    """The partitions that answers to SyncGroup give, as `assignments` has them. `requests` are lines of a journal."""
-    for row in requests:
+def answered_assignments(lines: Iterable[Row]) -> Iterator[Row]:
+    """The partitions that answers to SyncGroup give to members of classic groups, as `assignments` has them."""
+    for row, consumer_groups in _requests(lines):
         answer = sync_answer(row["request"], row["response"])
-        for topic, partition in answer.partitions if answer else ():
-            assert answer is not None
+        if answer is None or answer.group_id in consumer_groups:
+            continue
+        for topic, partition in answer.partitions:
             yield {
                 "group_id": answer.group_id,
                 "group_type": "classic",
@@ -119,6 +131,19 @@ def answered_assignments(requests: Iterable[Row]) -> Iterator[Row]:
                 "partition": partition,
                 **_origin_of(row),
             }
+
+
+def _requests(lines: Iterable[Row]) -> Iterator[tuple[Row, set[str]]]:
+    """The requests of each run in their order, with the groups that are consumer groups then."""
+    for _, of_run in groupby(lines, key=itemgetter("run")):
+        consumer_groups: set[str] = set()
+        for row in of_run:
+            if row["kind"] == "request":
+                yield row, consumer_groups
+            elif row["after"] == "Dead":
+                consumer_groups.discard(row["group"])
+            else:
+                consumer_groups.add(row["group"])
 
 
 def _origin_of(row: Row) -> Row:

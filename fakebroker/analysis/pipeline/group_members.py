@@ -20,8 +20,8 @@ Row = dict[str, Any]
 def member_rows(records: Iterable[Row]) -> Iterator[Row]:
     """The members that these records, sorted as `group_records` says, name.
 
-    A record of a classic group has all its members. A member of a newer group has a row whenever it says something of
-    itself, and whenever its epoch is another: what it said last, with its epoch then.
+    A record of a classic group has all its members. A member of a newer group has a row whenever it says something new
+    of itself, and whenever its epoch is another: what it said last, with its epoch then.
     """
     for group in by_group(records):
         said: dict[str, Row] = {}
@@ -34,17 +34,31 @@ def member_rows(records: Iterable[Row]) -> Iterator[Row]:
 
 
 def assignment_rows(records: Iterable[Row]) -> Iterator[Row]:
-    """The partitions that these records assign, in their order."""
-    for record in records:
-        value = value_of(record)
-        if value is None:
-            continue
-        if record["kind"] == CLASSIC_KIND:
-            for member in value["members"] if value["protocolType"] == CONSUMER else ():
-                partitions = assigned_partitions(member["assignment"])
-                yield from _assigned(record, value["generation"], member["memberId"], partitions)
-        elif part_of(record["kind"]) == "CurrentMemberAssignment":
-            yield from _assigned(record, value["memberEpoch"], key_of(record)["memberId"], _current_partitions(value))
+    """The partitions that these records, sorted as `group_records` says, assign."""
+    for group in by_group(records):
+        known: dict[str, Row] = {}
+        for record in group:
+            if record["kind"] == CLASSIC_KIND:
+                yield from _classic_assignments(record)
+            elif part_of(record["kind"]) == "CurrentMemberAssignment":
+                yield from _newer_assignment(record, known)
+
+
+def _classic_assignments(record: Row) -> Iterator[Row]:
+    value = value_of(record)
+    for member in value["members"] if value and value["protocolType"] == CONSUMER else ():
+        partitions = assigned_partitions(member["assignment"])
+        yield from _assigned(record, value["generation"], member["memberId"], partitions)
+
+
+def _newer_assignment(record: Row, known: dict[str, Row]) -> Iterator[Row]:
+    """The rows of the current assignment of a member. `known` are those by member id: a load finds what is known."""
+    member_id, value = key_of(record)["memberId"], value_of(record)
+    if value is None:
+        known.pop(member_id, None)
+    elif known.get(member_id) != value:
+        known[member_id] = value
+        yield from _assigned(record, value["memberEpoch"], member_id, _current_partitions(value))
 
 
 def _classic_members(record: Row) -> Iterator[Row]:
@@ -79,6 +93,8 @@ def _newer_member(record: Row, said: dict[str, Row], epochs: dict[str, int]) -> 
         (said if part == "MemberMetadata" else epochs).pop(member_id, None)
         return
     if part == "MemberMetadata":
+        if said.get(member_id) == value:  # a load finds what is known
+            return
         said[member_id] = value
     elif epochs.get(member_id) == value["memberEpoch"]:
         return

@@ -1,7 +1,8 @@
-"""Records of groups in `__consumer_offsets`, as the table `coordinator_records` has them, and who reads them.
+"""Records of groups: those of `__consumer_offsets`, as the table `coordinator_records` has them, and those of journals.
 
-The records of a group are replayed in the order of its log by the functions of `group_spans` and `group_members`: a
-newer group is spread over many records, and bytes of members are in the classic ones.
+The records of a group are replayed in their order by the functions of `group_spans`, `journal_spans` and
+`group_members`: a newer group is spread over many records, and bytes of members are in the classic ones. A journal has
+the records of newer groups only, as `coordinator_record` lines.
 """
 
 import json
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY
 from fakebroker.analysis.pipeline.recipe import listed
 
 Row = dict[str, Any]
@@ -17,13 +19,21 @@ CLASSIC_KIND: Final = "GroupMetadata"
 _TYPES: Final = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}
 
 # What replaying needs of a record.
-COLUMNS: Final = ("source", "group_id", "log_partition", "log_offset", "kind", "key", "value", "at")
+COLUMNS: Final = ("source", "group_id", "log_partition", "log_offset", "seq", "part", "kind", "key", "value", "at")
 TOGETHER: Final = ("source", "group_id")
-ORDER: Final = ("log_partition", "log_offset")
-RECORDS: Final = f"SELECT {listed(COLUMNS)} FROM coordinator_records WHERE kind = '{CLASSIC_KIND}' OR " + " OR ".join(
+ORDER: Final = ("log_partition", "log_offset", "seq", "part")
+IN_LOGS: Final = f"SELECT {listed(COLUMNS)} FROM coordinator_records WHERE kind = '{CLASSIC_KIND}' OR " + " OR ".join(
     f"STARTS_WITH(kind, '{prefix}')" for prefix in _TYPES
 )
-"""A query for the records of groups."""
+"""A query for the records of groups in logs."""
+EVERYWHERE: Final = f"""
+    {IN_LOGS}
+    UNION ALL
+    SELECT run, "group", NULL, NULL, seq, part, record, key, value, wall_ms
+    FROM events
+    WHERE kind = 'coordinator_record'
+"""
+"""A query for the records of groups in logs and journals."""
 
 
 def group_type(kind: str) -> str | None:
@@ -57,5 +67,4 @@ def key_of(row: Row) -> Any:
 
 def origin_of(row: Row) -> Row:
     """The columns that say where a row comes from."""
-    return {"source": row["source"], "log_partition": row["log_partition"], "log_offset": row["log_offset"],
-            "seq": None, "part": None}  # fmt: skip
+    return {name: row[name] for name in ORIGIN_KEY}

@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 _RECONCILED: Final = 0  # a member's state in its current assignment: it has what it shall have
 
-_DEAD: Final[Row] = {
+DEAD: Final[Row] = {
     "state": "Dead",
     "generation": None,
     "protocol_type": None,
@@ -80,7 +80,7 @@ def _span(record: Row, shown: Row, began_at: int | None) -> Row:
 def _classic(value: Any) -> Row:
     """What the record of a classic group says: it is stored with members when Stable, without when Empty."""
     if value is None:
-        return _DEAD
+        return DEAD
     members = value["members"]
     topics: list[str] | None = None
     if not members:
@@ -146,7 +146,7 @@ class NewerGroup:
     def shown(self) -> Row:
         """The group as a span shows it."""
         if not self._exists and not self._members:
-            return _DEAD
+            return DEAD
         return {
             "state": self._state(),
             "generation": self._epoch,

@@ -6,15 +6,17 @@ from typing import Any
 
 from fakebroker.analysis.pipeline.contract import time_or_none
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, LOADED, is_newer, is_unload
+from fakebroker.analysis.pipeline.newer_spans import LINES as LINES_OF_NEWER
+from fakebroker.analysis.pipeline.newer_spans import NewerSpans
 
 Row = dict[str, Any]
 
 
 def journal_spans(changes: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with `transition` lines, and with a load of a group without members.
+    """The spans that begin with these lines, group by group in the order of their journals.
 
-    `changes` are these lines and `group_stored` ones, which say what a group is besides, group by group in the order of
-    their journals.
+    They are `transition` lines and those that say what a group is besides: `group_stored` of classic groups,
+    `coordinator_record` and `group_epoch_bumped` of newer ones.
     """
     for _, group in groupby(changes, key=lambda row: (row["run"], row["group"])):
         yield from _spans_of_group(list(group))
@@ -23,22 +25,25 @@ def journal_spans(changes: Iterable[Row]) -> Iterator[Row]:
 def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
     """The spans of one group, whose rows these are in order."""
     following = _stored_after(rows)
-    last: Row | None = None
+    newer, last = NewerSpans(), None
     for row, next_stored in zip(rows, following, strict=True):
-        if row["kind"] == "group_stored":
+        if row["kind"] in LINES_OF_NEWER or (
+            is_newer(row["group_type"]) and not is_unload(row["after"], row["reason"])
+        ):
+            yield from newer.take(row)
+        elif row["kind"] == "group_stored":
             last = row
             if row["how"] == "loaded" and row["members"] == 0:
                 yield _span(row, "Empty", _known_time(row["state_ms"]), LOADED, row, row)
         elif is_unload(row["after"], row["reason"]):
-            continue
-        elif is_newer(row["group_type"]):
-            yield _span_of_newer(row)
+            newer.unloaded()
         elif row["reason"] == LOADED:
             state_at = _known_time(next_stored["state_ms"]) if next_stored else None
             yield _span(row, row["after"], state_at, row["reason"], next_stored, next_stored)
         else:
             facts = next((each for each in (last, next_stored) if _is_of(each, row["generation"])), None)
             yield _span(row, row["after"], row["wall_ms"], row["reason"], facts, facts or last)
+    yield from newer.rest()
 
 
 def _stored_after(rows: Sequence[Row]) -> list[Row | None]:
@@ -79,12 +84,6 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
         "seq": row["seq"],
         "part": row["part"],
     }
-
-
-def _span_of_newer(row: Row) -> Row:
-    """A span of a newer group: only its records, which a journal does not have, say who its members are."""
-    span = _span(row, row["after"], None, row["reason"], None, None)
-    return span | {"group_type": row["group_type"], "protocol_type": row["group_type"]}
 
 
 def _known_time(ms: int) -> int | None:

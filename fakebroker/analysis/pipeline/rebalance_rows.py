@@ -4,36 +4,36 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from fakebroker.analysis.pipeline.causes import UNKNOWN, cause_of
+from fakebroker.analysis.pipeline.causes import UNKNOWN, Cause, cause_of
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY
+from fakebroker.analysis.pipeline.group_transitions import LOADED, is_newer
 
 Row = dict[str, Any]
 
 ENDS = ("Stable", "Empty", "Dead")
-_ORIGIN = ("source", "log_partition", "log_offset", "seq", "part")
 
 
 def rebalance_rows(spans: Iterable[Row]) -> Iterator[Row]:
     """A row for each rebalance of each group. `spans` are sorted by group, and of a group by their place.
 
-    From a journal: from the span of PreparingRebalance to the first one that is Stable, Empty or Dead. From a log: each
+    It lasts from its first span to the first one that is Stable, Empty or Dead. A classic group begins one with
+    PreparingRebalance, a newer one with another epoch. A log does not show when a classic group began: there it is a
     record with another generation than the one before.
     """
-    for (*_, is_journal), rows in groupby(spans, key=_group_of):
-        made = _of_journal if is_journal else _of_log
-        yield from made(rows)
+    for _, rows in groupby(spans, key=lambda row: (row["source"], row["group_id"])):
+        yield from _of_group(rows)
 
 
-def _group_of(row: Row) -> tuple[str, str, bool]:
-    return row["source"], row["group_id"], row["log_offset"] is None
-
-
-def _of_journal(rows: Iterable[Row]) -> Iterator[Row]:
+def _of_group(rows: Iterable[Row]) -> Iterator[Row]:
     began: Row | None = None
     before: Row | None = None
     for row in rows:
-        if began is None and row["state"] == "PreparingRebalance":
+        if row["log_offset"] is not None and not is_newer(row["group_type"]):
+            if _has_new_generation(row, before):
+                yield _ended(_begun(row, before), row) | {"duration_ms": None}
+        elif began is None and _begins(row, before):
             began = _begun(row, before)
-        elif began is not None and row["state"] in ENDS:
+        if began is not None and row["state"] in ENDS:
             yield _ended(began, row)
             began = None
         before = row
@@ -41,14 +41,30 @@ def _of_journal(rows: Iterable[Row]) -> Iterator[Row]:
         yield began
 
 
+def _begins(row: Row, before: Row | None) -> bool:
+    if not is_newer(row["group_type"]):
+        return bool(row["state"] == "PreparingRebalance")
+    is_first = before is None or before["state"] == "Dead" or before["generation"] != row["generation"]
+    return row["state"] != "Dead" and row["reason"] != LOADED and is_first
+
+
+def _has_new_generation(row: Row, before: Row | None) -> bool:
+    if row["state"] not in ("Stable", "Empty") or not row["generation"]:
+        return False
+    return before is None or before["generation"] != row["generation"]
+
+
 def _begun(row: Row, before: Row | None) -> Row:
-    cause = cause_of(row["reason"] or "")
+    cause = Cause(UNKNOWN, None) if row["reason"] is None else cause_of(row["reason"])
+    generation_before = before["generation"] if before else None
+    if row["state"] == "PreparingRebalance":  # it still has the generation before
+        generation_before = row["generation"]
     return {
-        **{name: row[name] for name in ("group_id", "began_at", "reason", *_ORIGIN)},
+        **{name: row[name] for name in ("group_id", "began_at", "reason", *ORIGIN_KEY)},
         "ended_at": None,
         "duration_ms": None,
         **cause._asdict(),
-        "generation_before": row["generation"],
+        "generation_before": generation_before,
         "generation": None,
         "result": "unfinished",
         "members_before": before["members"] if before else None,
@@ -59,33 +75,17 @@ def _begun(row: Row, before: Row | None) -> Row:
 def _ended(began: Row, row: Row) -> Row:
     if row["state"] == "Dead":
         return began | {"result": "Dead"}
-    took_ms = row["began_at"] - began["began_at"]
     return began | {
         "ended_at": row["began_at"],
-        "duration_ms": took_ms if took_ms >= 0 else None,
+        "duration_ms": _between(began["began_at"], row["began_at"]),
         "generation": row["generation"],
         "result": row["state"],
         "members": row["members"],
     }
 
 
-def _of_log(rows: Iterable[Row]) -> Iterator[Row]:
-    before: Row | None = None
-    for row in rows:
-        if row["state"] in ("Stable", "Empty") and row["generation"] and _differs(row, before):
-            yield {
-                **{name: row[name] for name in ("group_id", "began_at", "generation", "members", *_ORIGIN)},
-                "ended_at": row["began_at"],
-                "duration_ms": None,
-                "cause": UNKNOWN,
-                "trigger": None,
-                "reason": None,
-                "generation_before": before["generation"] if before else None,
-                "result": row["state"],
-                "members_before": before["members"] if before else None,
-            }
-        before = row
-
-
-def _differs(row: Row, before: Row | None) -> bool:
-    return before is None or before["generation"] != row["generation"]
+def _between(began_at: int | None, ended_at: int | None) -> int | None:
+    """How long it took; None if that is not known, or the clock went back."""
+    if began_at is None or ended_at is None or ended_at < began_at:
+        return None
+    return ended_at - began_at

@@ -5,13 +5,15 @@ to the journal with a sequence number and both times. Core never calls the journ
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fakebroker.broker.core.offsets.expirations import OffsetExpired, OffsetsExpired
+from fakebroker.broker.core.offsets.records import RECORD_BYTES
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 
 __all__ = [
     "MOVED",
+    "STORED",
     "AccessDenied",
     "AclChanged",
     "AssignmentComputed",
@@ -19,6 +21,8 @@ __all__ = [
     "ClientThrottled",
     "ClockMoved",
     "CoordinatorMoved",
+    "CoordinatorRecord",
+    "CoordinatorRecords",
     "CoreEvent",
     "FaultHit",
     "GroupEpochBumped",
@@ -109,6 +113,43 @@ class GroupsLoaded(NamedTuple):
     def each(self) -> Iterator[GroupStored]:
         """One by one."""
         return iter(self.groups)
+
+
+class CoordinatorRecord(NamedTuple):
+    """One record of a consumer, share or streams group, which was written to `__consumer_offsets`, or is what a load
+    found there.
+
+    `how` is "written" or "loaded", `record` the type by Kafka's name, e.g. "ConsumerGroupMemberMetadata". `key` and
+    `value` have the fields by Kafka's names; a null value is a tombstone.
+    """
+
+    group_id: str
+    how: str
+    record: str
+    key: dict[str, Any]
+    value: dict[str, Any] | None
+
+
+class CoordinatorRecords(NamedTuple):
+    """The records of one step of a group, or all those of a group that a load found: each a GroupRecord."""
+
+    how: str
+    records: Sequence[Any]  # most brokers have no such groups, so the types of their records are not imported here
+
+    @property
+    def memory_bytes(self) -> int:
+        """Roughly the memory that they take."""
+        return RECORD_BYTES * len(self.records)
+
+    def each(self) -> Iterator[CoordinatorRecord]:
+        """One by one; they become data only now."""
+        from fakebroker.protocol.records.record_types import RECORD_TYPES
+        from fakebroker.protocol.schema.jsonable import to_json
+
+        for record in self.records:
+            value = None if record.value is None else to_json(record.value, 0)
+            name = RECORD_TYPES[record.type].name
+            yield CoordinatorRecord(record.group_id, self.how, name, to_json(record.key, 0), value)
 
 
 class OffsetDeleted(NamedTuple):
@@ -276,6 +317,9 @@ class MetricsPushed(NamedTuple):
     size_bytes: int
 
 
+STORED = (CoordinatorRecords, GroupStored, GroupsLoaded, OffsetsDeleted)
+"""Events of what was written to `__consumer_offsets`, deleted there or found."""
+
 CoreEvent = (
     Transition
     | GroupEpochBumped
@@ -283,6 +327,7 @@ CoreEvent = (
     | MemberTransition
     | GroupStored
     | GroupsLoaded
+    | CoordinatorRecords
     | OffsetsExpired
     | OffsetsDeleted
     | CoordinatorMoved

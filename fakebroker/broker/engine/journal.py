@@ -14,7 +14,7 @@ from struct import Struct as Layout
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from fakebroker.broker.core.events import CoreEvent, GroupsLoaded, GroupStored, OffsetsDeleted
+from fakebroker.broker.core.events import STORED, CoordinatorRecords, CoreEvent
 from fakebroker.broker.engine.printable import printable
 from fakebroker.broker.engine.subjects import FoundError, TopicName, errors_of, groups_of, no_name, topics_of
 from fakebroker.protocol.errors import WireError
@@ -104,7 +104,7 @@ class InternalError(NamedTuple):
 Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError | TlsEstablished | TlsFailed
 
 # What stories and transcripts leave out: the lines around it say the same.
-NOT_IN_STORY = (BrokerStarted, Connected, Disconnected, GroupStored, GroupsLoaded, OffsetsDeleted, TlsEstablished)
+NOT_IN_STORY = (BrokerStarted, Connected, Disconnected, TlsEstablished, *STORED)
 
 
 class Frame:
@@ -475,11 +475,11 @@ def _bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
         pass
     size_bytes = 0
     for entry in entries:
-        if not isinstance(entry, EventEntry):
+        if isinstance(entry, EventEntry):
+            size_bytes += entry.event.memory_bytes if isinstance(entry.event, CoordinatorRecords) else 0
+        else:
             _, request, response, _, _ = entry
-            size_bytes += len(request.kept if isinstance(request, Frame) else request)
-            if response is not None:
-                size_bytes += len(response.kept if isinstance(response, Frame) else response)
+            size_bytes += len(_kept(request)) + (0 if response is None else len(_kept(response)))
     return size_bytes
 
 

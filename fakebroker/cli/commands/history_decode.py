@@ -1,4 +1,4 @@
-"""`fakebroker history decode`: a history of `__consumer_offsets` becomes tables."""
+"""`fakebroker history decode`: a history of `__consumer_offsets` and `__transaction_state` becomes tables."""
 
 import io
 import time
@@ -53,7 +53,8 @@ def decode(
 ) -> None:
     """Decode histories of __consumer_offsets into tables.
 
-    PATHs are log segments, a broker's data directory, Parquet or JSON lines of a sink, or folders of these;
+    PATHs are log segments, a broker's data directory (__transaction_state, too), Parquet or JSON lines of a
+    sink, or folders of these;
     with Spark also URLs such as s3a://dump/__consumer_offsets/*.parquet.
     """
     if bool(paths) == bool(bootstrap):
@@ -134,7 +135,10 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
 
     With `may_repeat` two rows may be of one record even if the names of the files say otherwise: damage does that.
     """
+    from fakebroker.analysis.history.reading import SOURCE
+    from fakebroker.analysis.history.transaction_frames import transaction_frames
     from fakebroker.analysis.pipeline.build import FROM_LOG, OF_RETENTION, make_tables
+    from fakebroker.analysis.pipeline.engines import contract_of
     from fakebroker.analysis.pipeline.publish import staging
     from fakebroker.analysis.pipeline.summary import summary
 
@@ -142,6 +146,10 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
     with staging(asked.engine, tables, asked.progress) as stage:
         frames: dict[str, Any] = {}
         frames["decoded"], rows_in, options = _decoded(stage, asked, may_repeat=may_repeat)
+        frames["transaction_log"], rejects, of_transactions = transaction_frames(stage, paths, kafka, source or SOURCE)
+        if rejects:
+            found = stage.engine.frame(contract_of("decoded"), rejects)
+            frames["decoded"] = stage.engine.union([frames["decoded"], found])
         make_tables(stage, _FROM_DECODED, frames, options)
         make_tables(stage, [name for name in FROM_LOG if name not in _FROM_DECODED], frames)
         if kafka:
@@ -149,7 +157,7 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
         stage.drop(OF_RETENTION)
         made = stage.made
         about = {
-            "rows_in": rows_in,
+            "rows_in": rows_in + of_transactions,
             "rejected": made["rejects"],
             "paths": [kafka.bootstrap] if kafka else list(paths),
         }

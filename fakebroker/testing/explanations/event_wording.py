@@ -1,6 +1,7 @@
 """Events in words, for the log of `--verbose` and the story of a failed test."""
 
 import re
+from collections import Counter
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,7 @@ from fakebroker.broker.core.events import (
     ClientThrottled,
     ClockMoved,
     CoordinatorMoved,
+    CoordinatorRecords,
     FaultHit,
     GroupEpochBumped,
     GroupsLoaded,
@@ -54,6 +56,8 @@ def event_text(event: Event) -> str:
             return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
         case GroupStored():
             return f"{printable(event.group_id)}: {_stored_text(event)}"
+        case CoordinatorRecords():
+            return _records_text(event)
         case GroupsLoaded():
             count = len(event.groups)
             return f"{count} group{'' if count == 1 else 's'} loaded"
@@ -162,6 +166,14 @@ def _plain(event: Any) -> str:
 
 def _value(value: Any) -> str:
     return value.address if isinstance(value, Peer) else str(value)
+
+
+def _records_text(event: CoordinatorRecords) -> str:
+    """How many records of a group were written or found, and of which types."""
+    of_type = Counter(each.record for each in event.each())
+    what = ", ".join(name if count == 1 else f"{count} {name}" for name, count in of_type.items())
+    group_id = event.records[0].group_id if event.records else ""
+    return printable(f"{group_id}: {event.how} {what}", LINE_CHARACTERS)
 
 
 def _stored_text(event: GroupStored) -> str:

@@ -10,7 +10,7 @@ from fakebroker.testing.journal.schema import COMMON, KINDS
 _COMMON = {column.name for column in COMMON}
 TIMELESS = {
     *("connected", "disconnected", "offset_committed", "records_appended"),
-    *("broker_started", "group_stored", "offset_deleted"),
+    *("broker_started", "coordinator_record", "group_stored", "offset_deleted"),
 }
 
 

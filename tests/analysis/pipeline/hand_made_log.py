@@ -66,3 +66,16 @@ def newer_groups() -> list[Row]:
         log.add(33, f"{kind}GroupMetadata", {}, None)
         rows += log.rows
     return rows
+
+
+TIMEOUT_MS = 20_000
+
+
+def transaction_record(offset: int, state: str | None, at: int, **more: Any) -> Row:
+    """A row of `transaction_records` of the transactional id `t`, whose transaction began at 1000."""
+    found = {
+        "at": at, "transactional_id": "t", "state": state, "producer_id": 7, "producer_epoch": 0,
+        "timeout_ms": TIMEOUT_MS, "partitions": 1, "topics": ["orders"], "started_at": 1000, "updated_at": at,
+        "client_version": 0, "source": "log", "log_partition": 3, "log_offset": offset,
+    }  # fmt: skip
+    return found | more

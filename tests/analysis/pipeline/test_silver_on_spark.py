@@ -16,7 +16,7 @@ from fakebroker.analysis.pipeline.tables import table
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.exchanges.writing import line_of
 from tests.analysis.pipeline.bad_journals import event, write_bad_journals
-from tests.analysis.pipeline.hand_made_log import newer_groups
+from tests.analysis.pipeline.hand_made_log import newer_groups, transaction_record
 from tests.analysis.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows
 from tests.support.gold_tables import events_of
 from tests.support.newer_group import random_history
@@ -77,6 +77,23 @@ def test_groups_are_those_of_plain_python(
     found = on_spark(spark, name, coordinator_records=records, events=events)
 
     assert in_order(found) == in_order(made(name, records, events))
+
+
+def test_transactions_are_those_of_plain_python(spark: "SparkSession", events: list[Row]) -> None:
+    """Of a dozen journals and of a log, of which a record was read twice."""
+    states = ("Ongoing", "Ongoing", "PrepareAbort", "CompleteAbort", None, "Ongoing", "CompleteCommit")
+    read = [
+        {**transaction_record(offset, state, 2000 * offset), "file": file}
+        for offset, state in enumerate(states)
+        for file in ("one", "two")[: 1 + offset % 2]
+    ]
+    records = on_spark(spark, "transaction_records", transaction_log=read)
+    found = on_spark(spark, "transactions", transaction_records=records, events=events)
+
+    assert in_order(records) == in_order(made("transaction_records", read))
+    assert in_order(found) == in_order(made("transactions", records, events))
+    assert {row["outcome"] for row in found if row["seq"] is not None} >= {"committed", "aborted"}
+    assert [row["log_offset"] for row in found if row["seq"] is None] == [0, 5]
 
 
 @pytest.mark.parametrize("name", ["requests", "log_ends", "expiries"])

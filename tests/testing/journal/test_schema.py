@@ -27,6 +27,7 @@ from fakebroker.testing.journal.schema import (
 )
 
 NO_EVENTS = {
+    "CoordinatorRecord",
     "OffsetDeleted",
     "TopicPartition",
     "Peer",

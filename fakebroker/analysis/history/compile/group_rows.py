@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NEEDED = ("commits", "group_states", "members", "assignments")
-_USED = ("expiries", "events")  # if they are there
-_ADMIN_APIS = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
+_USED = ("expiries", "events", "coordinator_records", "transactions")  # if they are there
+_ADMIN_APIS = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit", "TxnOffsetCommit")
 
 
 class Condition(NamedTuple):
@@ -65,7 +65,7 @@ class _Reader:
         self._load, self._has, self._group = load, has, group_id
         self._of_group = [Condition("group_id", "=", group_id)]
         self._of_source = [] if source is None else [Condition("source", "=", source)]
-        self._source = source
+        self._of_run = [] if source is None else [Condition("run", "=", source)]
 
     def rows(self, start_ms: int, end_ms: int) -> dict[str, list[Row]]:
         """The rows of every table until the end of a window."""
@@ -80,15 +80,22 @@ class _Reader:
         }
         if self._has("expiries"):
             found["expiries"] = self._all("expiries", Condition("expired_at", "<", end_ms + 1))
+        if self._has("coordinator_records"):
+            found["coordinator_records"] = self._all("coordinator_records", Condition("at", "<", end_ms + 1))
+            found["coordinator_records"] += self._markers(found["commits"], end_ms)
+        producers = {row["producer_id"] for row in found["commits"] if row["producer_id"] is not None}
+        if producers and self._has("transactions"):
+            of_producers = [Condition("producer_id", "in", producers), *self._of_source]
+            found["transactions"] = list(self._load("transactions", of_producers))
         if self._has("events"):
-            found["events"] = list(self._requests(end_ms))
+            found["events"] = [*self._requests(end_ms), *self._records(end_ms), *self._transitions(end_ms)]
         return found
 
     def _all(self, name: str, *conditions: Condition) -> list[Row]:
         return list(self._load(name, [*self._of_group, *self._of_source, *conditions]))
 
     def _commits(self, start_ms: int, end_ms: int) -> list[Row]:
-        """Those of the window; of those before it the last of each partition in each source."""
+        """Those of the window, of all transactions; of those before it the last of each partition in each source."""
         committed = [*self._of_group, *self._of_source, Condition("outcome", "=", "committed")]
         last: dict[tuple[Any, ...], Row] = {}
         for row in self._load("commits", [*committed, Condition("at", "<", start_ms)]):
@@ -96,14 +103,40 @@ class _Reader:
             if key not in last or position_of(last[key]) < position_of(row):
                 last[key] = row
         within = [Condition("at", ">=", start_ms), Condition("at", "<", end_ms + 1)]
-        return [*last.values(), *self._load("commits", [*committed, *within])]
+        return [*last.values(), *self._load("commits", [*self._of_group, *self._of_source, *within])]
+
+    def _markers(self, commits: Sequence[Row], end_ms: int) -> Iterator[Row]:
+        """The ends of transactions in the partition of the group's log."""
+        places = {(row["log_partition"], row["producer_id"]) for row in commits if row["producer_id"] is not None}
+        if not places:
+            return
+        conditions = [
+            Condition("kind", "in", ("commit", "abort")),
+            Condition("producer_id", "in", {producer_id for _, producer_id in places}),
+            Condition("at", "<", end_ms + 1),
+        ]
+        for row in self._load("coordinator_records", [*conditions, *self._of_source]):
+            if (row["log_partition"], row["producer_id"]) in places:
+                yield row
+
+    def _transitions(self, end_ms: int) -> Iterator[Row]:
+        """What a journal tells of transactions, of any transactional id."""
+        conditions = [Condition("kind", "=", "transaction_transition"), Condition("wall_ms", "<", end_ms + 1)]
+        return self._load("events", [*conditions, *self._of_run])
+
+    def _records(self, end_ms: int) -> Iterator[Row]:
+        """The records of a consumer group, which a journal has as lines."""
+        conditions = [
+            Condition("kind", "=", "coordinator_record"),
+            Condition("group", "=", self._group),
+            Condition("wall_ms", "<", end_ms + 1),
+        ]
+        return self._load("events", [*conditions, *self._of_run])
 
     def _requests(self, end_ms: int) -> Iterator[Row]:
-        """Requests that delete something of the group, or say how long its offsets are kept."""
+        """Requests that delete something of the group, say how long offsets are kept, or commit in a transaction."""
         conditions = [Condition("api", "in", _ADMIN_APIS), Condition("wall_ms", "<", end_ms + 1)]
-        if self._source is not None:
-            conditions.append(Condition("run", "=", self._source))
-        for row in self._load("events", conditions):
+        for row in self._load("events", [*conditions, *self._of_run]):
             is_old = row["api"] != "OffsetCommit" or row["version"] <= newest_with_retention(ApiKey.OFFSET_COMMIT)
             if is_old and (row["api"] == "DeleteTopics" or self._group in (row["groups"] or ())):
                 yield row
@@ -138,7 +171,7 @@ def arrow_loader(folder: Path) -> Load:
             if pa.types.is_timestamp(kind):
                 value = pa.scalar(value * 1000, kind)
             tests = {"=": lambda f, v: f == v, ">=": lambda f, v: f >= v, "<": lambda f, v: f < v}
-            test = field.isin(list(value)) if is_ == "in" else tests[is_](field, value)
+            test = field.isin(sorted(value)) if is_ == "in" else tests[is_](field, value)
             where = test if where is None else where & test
         files = [str(file) for file in parquet_files(folder / name)]
         if not files:
@@ -166,7 +199,7 @@ def spark_loader(spark: "SparkSession", folder: Path) -> Load:
             field = col(column)
             other = timestamp_millis(lit(value)) if columns[column].type == "timestamp" else value
             tests = {"=": lambda f, v: f == v, ">=": lambda f, v: f >= v, "<": lambda f, v: f < v}
-            frame = frame.where(field.isin(list(value)) if is_ == "in" else tests[is_](field, other))
+            frame = frame.where(field.isin(sorted(value)) if is_ == "in" else tests[is_](field, other))
         times = [each.name for each in columns.values() if each.type == "timestamp"]
         frame = frame.withColumns({each: unix_millis(col(each)) for each in times}) if times else frame
         for row in frame.toLocalIterator():

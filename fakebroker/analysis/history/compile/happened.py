@@ -17,6 +17,7 @@ class Member(NamedTuple):
     session_timeout_ms: int | None
     topics: tuple[str, ...] | None
     assignment: dict[str, list[int]]
+    pattern: str | None = None  # the expression that it subscribes with (KIP-848)
 
     @property
     def identity(self) -> str:
@@ -81,7 +82,27 @@ class Gone(NamedTuple):
         return self.topic, self.partition
 
 
-Event = Settled | Commit | Gone
+class Pending(NamedTuple):
+    """An offset that was committed in a transaction, and waits for its end."""
+
+    position: Position
+    at_ms: int
+    transactional_id: str
+    commit: Commit
+
+
+class Ended(NamedTuple):
+    """The end of a transaction: `commits` take effect with it, none if it was aborted. `by` is None if unknown."""
+
+    position: Position
+    at_ms: int
+    transactional_id: str
+    is_commit: bool
+    by: str | None
+    commits: tuple[Commit, ...] = ()
+
+
+Event = Settled | Commit | Gone | Pending | Ended
 
 
 class Window(NamedTuple):
@@ -103,6 +124,23 @@ class Window(NamedTuple):
     retentions_ms: tuple[int, ...] = ()
     transactional: int = 0  # how many commits of transactions are among the events
     is_from_log: bool = False  # else it is from a journal
+
+    @property
+    def changes(self) -> "list[Settled | Commit | Gone]":
+        """The events, and in the place of transactions what takes effect with them."""
+        found: list[Settled | Commit | Gone] = []
+        for event in self.events:
+            if isinstance(event, Ended):
+                found += event.commits
+            elif not isinstance(event, Pending):
+                found.append(event)
+        return found
+
+    @property
+    def is_of_consumer_group(self) -> bool:
+        """Whether the group is one of KIP-848, as long as it is there."""
+        states = [each for each in (self.settled, *self.events) if isinstance(each, Settled) and each.state != "Dead"]
+        return any(each.group_type == "consumer" for each in states)
 
 
 def position_of(row: Row) -> Position:

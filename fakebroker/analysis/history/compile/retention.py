@@ -57,7 +57,9 @@ def expires_ms(settled: Settled | None, commit: Commit, retention_ms: int) -> in
     if settled is None or settled.state == "Dead" or settled.protocol_type is None:
         aging = simple_aging(_POLICY)
     else:
-        aging = aging_of(_POLICY, settled.state, settled.protocol_type, settled.read_topics, settled.since_ms)
+        aging = aging_of(
+            _POLICY, settled.state, settled.protocol_type, settled.read_topics, settled.since_ms, settled.group_type
+        )
     due = aging.due(commit.topic, commit.at_ms, commit.expires_ms, retention_ms)
     return None if due is None else due.due_ms
 
@@ -74,7 +76,7 @@ def _oldest_ms(window: Window) -> int:
     """The greatest age of an offset that the history keeps until the end of the window; 0 without any."""
     offsets: dict[TopicPartition, Commit] = {commit.place: commit for commit in window.commits}
     settled = window.settled
-    for event in window.events:
+    for event in window.changes:
         if isinstance(event, Commit):
             offsets[event.place] = event
         elif isinstance(event, Gone):
@@ -101,7 +103,7 @@ def passes_of(window: Window, retention: Retention) -> Sequence[int]:
     """The times at which a cleanup of the history took something."""
     offsets: dict[TopicPartition, Commit] = {commit.place: commit for commit in window.commits}
     settled, found = window.settled, []
-    for event in window.events:
+    for event in window.changes:
         if isinstance(event, Commit):
             offsets[event.place] = event
         elif isinstance(event, Gone):

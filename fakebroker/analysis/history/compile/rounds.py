@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from fakebroker.analysis.history.compile.anonymise import HashedNames
 from fakebroker.analysis.history.compile.happened import Member, Settled
@@ -37,6 +37,8 @@ class Rounds:
     A hold lets everybody join before the rebalance goes on, so that it has one generation and the leader of the
     history, whatever the order was in which they came.
     """
+
+    leave_word: ClassVar[str] = "leave"
 
     def __init__(self, timeline: Timeline) -> None:
         self._line = timeline
@@ -153,7 +155,7 @@ class Rounds:
                 self._line.remark(f"The session of {actor} ended.")
                 self._line.add({"group": f"evict {self._line.group}", "member": f"${actor}.member_id"})
             else:
-                self._line.add({actor: "leave", "expect": _OK})
+                self._line.add({actor: self.leave_word, "expect": _OK})
 
     def _rebalance(self, settled: Settled, wanted: dict[str, Member]) -> None:
         """One rebalance from the members of now to those that are wanted."""

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from fakebroker.analysis.history.compile.anonymise import HashedNames, Names
 from fakebroker.analysis.history.compile.happened import Settled, Window
+from fakebroker.analysis.history.compile.producers import LONGEST_MS
 from fakebroker.analysis.history.compile.retention import Retention, longer, retention_of
 from fakebroker.analysis.history.compile.story import Story, window_text
 from fakebroker.analysis.history.compile.timeline import ADMIN
@@ -14,6 +15,11 @@ Json = Any
 
 _LEAST_SESSION, _MAX_SESSION = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 _LEAST_MS, _MAX_MS = 6_000, 1_800_000  # Kafka's defaults
+_OF_KIND = {
+    False: {"group.initial.rebalance.delay.ms": 0},
+    True: {"group.consumer.assignment.interval.ms": 0},
+}
+"""By whether it is a consumer group: what happens at one moment in the history does so here."""
 
 
 class Options(NamedTuple):
@@ -56,7 +62,7 @@ def _scenario_text(window: Window, names: Names, options: Options, retention: Re
     story = Story(window, names, retention, keeps_commits=options.keeps_commits, release=options.release)
     story.tell()
     group = names.name("group", window.group_id)
-    actors = dict(story.rounds.actors)
+    actors = dict(story.rounds.actors) | dict(story.transactions.actors)
     if story.line.used_admin:
         actors[ADMIN] = {}
     data: dict[str, Json] = {
@@ -64,8 +70,9 @@ def _scenario_text(window: Window, names: Names, options: Options, retention: Re
         "release": options.release,
         "profile": "kafka",
         "config": {
-            "group.initial.rebalance.delay.ms": 0,
+            **_OF_KIND[window.is_of_consumer_group],
             **_sessions(window),
+            **({"transaction.max.timeout.ms": LONGEST_MS} if story.transactions.actors else {}),
             **dict(options.config),
             **retention.config(),
         },
@@ -105,18 +112,24 @@ def _sessions(window: Window) -> dict[str, int]:
     return found
 
 
+_AT_ITS_END = "A rebalance happens at one moment here, its end; the order in which members joined is unknown."
+_ASSIGNED = "The broker assigns the partitions: who has which may differ from the history, and so may group epochs."
+
+
 def _remarks(window: Window, names: Names, retention: Retention, story: Story) -> list[str]:
     remarks = [
         f"Retention: {retention.why}. Times, offsets, numbers of partitions and members are those of the history.",
         "Left out: leader epochs, heartbeats, the records of topics, unfinished rebalances.",
-        "A rebalance happens at one moment here, its end; the order in which members joined is unknown.",
+        _ASSIGNED if window.is_of_consumer_group else _AT_ITS_END,
         "The state before the window is restored by commits at their times, and by members that join at its start.",
     ]
     if window.is_from_log:
         remarks.append("A log does not distinguish members that left from those that timed out: here all leave.")
         remarks.append("It does not name the committing member: here it is the owner of the partition.")
     if window.transactional:
-        remarks.append("Offsets of transactions are committed without one, at the time of the transaction's commit.")
+        remarks.append(
+            "Offsets of transactions that began before the window are committed without one, when the transaction was."
+        )
     if isinstance(names, HashedNames):
         remarks.append("Names of groups, topics, members and clients and the texts beside offsets are hashed.")
     return [*remarks, *story.remarks]

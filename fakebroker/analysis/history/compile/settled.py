@@ -6,6 +6,7 @@ whose JoinGroup was answered since the rebalance began; a state that the coordin
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from fakebroker.analysis.history.compile.consumer_states import CONSUMER, consumer_states
 from fakebroker.analysis.history.compile.happened import Member, Position, Row, Settled, position_of
 from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 
@@ -15,10 +16,13 @@ _ENDED_SESSIONS = ("exceeded its session timeout", "did not join after", "was ev
 
 
 def settled_of(tables: Mapping[str, Sequence[Row]]) -> list[Settled]:
-    """The settled states in their order, with members and assignments; of newer groups every state, without them."""
+    """The settled states in their order, with members and assignments.
+
+    Of share and streams groups every state, without them; of consumer groups, too, where their records are not there.
+    """
     every = sorted(tables.get("group_states", ()), key=position_of)
     states = [row for row in every if row["group_type"] == "classic"]
-    newer = [_state(row, (), group_type=row["group_type"]) for row in every if row["group_type"] != "classic"]
+    newer = [*_newer(tables, [row for row in every if row["group_type"] != "classic"])]
     members = sorted(tables.get("members", ()), key=position_of)
     assignments = _assignments(tables.get("assignments", ()))
     if any(row.get("log_offset") is not None for row in states):
@@ -26,6 +30,20 @@ def settled_of(tables: Mapping[str, Sequence[Row]]) -> list[Settled]:
     else:
         found = _Journal(states, members, assignments).settled()
     return list(_with_read_topics(sorted([*found, *newer], key=lambda each: each.position)))
+
+
+def _newer(tables: Mapping[str, Sequence[Row]], states: Sequence[Row]) -> Iterator[Settled]:
+    lines = [row for row in tables.get("events", ()) if row.get("record") is not None]
+    records = [*tables.get("coordinator_records", ()), *lines]
+    of_consumers = [row for row in states if row["group_type"] == CONSUMER]
+    commits = tables.get("commits", ())
+    topic_names = {row["topic_id"]: row["topic"] for row in commits if row.get("topic_id") is not None}
+    found = [*consumer_states(records, of_consumers, topic_names)]
+    yield from found
+    for row in states:
+        is_deleted = row["state"] == "Dead" and not (row["reason"] or "").startswith(RELOAD_REASONS)
+        if row["group_type"] != CONSUMER or not found or (is_deleted and row["log_offset"] is None):
+            yield _state(row, (), group_type=row["group_type"])
 
 
 def _with_read_topics(states: Iterable[Settled]) -> Iterator[Settled]:

@@ -5,13 +5,26 @@ from itertools import groupby
 
 from fakebroker.analysis.history.compile.anonymise import Names
 from fakebroker.analysis.history.compile.batches import Batch, batches_of, folded
-from fakebroker.analysis.history.compile.happened import Commit, Event, Gone, Member, Settled, TopicPartition, Window
+from fakebroker.analysis.history.compile.consumer_rounds import ConsumerRounds
+from fakebroker.analysis.history.compile.happened import (
+    Commit,
+    Ended,
+    Event,
+    Gone,
+    Member,
+    Pending,
+    Settled,
+    TopicPartition,
+    Window,
+)
+from fakebroker.analysis.history.compile.producers import Producers
 from fakebroker.analysis.history.compile.retention import Retention, is_expiry, passes_of
 from fakebroker.analysis.history.compile.rounds import EARLIER, Rounds
 from fakebroker.analysis.history.compile.timeline import Timeline, time_text
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.testing.releases import served_by
 
+_FIRST_OF_PROTOCOL_2 = 5  # of TxnOffsetCommit
 _GROUP_GONE = "The group is deleted here; the log does not tell whether by a client or by a cleanup."
 _OFFSET_GONE = "Too young to have expired; the log does not tell who deleted it."
 
@@ -27,7 +40,8 @@ class Story:
         passes = passes_of(window, retention)
         self.begins_ms = _beginning(window, passes, retention.interval_ms)
         self.line = Timeline(names, window.group_id, self.begins_ms, passes, retention.interval_ms)
-        self.rounds = Rounds(self.line)
+        self.rounds = ConsumerRounds(self.line) if window.is_of_consumer_group else Rounds(self.line)
+        self.transactions = Producers(self.line, adds_groups=not _has_protocol_2(release))
         self._settled = window.settled
         self.remarks: dict[str, None] = {}
 
@@ -82,10 +96,15 @@ class Story:
             self._commits([each for each in events if isinstance(each, Commit)])
         elif isinstance(first, Gone):
             self._gone([each for each in events if isinstance(each, Gone)])
+        elif isinstance(first, Pending):
+            self.transactions.commit([each for each in events if isinstance(each, Pending)])
         else:
             for each in events:
-                assert isinstance(each, Settled)
-                self._settle(each)
+                if isinstance(each, Ended):
+                    self.transactions.end(each)
+                    self.rounds.exists |= bool(each.commits)
+                elif isinstance(each, Settled):
+                    self._settle(each)
 
     def _commits(self, commits: Sequence[Commit]) -> None:
         batches = batches_of(commits, lambda each: self.rounds.committer_of(each.member_id, each.place))
@@ -172,7 +191,12 @@ class Story:
             self.line.add({self.line.admin(): f"delete_group {self.line.group}"})
         self.line.offsets.clear()
         self.rounds.died()
-        self.line.add({"expect": {"group": self.line.group, "exists": False}})
+        self._expect_gone()
+
+    def _expect_gone(self) -> None:
+        """The group is not there. A transaction makes it, also an aborted one, and nobody can tell for how long."""
+        if not self.transactions.actors:
+            self.line.add({"expect": {"group": self.line.group, "exists": False}})
 
     def _expect_visitor(self, settled: Settled | None) -> None:
         """An Empty group without offsets lasts until the next cleanup; one that lasts longer has somebody in it."""
@@ -187,7 +211,7 @@ class Story:
     def _expect_all(self) -> None:
         """The group as a whole, as the history has it now."""
         if not self.rounds.exists:
-            self.line.add({"expect": {"group": self.line.group, "exists": False}})
+            self._expect_gone()
             return
         seen = self.rounds.seen() if self.rounds.generation else {"state": "Empty", "members": 0}
         if seen["state"] == "Empty" and not self.line.offsets:  # nobody can tell when a cleanup comes by
@@ -197,8 +221,20 @@ class Story:
 
 def _stretches(events: Sequence[Event]) -> Iterator[list[Event]]:
     """Events that are taken together: commits that follow each other, and what goes at one moment."""
-    for _, found in groupby(events, key=lambda each: (type(each), each.at_ms if isinstance(each, Gone) else 0)):
+    for _, found in groupby(events, key=_stretch_of):
         yield list(found)
+
+
+def _stretch_of(event: Event) -> tuple[object, ...]:
+    if isinstance(event, Pending):
+        return Pending, event.at_ms, event.transactional_id, event.commit.metadata
+    return type(event), event.at_ms if isinstance(event, Gone) else 0
+
+
+def _has_protocol_2(release: str) -> bool:
+    """Whether TxnOffsetCommit adds the group to the transaction itself (KIP-890)."""
+    _, newest = served_by(release)[ApiKey.TXN_OFFSET_COMMIT]
+    return newest >= _FIRST_OF_PROTOCOL_2
 
 
 def _beginning(window: Window, passes: Sequence[int], interval_ms: int) -> int:

@@ -110,7 +110,7 @@ class Timeline:
             step: Step = {actor or self.admin(): "commit"}
             step["offsets"] = {self.partition(each.place): each.offset for each in batch.commits}
             if first.metadata:
-                step["metadata"] = _text(self.names.metadata(first.metadata))
+                step["metadata"] = self.metadata(first.metadata)
             if actor is None:
                 step["group_id"] = self.group
             self.add({**step, "expect": _NO_ERROR})
@@ -123,7 +123,7 @@ class Timeline:
         for each in batch.commits:
             row = {"partition_index": each.partition, "committed_offset": each.offset}
             if each.metadata:
-                row["committed_metadata"] = _text(self.names.metadata(each.metadata))  # type: ignore[assignment]
+                row["committed_metadata"] = self.metadata(each.metadata)  # type: ignore[assignment]
             by_topic.setdefault(self.topic(each.topic), []).append(row)
         member = {"generation_id_or_member_epoch": f"${actor}.generation_id", "member_id": f"${actor}.member_id"}
         return {
@@ -152,6 +152,10 @@ class Timeline:
     def topic(self, name: str) -> str:
         """The name of a topic here."""
         return self.names.name("topic", name)
+
+    def metadata(self, text: str) -> str:
+        """The text beside an offset, as it is here."""
+        return _text(self.names.metadata(text))
 
     def partition(self, place: TopicPartition) -> str:
         """A partition here."""

@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from fakebroker.analysis.history.compile.consumer_states import CONSUMER
 from fakebroker.analysis.history.compile.happened import (
     Commit,
+    Ended,
     Event,
     Gone,
+    Pending,
     Row,
     Settled,
     TopicPartition,
@@ -14,12 +17,17 @@ from fakebroker.analysis.history.compile.happened import (
     position_of,
 )
 from fakebroker.analysis.history.compile.settled import settled_of
+from fakebroker.analysis.history.compile.transactions import is_played, transaction_events
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.json_text import parse_json
 
 _OWN_RETENTION = "EX-2"  # the rule by which an offset expires that was committed with a retention of its own
+PLAYABLE = ("classic", CONSUMER)
 _STRANGE_MS = 60_000  # a commit timestamp that is further from the record's was chosen by the client
-TABLES = ("commits", "group_states", "members", "assignments", "expiries", "requests", "events")
+TABLES = (
+    *("commits", "group_states", "members", "assignments", "expiries", "requests", "events"),
+    *("coordinator_records", "transactions"),
+)
 
 
 class UnplayableGroup(FakebrokerError):
@@ -32,10 +40,13 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
     `tables` has the rows of this group (`events`: OffsetDelete, DeleteGroups and DeleteTopics requests) of one source
     up to the end of the window, or beyond; of the commits before the window the last of each partition suffices.
     Raises FakebrokerError for a group without any history until the end, or with that of several sources,
-    UnplayableGroup for one that is no classic group when the window begins, or in it.
+    UnplayableGroup for a share or streams group when the window begins, or in it, and for one that changes its type.
     """
     source = _source_of(tables, group_id)
-    events = sorted(_events_of(tables, group_id), key=lambda event: event.position)
+    events = sorted(
+        [*_events_of(tables, group_id, start_ms), *transaction_events(tables, start_ms)],
+        key=lambda event: event.position,
+    )
     before, inside = _cut(events, start_ms, end_ms)
     if not before and not inside:
         raise FakebrokerError(f"there are no records of group {group_id} before the end of the window")
@@ -43,8 +54,10 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
     for event in before:
         _apply(event, offsets)
     states = [event for event in before if isinstance(event, Settled)]
-    for settled in [*states[-1:], *(event for event in inside if isinstance(event, Settled))]:
+    shown = [*states[-1:], *(event for event in inside if isinstance(event, Settled))]
+    for settled in shown:
         _check_playable(settled, group_id, source)
+    _check_one_kind(shown, group_id)
     return Window(
         group_id,
         source,
@@ -55,17 +68,35 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
         inside,
         _partitions(events),
         tuple(_retentions(tables.get("expiries", ()), [each for each in events if isinstance(each, Settled)])),
-        sum(bool(row["transactional"]) for row in tables.get("commits", ()) if row["outcome"] == "committed"),
+        sum(
+            bool(row["transactional"]) and not is_played(row, start_ms)
+            for row in tables.get("commits", ())
+            if row["outcome"] == "committed"
+        ),
         any(row["log_offset"] is not None for name in ("commits", "group_states") for row in tables.get(name, ())),
     )
 
 
 def _check_playable(settled: Settled, group_id: str, source: str) -> None:
-    """Scenarios play classic groups only, not those of KIP-848, KIP-932 and KIP-1071."""
-    if settled.group_type != "classic":
-        where = f"position {settled.position[0]} of {source}"
+    """Scenarios of histories play classic and consumer groups, not those of KIP-932 and KIP-1071."""
+    where = f"position {settled.position[0]} of {source}"
+    if settled.group_type not in PLAYABLE:
         raise UnplayableGroup(
-            f"{group_id} is a {settled.group_type} group at {where}: scenarios support classic groups only"
+            f"{group_id} is a {settled.group_type} group at {where}:"
+            " scenarios of histories support classic and consumer groups only"
+        )
+    if settled.group_type == CONSUMER and settled.state == "Stable" and not settled.members:
+        raise UnplayableGroup(
+            f"{group_id} is a consumer group at {where}, and these tables do not have its records: make them again"
+        )
+
+
+def _check_one_kind(states: Sequence[Settled], group_id: str) -> None:
+    """A group that changes its kind does so by requests of members that no scenario has."""
+    kinds = {each.group_type for each in states if each.state != "Dead"}
+    if len(kinds) > 1:
+        raise UnplayableGroup(
+            f"{group_id} becomes a group of another type in this window: choose one before or after that"
         )
 
 
@@ -79,12 +110,14 @@ def _source_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> str:
     return str(sources[0])
 
 
-def _events_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> Iterator[Event]:
+def _events_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int) -> Iterator[Event]:
     kept_ms = _retention_times(tables)
     for row in tables.get("commits", ()):
+        if is_played(row, start_ms):
+            continue
         yield from (_with_retention(each, kept_ms) if isinstance(each, Commit) else each for each in _commits(row))
     yield from (_expiry(row) for row in tables.get("expiries", ()))
-    requests = list(tables.get("events", ()))
+    requests = [row for row in tables.get("events", ()) if row.get("api") is not None]
     places = sorted({(row["topic"], row["partition"]) for row in tables.get("commits", ())})
     yield from (gone for row in requests for gone in _deleted(row, group_id, places))
     deletions = [row for row in requests if row["api"] == "DeleteGroups"] or [
@@ -132,7 +165,10 @@ def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, Top
             if before:
                 found[before[-1], (row["topic"], row["partition"])] = row["due_at"]
     for row in tables.get("events", ()):
-        if row["api"] == "OffsetCommit" and (retention_ms := _message(row["request"]).get("RetentionTimeMs", -1)) >= 0:
+        if (
+            row.get("api") == "OffsetCommit"
+            and (retention_ms := _message(row["request"]).get("RetentionTimeMs", -1)) >= 0
+        ):
             found[row["seq"], None] = row["wall_ms"] + retention_ms
     return found
 
@@ -181,7 +217,7 @@ def _apply(event: Event, offsets: dict[TopicPartition, Commit]) -> None:
         offsets[event.place] = event
     elif isinstance(event, Gone):
         offsets.pop(event.place, None)
-    elif event.state == "Dead":
+    elif isinstance(event, Settled) and event.state == "Dead":
         offsets.clear()
 
 
@@ -195,8 +231,9 @@ def _partitions(events: Iterable[Event]) -> dict[str, int]:
                     found.setdefault(topic, 1)
                 for topic, indexes in member.assignment.items():
                     found[topic] = max(found.get(topic, 1), *(index + 1 for index in indexes))
-        else:
-            found[event.topic] = max(found.get(event.topic, 1), event.partition + 1)
+        elif not isinstance(event, Ended):
+            topic, partition = event.commit.place if isinstance(event, Pending) else event.place
+            found[topic] = max(found.get(topic, 1), partition + 1)
     return dict(sorted(found.items()))
 
 

@@ -13,6 +13,7 @@ from fakebroker.analysis.pipeline.report.sections import (
     lag,
     reading,
     rebalances,
+    transactions,
     whatif,
 )
 from fakebroker.analysis.pipeline.report.tables import Tables
@@ -22,6 +23,7 @@ _SECTIONS: Final[Mapping[str, Callable[[Tables], Section | None]]] = {
     lag.KEY: lag.section,
     expiries.KEY: expiries.section,
     whatif.KEY: whatif.section,
+    transactions.KEY: transactions.section,
     coverage.KEY: coverage.section,
     groups.KEY: groups.section,
     campaign.KEY: campaign.section,

@@ -1,9 +1,11 @@
 """Assigned partitions, by generation and member."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
+from fakebroker.analysis.pipeline.group_answers import ORDER as ANSWER_ORDER
+from fakebroker.analysis.pipeline.group_answers import TOGETHER as ANSWER_TOGETHER
 from fakebroker.analysis.pipeline.group_answers import answered, answered_assignments
 from fakebroker.analysis.pipeline.group_members import assignment_rows
-from fakebroker.analysis.pipeline.group_records import ORDER, RECORDS, TOGETHER
+from fakebroker.analysis.pipeline.group_records import EVERYWHERE, ORDER, TOGETHER
 from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
 TABLE = Table(
@@ -29,11 +31,11 @@ TABLE = Table(
 
 
 def recipe() -> Recipe:
-    """What records assign, and what members got in answers to SyncGroup."""
+    """What records assign, and what members of classic groups got in answers to SyncGroup."""
     return Recipe(
         "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
         (
-            Step("recorded", TABLE, RECORDS, assignment_rows, TOGETHER, ORDER),
-            Step("answered", TABLE, answered("SyncGroup"), answered_assignments),
+            Step("recorded", TABLE, EVERYWHERE, assignment_rows, TOGETHER, ORDER),
+            Step("answered", TABLE, answered("SyncGroup"), answered_assignments, ANSWER_TOGETHER, ANSWER_ORDER),
         ),
     )

@@ -55,11 +55,14 @@ TABLE = Table(
 )
 
 
-_OF_GROUPS: Final = ("transition", "group_stored", "offset_committed", "offset_deleted", "offset_expired")
+_OF_GROUPS: Final = (
+    *("transition", "group_stored", "coordinator_record"),
+    *("offset_committed", "offset_deleted", "offset_expired"),
+)
 _COLUMNS: Final = (
     "run", "seq", "part", "kind", "wall_ms", "group", "topic", "partition", "offset", "committed_ms", "expire_ms",
     "due_ms", "rule", "transactional", "after", "reason", "how", "members", "state_ms", "group_type", "protocol_type",
-    "subscribed_topics", "release", "settings", "from_ms", "to_ms",
+    "subscribed_topics", "release", "settings", "from_ms", "to_ms", "record", "key", "value",
 )  # fmt: skip
 _AT_THE_END: Final = {
     "run": "run", "seq": "9223372036854775807", "part": "0", "kind": f"'{END}'", "wall_ms": "last_ms"

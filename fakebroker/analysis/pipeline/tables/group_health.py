@@ -16,8 +16,13 @@ TABLE = Table(
         Column("last_state", "string", "the last state known; null for a group without one (a simple consumer)", True),
         Column("most_members", "int", "highest number of members; null if unknown", True),
         Column("rebalances", "long", "number of rebalances"),
-        Column("rebalancing_ms", "long", "total time in rebalances; null from a log", True),
-        Column("longest_rebalance_ms", "long", "the longest rebalance; null from a log, or without rebalances", True),
+        Column("rebalancing_ms", "long", "total time in rebalances; null for a classic group from a log", True),
+        Column(
+            "longest_rebalance_ms",
+            "long",
+            "the longest rebalance; null for a classic group from a log, or without rebalances",
+            True,
+        ),
         Column("commits", "long", "number of commits stored"),
         Column("last_commit_at", "timestamp", "when it last committed", True),
         Column(
@@ -90,8 +95,8 @@ def recipe() -> Recipe:
             LEAST(first_state_at, first_commit_at) AS first_at,
             GREATEST(last_state_at, latest_commit_at) AS last_at,
             last_state, most_members, COALESCE(rebalances, 0) AS rebalances,
-            CASE WHEN lines_of_journal > 0 OR commits_of_journal > 0 THEN COALESCE(rebalancing_ms, 0) END
-                AS rebalancing_ms,
+            CASE WHEN lines_of_journal > 0 OR commits_of_journal > 0 THEN COALESCE(rebalancing_ms, 0)
+                ELSE rebalancing_ms END AS rebalancing_ms,
             longest_rebalance_ms, COALESCE(commits, 0) AS commits, last_commit_at, most_lag, last_lag,
             COALESCE(expired_offsets, 0) AS expired_offsets, COALESCE(failed_requests, 0) AS failed_requests
         FROM states

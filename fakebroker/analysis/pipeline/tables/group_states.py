@@ -3,15 +3,16 @@
 from typing import Final
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table, groups_have_one_partition
-from fakebroker.analysis.pipeline.group_records import ORDER, RECORDS, TOGETHER
+from fakebroker.analysis.pipeline.group_records import IN_LOGS, ORDER, TOGETHER
 from fakebroker.analysis.pipeline.group_spans import spans
 from fakebroker.analysis.pipeline.journal_spans import journal_spans
+from fakebroker.analysis.pipeline.newer_spans import LINES as LINES_OF_NEWER
 from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 
 TABLE = Table(
     name="group_states",
     layer="silver",
-    about="The states of a group, a row for each span, from records of the log, or `transition` and `group_stored` lines of a journal. For a classic group a log shows only Stable, Empty and Dead: a rebalance leaves no record before it ends. A group whose coordinator moves or reloads its log is not Dead",
+    about="The states of a group, a row for each span, from records of the log, or `transition`, `group_stored` and `coordinator_record` lines of a journal. For a classic group a log shows only Stable, Empty and Dead: a rebalance leaves no record before it ends. A group whose coordinator moves or reloads its log is not Dead",
     columns=(
         Column("group_id", "string", "the group"),
         Column("group_type", "string", "classic, consumer, share or streams"),
@@ -49,13 +50,14 @@ TABLE = Table(
 
 _CHANGES: Final = (
     "run", "group", "seq", "part", "kind", "wall_ms", "after", "generation", "reason", "how", "members", "state_ms",
-    "group_type", "protocol_type", "protocol", "leader", "subscribed_topics",
+    "group_type", "protocol_type", "protocol", "leader", "subscribed_topics", "record", "key", "value",
 )  # fmt: skip
 
 
 def recipe() -> Recipe:
     """The spans that records and lines begin, each until the next one of its group."""
-    changes = f"SELECT {listed(_CHANGES)} FROM events WHERE kind IN ('transition', 'group_stored')"
+    kinds = ", ".join(f"'{kind}'" for kind in ("transition", "group_stored", *LINES_OF_NEWER))
+    changes = f"SELECT {listed(_CHANGES)} FROM events WHERE kind IN ({kinds})"
     columns = listed(name for name in TABLE.column_names if name != "ended_at")
     return Recipe(
         f"""
@@ -67,7 +69,7 @@ def recipe() -> Recipe:
         FROM (SELECT {columns} FROM recorded UNION ALL SELECT {columns} FROM journalled) AS spans
         """,
         (
-            Step("recorded", TABLE, RECORDS, spans, TOGETHER, ORDER),
+            Step("recorded", TABLE, IN_LOGS, spans, TOGETHER, ORDER),
             Step("journalled", TABLE, changes, journal_spans, ("run", "group"), ("seq", "part")),
         ),
     )

@@ -1,15 +1,17 @@
 """Members of groups, by generation."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
+from fakebroker.analysis.pipeline.group_answers import ORDER as ANSWER_ORDER
+from fakebroker.analysis.pipeline.group_answers import TOGETHER as ANSWER_TOGETHER
 from fakebroker.analysis.pipeline.group_answers import answered, joined_members
 from fakebroker.analysis.pipeline.group_members import member_rows
-from fakebroker.analysis.pipeline.group_records import ORDER, RECORDS, TOGETHER
+from fakebroker.analysis.pipeline.group_records import EVERYWHERE, ORDER, TOGETHER
 from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
 TABLE = Table(
     name="members",
     layer="silver",
-    about="The members of a group in each generation, with the data of their join: from a log, all members in the record of a classic group; from a journal, those whose JoinGroup was answered",
+    about="The members of a group in each generation, with the data of their join: of a classic group, from a log all members in its record, from a journal those whose JoinGroup was answered; of a newer group, from both, whenever a record says something new of a member",
     columns=(
         Column("group_id", "string", "the group"),
         Column("group_type", "string", "classic, consumer, share or streams"),
@@ -22,7 +24,7 @@ TABLE = Table(
         Column("session_timeout_ms", "int", "its session timeout; null if unknown", True),
         Column("protocol", "string", "the protocol that the group uses; null if unknown", True),
         Column("subscribed_topics", "strings", "the topics it subscribes to; null if unknown", True),
-        Column("at", "timestamp", "when the generation was stored, or the member got its answer", True),
+        Column("at", "timestamp", "when the record was stored, or the member got its answer", True),
         *ORIGIN,
     ),
     key=("source", "log_partition", "log_offset", "seq", "part", "member_id"),
@@ -30,11 +32,11 @@ TABLE = Table(
 
 
 def recipe() -> Recipe:
-    """The members that records name, and those whose JoinGroup was answered."""
+    """The members that records name, and those of classic groups whose JoinGroup was answered."""
     return Recipe(
         "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
         (
-            Step("recorded", TABLE, RECORDS, member_rows, TOGETHER, ORDER),
-            Step("answered", TABLE, answered("JoinGroup"), joined_members),
+            Step("recorded", TABLE, EVERYWHERE, member_rows, TOGETHER, ORDER),
+            Step("answered", TABLE, answered("JoinGroup"), joined_members, ANSWER_TOGETHER, ANSWER_ORDER),
         ),
     )

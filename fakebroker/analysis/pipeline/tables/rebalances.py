@@ -11,19 +11,22 @@ TABLE = Table(
     columns=(
         Column("group_id", "string", "the group"),
         Column(
-            "began_at", "timestamp", "when the group left its state; from a log, when the generation was stored", True
+            "began_at",
+            "timestamp",
+            "when the group left its state; from the log of a classic group, when the generation was stored",
+            True,
         ),
         Column("ended_at", "timestamp", "when the group became Stable or Empty; null if it never did", True),
         Column(
             "duration_ms",
             "long",
-            "how long it took by the broker's time of day; null if it never ended, comes from a log, or the clock went back",
+            "how long it took by the broker's time of day; null if it never ended, comes from the log of a classic group, or the clock went back",
             True,
         ),
         Column(
             "cause",
             "string",
-            "the kind of cause: member joined, member left, session expired, subscription changed, ... ; `unknown` from a log",
+            "the kind of cause: member joined, member left, session expired, subscription changed, topics changed, ... ; `unknown` from a log",
         ),
         Column("trigger", "string", "the members that the reason names; null if it names none", True),
         Column("reason", "string", "the reason in the journal; null from a log", True),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.broker.core.coordinator.runtime.process_steps import Steps
 from fakebroker.broker.core.coordinator.runtime.reading import RECORDS_PER_STEP, cost_of, read_in_steps
 from fakebroker.broker.core.coordinator.stored_groups import stored_group
-from fakebroker.broker.core.events import GroupsLoaded, GroupStored
+from fakebroker.broker.core.events import CoordinatorRecords, GroupsLoaded, GroupStored
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.protocol.instant import Instant
@@ -39,6 +39,7 @@ class _Replay:
     def __init__(self, shard: "Shard") -> None:
         self.shard = shard
         self.groups: dict[str, GroupValue | ModernGroup | None] = {}  # None: a simple one, made by its offsets
+        self.records: dict[str, dict[tuple[int, bytes], GroupRecord]] = {}  # of newer groups, those not overwritten
         self.offsets: dict[str, GroupOffsets] = {}
         self._open: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
 
@@ -75,6 +76,10 @@ class _Replay:
         group = None if isinstance(before, GroupValue) else before
         if record.value is None and (group is None or group.kind is not kind_of_record(record)):
             return  # a tombstone of what is not there any more
+        records, key = self.records.setdefault(record.group_id, {}), (record.type, record.key.encode(0))
+        records.pop(key, None)
+        if record.value is not None:
+            records[key] = record
         self._keep(record.group_id, replay_record(group, record, self.shard, self.shard.timers.passes.now))
 
     def _apply_offset(self, entry: OffsetEntry, log_offset: int, producer_id: int | None) -> None:
@@ -109,6 +114,7 @@ class _Replay:
             return stored_group(group, found or group.to_value(), "loaded")
         found.offsets = offsets
         shard.adopt(found, now)
+        shard.emit(CoordinatorRecords("loaded", list(self.records[group_id].values())))
         found.loaded(now)
         return None
 

@@ -12,7 +12,7 @@ from fakebroker.broker.core.coordinator.cleanup import Cleanup
 from fakebroker.broker.core.coordinator.runtime.coordinator_shard import CoordinatorShard
 from fakebroker.broker.core.coordinator.stored_groups import restored, stored_group
 from fakebroker.broker.core.coordinator.unseen_groups import UnseenGroups
-from fakebroker.broker.core.events import MOVED, CoreEvent, OffsetsDeleted, Transition
+from fakebroker.broker.core.events import MOVED, CoordinatorRecords, CoreEvent, OffsetsDeleted, Transition
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.group import Group
 from fakebroker.broker.core.groups.kinds import GroupKind
@@ -457,6 +457,7 @@ class Shard(CoordinatorShard):
             return ErrorCode.MESSAGE_TOO_LARGE
         before = self.groups.get(group_id)
         self.append(batch, now)
+        self.emit(CoordinatorRecords("written", [each for each in records if not isinstance(each, GroupEntry)]))
         for record in records:
             self._apply(record, now)
         after = self.groups.get(group_id)
@@ -491,10 +492,8 @@ class Shard(CoordinatorShard):
     def emit(self, event: CoreEvent) -> None:
         """Pass an event on to the journal. A group in another state ages differently, so the cleanup looks at it."""
         self.cluster.outbox.append(event)
-        if isinstance(event, Transition):
-            group = self.groups.get(event.group_id)
-            if group is not None:
-                self.cleanup.touch(group, group.state_ms, group.state_ms)
+        if isinstance(event, Transition) and (group := self.groups.get(event.group_id)) is not None:
+            self.cleanup.touch(group, group.state_ms, group.state_ms)
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups.values())

@@ -35,7 +35,7 @@ _WRITE_BYTES = 380
 _OFFSET_BYTES = 170
 _PARTITION_BYTES = 70
 _MEMBER_BYTES = 320
-_RECORD_BYTES = 1_000
+RECORD_BYTES = 1_000
 _TEXT_BYTES = 49
 
 
@@ -233,7 +233,7 @@ class GroupRecords:
 
     def memory_bytes(self) -> int:
         """Roughly the memory that they take."""
-        return _WRITE_BYTES + _RECORD_BYTES * len(self.entries)
+        return _WRITE_BYTES + RECORD_BYTES * len(self.entries)
 
     def all_overwritten(self) -> bool:
         """Nobody keeps count of these: they stay until the log is compacted."""

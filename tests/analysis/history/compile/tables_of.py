@@ -1,6 +1,7 @@
 """The published tables of a random history, made by the pipeline: from its journal, or from its log."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from fakebroker.analysis.pipeline.tables import table
 from fakebroker.analysis.pipeline.tables.events import TABLE as EVENTS
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
 from tests.support.histories import History
+from tests.support.histories import LogRecord as Recorded
 from tests.support.tables_made import (
     assignments,
     commits,
@@ -47,13 +49,19 @@ def of_lines(lines: Rows) -> dict[str, Rows]:
 
 def from_log(history: History) -> dict[str, Rows]:
     """The tables of its `__consumer_offsets`."""
-    return of_rows(list(decode_all(_records(history))))
+    return of_records(history.run, history.records)
+
+
+def of_records(source: str, records: Iterable[Recorded]) -> dict[str, Rows]:
+    """The tables of records of `__consumer_offsets`."""
+    return of_rows(list(decode_all(_log_records(source, records))))
 
 
 def of_rows(decoded: Rows) -> dict[str, Rows]:
     """The tables of decoded records."""
     records = coordinator_records(decoded)
     return {
+        "coordinator_records": records,
         "commits": commits(decoded, []),
         "group_states": group_states(records, []),
         "members": members(records, []),
@@ -66,10 +74,23 @@ def of_group(tables: dict[str, Rows], group_id: str) -> dict[str, Rows]:
     found = {}
     for name, rows in tables.items():
         if name in ("events", "requests"):
-            wanted = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
+            wanted = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit", "TxnOffsetCommit")
             found[name] = [
                 row for row in rows if row["api"] in wanted and group_id in (row["groups"] or []) and row["seq"] >= 0
             ]
+            found[name] += [row for row in rows if row.get("record") is not None and row["group"] == group_id]
+            found[name] += [row for row in rows if row.get("kind") == "transaction_transition"]
+        elif name == "coordinator_records":
+            commits_of_group = [row for row in tables["commits"] if row["group_id"] == group_id]
+            places = {(row["log_partition"], row["producer_id"]) for row in commits_of_group}
+            found[name] = [
+                row
+                for row in rows
+                if row["group_id"] == group_id
+                or (row["kind"] in ("commit", "abort") and (row["log_partition"], row["producer_id"]) in places)
+            ]
+        elif name == "transactions":
+            found[name] = rows
         else:
             found[name] = [row for row in rows if row["group_id"] == group_id]
     return found
@@ -81,11 +102,11 @@ def _event(row: dict[str, Any], number: int) -> dict[str, Any]:
     return {name: found[name] for name in EVENTS.column_names}
 
 
-def _records(history: History) -> list[LogRecord]:
+def _log_records(source: str, records: Iterable[Recorded]) -> list[LogRecord]:
     kinds: dict[int, str] = {ControlRecordType.COMMIT: "commit", ControlRecordType.ABORT: "abort"}
     return [
         LogRecord(
-            history.run,
+            source,
             "00000000000000000000.log",
             each.offset,
             each.partition,
@@ -98,7 +119,7 @@ def _records(history: History) -> list[LogRecord]:
             each.producer_id >= 0 and not each.is_control,
             kinds[control_record_type(each.key)] if each.is_control else None,
         )
-        for each in history.records
+        for each in records
     ]
 
 

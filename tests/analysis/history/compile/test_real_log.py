@@ -20,8 +20,8 @@ def tables() -> dict[str, Rows]:
     return of_rows(list(read_history([LOG])))
 
 
-@pytest.mark.parametrize("group_id", ["billing-ü", "exactly-once", "python", "simple", "static"])
-def test_a_classic_group_of_a_real_kafka(group_id: str) -> None:
+@pytest.mark.parametrize("group_id", ["billing-ü", "exactly-once", "modern", "python", "simple", "static"])
+def test_a_group_of_a_real_kafka(group_id: str) -> None:
     """Its whole history compiles and passes, with names and without."""
     rows = of_group(tables(), group_id)
     times = [row["at"] for row in rows["commits"]] + [row["began_at"] for row in rows["group_states"]]
@@ -31,7 +31,7 @@ def test_a_classic_group_of_a_real_kafka(group_id: str) -> None:
     assert compiled(window, HashedNames(b"a secret of the tests")).problems == []
 
 
-@pytest.mark.parametrize(("group_id", "kind"), [("modern", "consumer"), ("shared", "share"), ("app", "streams")])
+@pytest.mark.parametrize(("group_id", "kind"), [("shared", "share"), ("app", "streams")])
 def test_the_other_groups_of_a_real_kafka(group_id: str, kind: str) -> None:
     """They are refused by their kind."""
     rows = of_group(tables(), group_id)

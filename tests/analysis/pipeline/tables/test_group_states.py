@@ -44,11 +44,11 @@ def test_the_last_span_of_a_journal_is_what_the_broker_says(seed: int) -> None:
 
 
 def test_a_journal_tells_the_type_of_a_group() -> None:
-    """Of a consumer group it knows states and epochs; its members and what they read are in its records alone."""
+    """Of a consumer group it knows states and epochs, and by its records how many members it has and their topics."""
     found = group_states([], events_of(journal_of_newer_group()))
 
     assert [(row["state"], row["generation"], row["members"], row["subscribed_topics"]) for row in found] == [
-        ("Stable", 2, None, None),
+        ("Stable", 2, 1, ["orders"]),
         ("Empty", 3, 0, []),
         ("Dead", 3, 0, []),
     ]

@@ -56,7 +56,7 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
         missing_topics=configured.missing,
     )
     answer = _with_endpoints(answer, group, configured, after, request.endpoint_epoch)
-    stored = step.write(_reason(request, is_member=request.member_id in group.members))
+    stored = step.write(_reason(step, request, before, after))
     stored.restart_session(request.member_id, stored.session_timeout_ms(after), now)
     return answer if was_there else answer._replace(endpoint_epoch=0)
 
@@ -172,7 +172,13 @@ def _with_endpoints(
     return answer._replace(endpoint_epoch=group.endpoint_epoch, endpoints=endpoints)
 
 
-def _reason(request: HeartbeatRequest, *, is_member: bool) -> str:
+def _reason(step: GroupStep, request: HeartbeatRequest, before: StreamsMember, after: StreamsMember) -> str:
+    """Why the group is another one after the heartbeat, for the journal."""
+    member_id = request.member_id
     if request.member_epoch == JOIN_EPOCH:
-        return f"member {request.member_id} joined{' again' if is_member else ''}"
-    return f"member {request.member_id} sent a heartbeat"
+        return f"member {member_id} joined{' again' if member_id in step.group.members else ''}"
+    if after.metadata != before.metadata:
+        return f"member {member_id} changed its metadata"
+    if step.group_epoch != step.group.group_epoch:
+        return "its topics or settings changed"
+    return f"member {member_id} sent a heartbeat"

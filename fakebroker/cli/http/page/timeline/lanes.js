@@ -74,7 +74,7 @@ function addOfGroup(groups, line, axis) {
   const place = axis.place(line.mono_ms);
   if (BANDS.has(line.kind)) {
     one.items.push({ line, shape: "band", from: place, to: null, row: 0, look: eventLook(line) });
-  } else if (line.kind !== "group_stored") {
+  } else if (line.kind !== "group_stored" && line.kind !== "coordinator_record") {
     one.items.push(mark(line, axis));
   }
 }

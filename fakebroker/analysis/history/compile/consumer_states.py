@@ -1,0 +1,119 @@
+"""The states of a consumer group, from its records: who its members are, whenever that or what they have changes.
+
+A newer group is spread over many records (KIP-848), which the tables `coordinator_records` and `events` have.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from fakebroker.analysis.history.compile.happened import Member, Row, Settled, position_of
+from fakebroker.analysis.pipeline.group_records import group_type, key_of, part_of, value_of
+
+CONSUMER = "consumer"
+_ENDED_SESSIONS = ("timed out", "was evicted", "in time")  # what reasons say of members that did not leave
+
+
+def consumer_states(records: Sequence[Row], states: Sequence[Row], topic_names: Mapping[str, str]) -> Iterator[Settled]:
+    """Stable with members, Empty, and Dead, each time something changes.
+
+    Args:
+        records: The group's rows of `coordinator_records`, or its `coordinator_record` lines of a journal.
+        states: Its rows of `group_states`, whose reasons say whose session ended.
+        topic_names: The names of topics by their ids, as far as commits tell them.
+    """
+    of_group = [each for each in map(_as_record, records) if group_type(each["kind"]) == CONSUMER]
+    expired = _expired(states)
+    group = _Group(topic_names)
+    last: Settled | None = None
+    for _, together in groupby(sorted(of_group, key=position_of), key=_change_of):
+        for record in together:
+            group.apply(record)
+        found = group.settled(record)
+        if found is not None and not _is_same(found, last):
+            last = found
+            yield found._replace(expired=expired)
+
+
+def _as_record(row: Row) -> Row:
+    """A line of a journal as `coordinator_records` has it."""
+    if row.get("record") is None:
+        return row
+    return row | {"kind": row["record"], "at": row["wall_ms"]}
+
+
+def _change_of(record: Row) -> tuple[object, object]:
+    """Equal for the records of one change: a log has one timestamp for them, a journal one entry."""
+    return record.get("seq"), record["at"]
+
+
+def _is_same(found: Settled, last: Settled | None) -> bool:
+    return last is not None and (found.generation, found.members) == (last.generation, last.members)
+
+
+def _expired(states: Iterable[Row]) -> frozenset[str]:
+    """The members whose session ended; a member id never comes back."""
+    reasons = (row["reason"] or "" for row in states)
+    return frozenset(word for each in reasons if any(end in each for end in _ENDED_SESSIONS) for word in each.split())
+
+
+class _Group:
+    """The group as its records have built it so far."""
+
+    def __init__(self, topic_names: Mapping[str, str]) -> None:
+        self._names = topic_names
+        self._epoch: int | None = None
+        self._said: dict[str, dict[str, Any]] = {}  # what members said of themselves
+        self._has: dict[str, dict[str, Any]] = {}  # their current assignments
+
+    def apply(self, record: Row) -> None:
+        """Take in the next record."""
+        value = value_of(record)
+        match part_of(record["kind"]):
+            case "Metadata":
+                self._epoch = value["epoch"] if value else None
+            case "MemberMetadata":
+                _set(self._said, key_of(record)["memberId"], value)
+            case "CurrentMemberAssignment":
+                _set(self._has, key_of(record)["memberId"], value)
+
+    def settled(self, record: Row) -> Settled | None:
+        """The group after that record; None before its first epoch is known."""
+        if self._epoch is None and self._said:
+            return None
+        members = tuple(self._member(member_id, said) for member_id, said in self._said.items())
+        state = "Dead" if self._epoch is None else "Stable" if members else "Empty"
+        protocol_type = None if state == "Dead" else CONSUMER
+        return Settled(
+            position_of(record), record["at"], state, self._epoch, record["at"], protocol_type, None, None, members,
+            group_type=CONSUMER,
+        )  # fmt: skip
+
+    def _member(self, member_id: str, said: Mapping[str, Any]) -> Member:
+        pattern = said.get("subscribedTopicRegex") or None
+        return Member(
+            member_id,
+            said.get("instanceId"),
+            said.get("clientId"),
+            said.get("rebalanceTimeoutMs"),
+            None,
+            None if pattern else tuple(sorted(said.get("subscribedTopicNames") or ())),
+            self._assignment(member_id),
+            pattern,
+        )
+
+    def _assignment(self, member_id: str) -> dict[str, list[int]]:
+        """What the member has, of the topics whose names are known."""
+        found = {
+            self._names[each["topicId"]]: sorted(each["partitions"])
+            for each in self._has.get(member_id, {}).get("assignedPartitions", ())
+            if each["topicId"] in self._names
+        }
+        return dict(sorted(found.items()))
+
+
+def _set(known: dict[str, dict[str, Any]], member_id: str, value: Any) -> None:
+    if value is None:
+        known.pop(member_id, None)
+    else:
+        known[member_id] = value

@@ -1,0 +1,105 @@
+"""Records of `__transaction_state` in a broker's data directory or a running Kafka, as rows of `transaction_log`.
+
+A data directory has this log beside `__consumer_offsets`. Sinks are not read: what a key means is known only by its
+topic.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from fakebroker.analysis.history.decode import reject_row
+from fakebroker.analysis.history.log_record import LogRecord, Reject, sample_of
+from fakebroker.analysis.history.segments import Segment, read_segment
+from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.protocol.errors import WireError
+from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
+from fakebroker.protocol.records.transaction_log import TransactionEntry, TransactionValue, read_transaction
+
+Row = dict[str, Any]
+
+TOPIC: Final = "__transaction_state"
+STATES: Final = (
+    *("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"),
+    "PrepareEpochFence",
+)
+"""The states of transactional ids by their numbers in records, as Kafka spells them."""
+_FOLDER: Final = re.compile(rf"{TOPIC}-(\d{{1,9}})")
+_NO_VALUE: Final[Row] = dict.fromkeys(
+    ("state", "producer_id", "producer_epoch", "timeout_ms", "partitions", "topics", "started_at", "updated_at",
+     "client_version")
+)  # fmt: skip
+
+
+def transaction_segments(paths: Iterable[str | Path], source: str) -> list[Segment]:
+    """The segments of the log in folders and files, each once, in the order of partitions and base offsets."""
+    found: dict[Path, Segment] = {}
+    for path in map(Path, paths):
+        for file in path.rglob("*.log") if path.is_dir() else [path]:
+            if folder := _FOLDER.fullmatch(file.absolute().parent.name):
+                found.setdefault(file.resolve(), Segment(file, int(folder[1]), source))
+    return sorted(found.values(), key=lambda each: (each.log_partition, str(each.path)))
+
+
+def read_segments(segments: Iterable[Segment]) -> Iterator[LogRecord | Reject]:
+    """What is in these segments. A file that cannot be opened is a reject."""
+    for segment in segments:
+        try:
+            yield from read_segment(segment)
+        except OSError as error:
+            reason = f"the file cannot be read: {error.strerror or error}"
+            yield Reject(segment.source, str(segment.path), 0, segment.log_partition, None, reason, None)
+
+
+def decode_transactions(records: Iterable[LogRecord | Reject], rejects: list[Row]) -> Iterator[Row]:
+    """The rows of `transaction_log` of what a reader gives. What cannot be read becomes rows of `decoded` in `rejects`.
+
+    Kafka skips keys of a version that it does not know, and so does this.
+    """
+    for record in records:
+        if isinstance(record, Reject):
+            rejects.append(reject_row(record))
+        elif record.control is None:
+            try:
+                entry = read_transaction(record.key, record.value)
+            except WireError as error:
+                rejects.append(reject_row(_rejected(record, str(error))))
+            else:
+                if entry is not None:
+                    yield _row(record, entry)
+
+
+def _row(record: LogRecord, entry: TransactionEntry) -> Row:
+    return {
+        "at": time_or_none(record.at_ms),
+        "transactional_id": entry.transactional_id,
+        **(_NO_VALUE if entry.value is None else _columns_of(entry.value)),
+        "source": record.source,
+        "log_partition": record.log_partition,
+        "log_offset": record.log_offset,
+        "file": record.file,
+    }
+
+
+def _columns_of(value: TransactionValue) -> Row:
+    is_known = 0 <= value.status < len(STATES)
+    return {
+        "state": STATES[value.status] if is_known else f"status {value.status}",
+        "producer_id": value.producer_id,
+        "producer_epoch": value.producer_epoch,
+        "timeout_ms": value.timeout_ms,
+        "partitions": len(value.partitions),
+        "topics": sorted({each.topic for each in value.partitions}),
+        "started_at": None if value.start_ms == NO_TIMESTAMP else time_or_none(value.start_ms),
+        "updated_at": time_or_none(value.last_update_ms),
+        "client_version": value.client_transaction_version,
+    }
+
+
+def _rejected(record: LogRecord, reason: str) -> Reject:
+    data = record.key if record.key is not None else record.value
+    return Reject(
+        record.source, record.file, record.position, record.log_partition, record.log_offset, reason,
+        None if data is None else sample_of(data),
+    )  # fmt: skip
