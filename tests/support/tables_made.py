@@ -30,6 +30,7 @@ READS: Final[dict[str, tuple[str, ...]]] = {
     "protocol_coverage": ("requests", "events"),
     "rebalances": ("group_states",),
     "rejects": ("decoded",),
+    "retention_losses": ("commits", "coordinator_records", "group_states", "events", "log_ends"),
     "retention_whatif": ("commits", "retention_losses"),
     "requests": ("events",),
     "transaction_records": ("transaction_log",),
@@ -90,6 +91,7 @@ protocol_coverage = _function("protocol_coverage")
 rebalances = _function("rebalances")
 rejects = _function("rejects")
 requests = _function("requests")
+retention_losses = _function("retention_losses")
 retention_whatif = _function("retention_whatif")
 transaction_records = _function("transaction_records")
 transactions = _function("transactions")

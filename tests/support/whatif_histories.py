@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fakebroker.analysis.pipeline.oracle.retention_losses import retention_losses
 from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 from fakebroker.protocol.records.consumer_protocol import subscribed_topics
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type
@@ -26,6 +25,7 @@ from tests.support.history_replay import (
     asked_for,
     replay,
 )
+from tests.support.tables_made import retention_losses
 
 Row = dict[str, Any]
 NO_TIME = -1

@@ -30,7 +30,7 @@ OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whati
 def make_tables(stage: Staging, names: Iterable[str], frames: dict[str, Frame], options: Any = None) -> None:
     """Make tables in this order and store them; `frames` has what is known beside what is published, and grows."""
     for name in names:
-        for needed in tables_needed(stage.engine, name):
+        for needed in tables_needed(name):
             if needed not in frames:
                 frames[needed] = _known(stage, needed)
         frames[name] = stage.make(name, frames, options)

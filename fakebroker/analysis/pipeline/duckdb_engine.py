@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, MAX_SHOWN, Check, Column, Table
 from fakebroker.analysis.pipeline.dialects import DUCKDB_TYPES
-from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed, tables_named
+from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step, listed, tables_named
 from fakebroker.analysis.pipeline.rows import Rows, parquet_files, to_arrow, write_rows
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 from fakebroker.analysis.pipeline.tables import table
@@ -99,7 +99,8 @@ class DuckEngine:
         known = {name: frame.query for name, frame in frames.items()}
         known |= {given.name: self.frame(given.columns, given.rows()).query for given in recipe.given}
         for step in recipe.steps:
-            known[step.name] = self._of_step(step, known).query
+            made = self._kept(step, known) if isinstance(step, Kept) else self._of_step(step, known)
+            known[step.name] = made.query
         columns = ", ".join(map(_as_declared, contract.columns))
         return DuckFrame(f"SELECT {columns} FROM ({_with(known, recipe.query)})")
 
@@ -107,6 +108,11 @@ class DuckEngine:
         """The first rows that a check returns."""
         known = {name: self.load(table(name), folders[name]).query for name in tables_named(check.query) & {*folders}}
         return list(rows_of(self._batches(f"SELECT * FROM ({_with(known, check.query)}) LIMIT {MAX_SHOWN}")))
+
+    def _kept(self, kept: Kept, known: Mapping[str, str]) -> DuckFrame:
+        name = f"kept_{next(self._numbers)}"
+        self._run(f"CREATE TEMP TABLE {name} AS {_with(known, kept.query)}")
+        return DuckFrame(f"SELECT * FROM {name}")
 
     def _of_step(self, step: Step, known: Mapping[str, str]) -> DuckFrame:
         order = f" ORDER BY {listed((*step.together, *step.order))}" if step.together or step.order else ""

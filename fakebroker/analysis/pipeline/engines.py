@@ -3,9 +3,7 @@
 A frame is what an engine works with: a query of DuckDB, or a DataFrame.
 """
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -52,33 +50,18 @@ class Engine(Protocol):
         """The first rows that a check returns, over stored tables: none if what it says is true."""
 
 
-def tables_needed(engine: Engine, name: str, options: Any = None) -> tuple[str, ...]:
+def tables_needed(name: str, options: Any = None) -> tuple[str, ...]:
     """The tables that are read to make the one of that name."""
-    if made := recipe(name, options):
-        return made.tables((*NAMES, *INPUTS))
-    parameters = inspect.signature(_transformation(engine, name)).parameters.values()
-    return tuple(each.name for each in parameters if each.kind is not each.KEYWORD_ONLY)
+    return recipe(name, options).tables((*NAMES, *INPUTS))
 
 
 def make(engine: Engine, name: str, frames: Mapping[str, Frame], options: Any = None) -> Frame:
     """Make a table of the frames it needs; those that are not given are empty."""
     needed = {
         each: frames[each] if each in frames else engine.frame(contract_of(each), [])
-        for each in tables_needed(engine, name, options)
+        for each in tables_needed(name, options)
     }
-    if made := recipe(name, options):
-        return engine.made(made, contract_of(name), needed)
-    function, given = _transformation(engine, name), {} if options is None else {"options": options}
-    if engine.name == "spark":
-        return function(*needed.values(), **given)
-    return engine.frame(contract_of(name), function(*map(engine.rows, needed.values()), **given))
-
-
-def _transformation(engine: Engine, name: str) -> Callable[..., Frame]:
-    """The function that makes a table which has no recipe yet."""
-    package = "spark" if engine.name == "spark" else "oracle"
-    found: Callable[..., Frame] = getattr(import_module(f"fakebroker.analysis.pipeline.{package}.{name}"), name)
-    return found
+    return engine.made(recipe(name, options), contract_of(name), needed)
 
 
 def contract_of(name: str) -> Table:

@@ -45,11 +45,18 @@ class Step(NamedTuple):
     order: tuple[str, ...] = ()
 
 
+class Kept(NamedTuple):
+    """Rows of a query that others read, made once: because there are several, or since what reads them is long."""
+
+    name: str
+    query: str
+
+
 class Recipe(NamedTuple):
     """A query, and what it needs beside tables: rows that are given, and steps in their order."""
 
     query: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step | Kept, ...] = ()
     given: tuple[Given, ...] = ()
 
     def tables(self, names: Iterable[str]) -> tuple[str, ...]:

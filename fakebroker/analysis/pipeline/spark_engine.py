@@ -1,15 +1,15 @@
-"""The engine for what is large: Spark."""
+"""The engine for what is large: Spark. What is small it leaves to DuckDB: a table is seconds of jobs to Spark."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
 from fakebroker.analysis.pipeline.dialects import for_spark
-from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
-from fakebroker.analysis.pipeline.recipe import Recipe, Step, tables_named
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine, DuckFrame
+from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step, tables_named
 from fakebroker.analysis.pipeline.rows import Rows, count_rows, from_arrow, parquet_files, to_arrow
 from fakebroker.analysis.pipeline.spark_failures import not_shared
 from fakebroker.analysis.pipeline.tables import table
@@ -20,35 +20,54 @@ if TYPE_CHECKING:
 
 Frame = Any
 
+MAX_SMALL_ROWS: Final = 300_000
+"""DuckDB makes tables of so many rows while Spark would plan and start the first job."""
+
+_MAX_SETTLED: Final = 100_000
+"""So many rows are kept by the driver."""
+
+
+class Small(NamedTuple):
+    """A frame of few rows, which DuckDB has. `folder` is where they are stored, if they are."""
+
+    contract: Table
+    frame: DuckFrame
+    rows: int
+    folder: Path | None = None
+
 
 class SparkEngine:
-    """DataFrames of a Spark session."""
+    """A frame is a DataFrame of a Spark session, or `Small`. What is made of small frames alone is small."""
 
     name = "spark"
 
-    def __init__(self, session: "SparkSession") -> None:
+    def __init__(self, session: "SparkSession", max_small: int = MAX_SMALL_ROWS) -> None:
+        """`max_small`: tables with up to so many rows are small."""
         self.session = session
+        self._max_small = max_small
 
     def frame(self, contract: Table, rows: Rows) -> Frame:
-        """Rows as a DataFrame with the contract's columns.
-
-        Made of Arrow also without rows: of other empty DataFrames Spark does not know beforehand that they are empty,
-        and works on all that is made of them.
-        """
+        """Rows as a DataFrame with the contract's columns."""
+        if not rows:
+            return Small(contract, self._embedded.frame(contract, rows), 0)
         return self.session.createDataFrame(to_arrow(contract, rows))
 
     def load(self, contract: Table, folder: Path) -> Frame:
-        """A stored table as a DataFrame."""
-        if not parquet_files(folder):
-            return self.frame(contract, [])
-        return self.session.read.schema(contract.spark_ddl).parquet(str(folder))
+        """A stored table."""
+        rows = count_rows(folder)
+        if rows <= self._max_small:
+            return Small(contract, self._embedded.load(contract, folder), rows, folder)
+        return self._read(contract, folder)
 
     def store(self, contract: Table, frame: Frame, folder: Path) -> None:
-        """Write a DataFrame; what Spark writes beside the Parquet files goes.
+        """Write a frame; what Spark writes beside the Parquet files goes.
 
         Raises SparkFailure if the files are not here: workers on other machines wrote them to their own disks. Of a
         DataFrame without rows Spark writes a file, too.
         """
+        if isinstance(frame, Small):
+            self._embedded.store(contract, frame.frame, folder)
+            return
         frame.select(*contract.column_names).write.parquet(str(folder))
         self.session.catalog.clearCache()  # what the transformation kept for its own use
         for each in folder.iterdir():
@@ -59,14 +78,21 @@ class SparkEngine:
 
     def union(self, frames: Sequence[Frame]) -> Frame:
         """The rows of all, columns matched by their names."""
-        first, *others = frames
+        small = [frame for frame in frames if isinstance(frame, Small)]
+        if len(small) == len(frames):
+            frame = self._embedded.union([each.frame for each in small])
+            return Small(small[0].contract, frame, sum(each.rows for each in small))
+        first, *others = map(self._with_spark, frames)
         for each in others:
             first = first.unionByName(each)
         return first
 
     def only_new(self, contract: Table, frame: Frame, known: Frame) -> Frame:
         """The rows whose key is new; nulls in keys are alike."""
-        left, right = frame.alias("new"), known.select(*contract.key).alias("known")
+        if isinstance(frame, Small) and isinstance(known, Small):
+            return frame._replace(frame=self._embedded.only_new(contract, frame.frame, known.frame), folder=None)
+        left = self._with_spark(frame).alias("new")
+        right = self._with_spark(known).select(*contract.key).alias("known")
         from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
         same = [F.col(f"new.{name}").eqNullSafe(F.col(f"known.{name}")) for name in contract.key]
@@ -77,23 +103,33 @@ class SparkEngine:
 
     def where_there(self, frame: Frame, column: str) -> Frame:
         """The rows that have a value there."""
+        if isinstance(frame, Small):
+            return frame._replace(frame=self._embedded.where_there(frame.frame, column), folder=None)
         from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
         return frame.where(F.col(column).isNotNull())
 
     def rows(self, frame: Frame) -> Rows:
-        """The rows of a DataFrame."""
-        return from_arrow(frame.toArrow())
+        """The rows of a frame."""
+        return self._embedded.rows(frame.frame) if isinstance(frame, Small) else from_arrow(frame.toArrow())
 
     def made(self, recipe: Recipe, contract: Table, frames: Mapping[str, Frame]) -> Frame:
         """What a recipe makes of frames, by their names."""
+        small = {name: frame for name, frame in frames.items() if isinstance(frame, Small)}
+        rows = sum(each.rows for each in small.values())
+        if len(small) == len(frames) and rows <= self._max_small:
+            made = self._embedded.made(recipe, contract, {name: each.frame for name, each in small.items()})
+            return Small(contract, made, rows)
         from fakebroker.analysis.pipeline.engines import contract_of
-        from fakebroker.analysis.pipeline.spark.of_table import in_ms, of_table
+        from fakebroker.analysis.pipeline.of_table import in_ms, of_table
 
-        known = {name: in_ms(frame, contract_of(name)) for name, frame in frames.items()}
-        known |= {each.name: in_ms(self.frame(each.columns, each.rows()), each.columns) for each in recipe.given}
+        known = {name: in_ms(self._with_spark(frame), contract_of(name)) for name, frame in frames.items()}
+        known |= {
+            each.name: in_ms(self._with_spark(self.frame(each.columns, each.rows())), each.columns)
+            for each in recipe.given
+        }
         for step in recipe.steps:
-            known[step.name] = self._of_step(step, known)
+            known[step.name] = self._kept(step, known) if isinstance(step, Kept) else self._of_step(step, known)
         return of_table(self._of_query(recipe.query, known), contract)
 
     @cached_property
@@ -103,18 +139,45 @@ class SparkEngine:
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
         """The first rows that a check returns. DuckDB asks small tables: each would be seconds of jobs here."""
         from fakebroker.analysis.pipeline import engine_choice
-        from fakebroker.analysis.pipeline.spark.of_table import in_ms
+        from fakebroker.analysis.pipeline.of_table import in_ms
 
         read = tables_named(check.query) & {*folders}
         if sum(count_rows(folders[name]) for name in read) <= engine_choice.MAX_CHECKED_ROWS:
             return self._embedded.failing_rows(check, folders)
-        known = {name: in_ms(self.load(table(name), folders[name]), table(name)) for name in read}
+        known = {name: in_ms(self._read(table(name), folders[name]), table(name)) for name in read}
         return [row.asDict() for row in self._of_query(check.query, known).limit(MAX_SHOWN).collect()]
+
+    def _read(self, contract: Table, folder: Path) -> Frame:
+        return self.session.read.schema(contract.spark_ddl).parquet(str(folder))
+
+    def _with_spark(self, frame: Frame) -> Frame:
+        """A frame as a DataFrame.
+
+        Made of Arrow also without rows: of other empty DataFrames Spark does not know beforehand that they are empty,
+        and works on all that is made of them.
+        """
+        if not isinstance(frame, Small):
+            return frame
+        if frame.folder is not None and frame.rows:
+            return self._read(frame.contract, frame.folder)
+        return self.session.createDataFrame(to_arrow(frame.contract, self._embedded.rows(frame.frame)))
+
+    def _kept(self, kept: Kept, known: Mapping[str, Frame]) -> Frame:
+        """Rows that are computed now; few of them are then with the driver, and planned as such.
+
+        What is made of them is planned without what they were made of: planning takes a time that grows with the square
+        of a plan's size. On a cluster, where a worker may be lost with what it keeps, Spark has to know how to make
+        them again.
+        """
+        frame = self._of_query(kept.query, known)
+        is_local = self.session.sparkContext.master.startswith("local")
+        frame = frame.localCheckpoint() if is_local else frame.persist()
+        return self.session.createDataFrame(frame.toArrow()) if frame.count() <= _MAX_SETTLED else frame
 
     def _of_step(self, step: Step, known: Mapping[str, Frame]) -> Frame:
         """A task holds no more than a batch of its rows at a time."""
         from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
-        from fakebroker.analysis.pipeline.spark.of_table import ddl_in_ms
+        from fakebroker.analysis.pipeline.of_table import ddl_in_ms
 
         given = self._of_query(step.query, known)
         if step.together:

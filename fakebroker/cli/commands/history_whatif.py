@@ -115,7 +115,7 @@ def whatif(
         with staging(engine, target, progress) as stage:
             frames = {
                 name: engine.load(contract_of(name), published.folder_of(name))
-                for name in tables_needed(engine, "retention_losses")
+                for name in tables_needed("retention_losses")
                 if published.has(name)
             }
             for name in ("retention_losses", "retention_whatif"):

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from fakebroker.analysis.pipeline.oracle.retention_losses import retention_losses
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, HOUR_MS, WhatifOptions
 from fakebroker.protocol.records.offsets_topic import TopicPartition, stored_offset
 from tests.support.histories import make_history
 from tests.support.history_replay import Committed, Expired, GroupChanged, OffsetDeleted, TransactionEnded, replay
-from tests.support.tables_made import commits, group_states
+from tests.support.tables_made import commits, group_states, retention_losses
 from tests.support.whatif_histories import as_expired, losses_of_log, replayed
 
 MINUTE_MS = 60_000

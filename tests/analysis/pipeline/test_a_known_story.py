@@ -135,7 +135,7 @@ def in_story(value: Any, column: str, began_ms: int, member_id: str) -> Any:
 def made_of(engine: "Engine", name: str, events: list[Row]) -> Any:
     """A table and all that it needs, made of events."""
     frames: dict[str, Any] = {"events": engine.frame(table("events"), events)}
-    for needed in tables_needed(engine, name):
+    for needed in tables_needed(name):
         if needed in EXPECTED:
             frames[needed] = made_of(engine, needed, events)
     return make(engine, name, frames)

@@ -98,9 +98,9 @@ def test_a_query_that_is_wrong_is_an_error_of_ours() -> None:
 def test_every_query_can_be_translated() -> None:
     """No text of a query has a quotation mark or a backslash in it, which the engines read differently."""
     queries = [check.query for name in NAMES for check in table(name).all_checks]
-    for name in NAMES:
-        if made := recipe(name):
-            queries += [made.query, *(step.query for step in made.steps)]
+    for name in set(NAMES) - {"campaign_runs"}:
+        made = recipe(name)
+        queries += [made.query, *(step.query for step in made.steps)]
     for query in queries:
         texts = query.split("'")[1::2]
         assert not [text for text in texts if '"' in text or "\\" in text]

@@ -1,21 +1,18 @@
-"""The table of expiry: as the broker, which is written from other lines, and the same in Python and on Spark."""
+"""The table of expiry: as the broker, which is written from other lines."""
 
 from collections.abc import Iterator
 from itertools import product
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from fakebroker.analysis.pipeline.expiry_cases import CASES, NEVER, POLICIES, Aging, aging_of
+from fakebroker.analysis.pipeline.expiry_cases import CASES, POLICIES, Aging, aging_of
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.broker.core.offsets import expiry, expiry_policies, group_offsets
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
 from fakebroker.protocol.records.offsets_topic import stored_offset
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 RETENTION_MS = 1000
 STATES = (State.EMPTY, State.STABLE, State.PREPARING)
@@ -70,45 +67,3 @@ def test_every_policy_has_a_case_for_everything() -> None:
     for policy in POLICIES:
         classic = [case for case in CASES if policy in case.policies and "is_newer" not in case.facts]
         assert [bool(case.facts) for case in classic] == [True] * (len(classic) - 1) + [False]
-
-
-TYPES = ("classic", "consumer")
-PROTOCOLS = ("", "consumer", "connect", None)
-SUBSCRIBED = (None, ["read"])
-EMPTY_MS = (None, 300)
-
-
-@pytest.mark.spark
-@pytest.mark.rules("EX-2", "EX-3", "EX-5", "EX-14", "EX-17", "EX-18", "CGO-10")
-def test_spark_reads_the_same_table(spark: "SparkSession") -> None:
-    """Every combination of facts under every policy, as a column and as a text, has the due time and rule of Python."""
-    from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-    from fakebroker.analysis.pipeline.spark import expiry_due
-
-    facts = list(product(POLICIES, map(str, STATES), TYPES, PROTOCOLS, SUBSCRIBED, EMPTY_MS, OFFSETS))
-    rows = [(number, *facts[number][:-1], *facts[number][-1]) for number in range(len(facts))]
-    names = "number INT, policy STRING, state STRING, group_type STRING, protocol_type STRING, topics ARRAY<STRING>,"
-    frame = spark.createDataFrame(rows, f"{names} empty_ms LONG, topic STRING, committed LONG, own LONG")
-    of_group = (F.col("state"), F.col("protocol_type"), F.col("topics"), F.col("empty_ms"))
-    aging = expiry_due.aging_of(F.col("policy"), *of_group)
-    by_name = F.coalesce(*(F.when(F.col("policy") == each, expiry_due.aging_of(each, *of_group)) for each in POLICIES))
-    offset = (F.col("committed"), F.col("own"))
-    found = frame.select(
-        "number",
-        expiry_due.due_ms(aging, *offset, F.lit(RETENTION_MS)),
-        expiry_due.rule_of(aging, *offset),
-        expiry_due.due_ms(by_name, *offset, F.lit(RETENTION_MS)),
-        expiry_due.rule_of(by_name, *offset),
-    ).collect()
-
-    assert len(found) == len(facts)
-    for number, due_ms, rule, due_by_name, rule_by_name in found:
-        policy, state, group_type, protocol_type, topics, empty_ms, (topic, committed, own) = facts[number]
-        known = None if topics is None else frozenset(topics)
-        ours = aging_of(policy, state, protocol_type, known, empty_ms, group_type)
-        due = ours.due(topic, committed, own, RETENTION_MS)
-        assert (due_ms, due_by_name) == (due and due.due_ms,) * 2, facts[number]
-        if due is not None:
-            assert (rule, rule_by_name) == (due.rule,) * 2, facts[number]
-    assert any(case.counts_from == NEVER for case in CASES)

@@ -72,29 +72,6 @@ def test_spark_makes_what_duckdb_makes(
     assert tables[name]
 
 
-def test_neighbours_are_found_across_buckets(spark: "SparkSession") -> None:
-    """However few places a bucket has: what was before, what is until here, and what comes after."""
-    from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-    from fakebroker.analysis.pipeline.spark.neighbours import with_neighbours, with_places
-
-    chance = Random(1)
-    rows = [(chance.choice("ab"), seq, 0, chance.choice([None, None, seq])) for seq in range(60)]
-    frame = with_places(
-        spark.createDataFrame(rows, "key STRING, seq BIGINT, part INT, value BIGINT"), log_offset=None, places=4
-    )
-    value = F.col("value")
-    found = with_neighbours(
-        frame, ["key"], until_here={"here": value}, before={"before": value}, after={"after": value}
-    ).orderBy("seq")
-
-    for key, seq, here, before, after in found.select("key", "seq", "here", "before", "after").collect():
-        values = [(place, value) for name, place, _, value in rows if name == key and value is not None]
-        assert here == max((value for place, value in values if place <= seq), default=None)
-        assert before == max((value for place, value in values if place < seq), default=None)
-        assert after == min((value for place, value in values if place > seq), default=None)
-
-
 def test_no_rows_give_no_rows(spark: "SparkSession") -> None:
     """Empty tables are no error."""
     empty = {name: frame.limit(0) for name, frame in frames_of(spark, silver_of([])).items()}

@@ -38,11 +38,9 @@ def table(name: str) -> Table:
     return found
 
 
-def recipe(name: str, options: Any = None) -> Recipe | None:
-    """How the table of that name is made; None for one that has no recipe yet, and for what is made of no table."""
+def recipe(name: str, options: Any = None) -> Recipe:
+    """How the table of that name is made."""
     module = import_module(f"{__name__}.{name}")
-    if not hasattr(module, "recipe"):
-        return None
     made: Recipe = module.recipe() if options is None else module.recipe(options)
     return made
 

@@ -2,7 +2,12 @@
 
 from typing import Final, NamedTuple
 
+from fakebroker.analysis.pipeline import retention_queries as queries
 from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step
+from fakebroker.analysis.pipeline.retention_deletions import ANSWERED, DELETED, deleted
+from fakebroker.analysis.pipeline.retention_moments import MOMENTS, OF_GROUP, Moments
+from fakebroker.analysis.pipeline.retention_play import Plays
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -86,3 +91,34 @@ TABLE = Table(
         ),
     ),
 )
+
+_PLAYED: Final = TABLE._replace(columns=TABLE.columns[:-2])  # the log's ends tell the others
+
+
+def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
+    """Each group is played with each retention; commits that no retention can lose are left out before that."""
+    interval_ms, shortest_ms = options.check_interval_ms, min(options.retentions_ms)
+    bucket_passes = max(shortest_ms // interval_ms, 1)
+    moments = Moments(options.retentions_ms, interval_ms, bucket_passes, options.policy)
+    plays = Plays(options.retentions_ms, options.recorded_retention_ms, interval_ms, options.policy)
+    return Recipe(
+        queries.with_records(_PLAYED.column_names),
+        (
+            Kept("grids", queries.grids(options.since_ms, options.until_ms, interval_ms)),
+            Step("deleted", DELETED, ANSWERED, deleted),
+            Kept("deletions", queries.DELETIONS),
+            Kept("aborted", queries.ABORTED),
+            Kept("seen", queries.seen(interval_ms)),
+            Kept("late", queries.LATE),
+            Step("moments", MOMENTS, queries.states(interval_ms), moments, OF_GROUP, ("place",)),
+            Kept("merged", queries.MERGED),
+            Step(
+                "losses",
+                _PLAYED,
+                queries.happened(shortest_ms, interval_ms, bucket_passes),
+                plays,
+                OF_GROUP,
+                ("place", "turn", "own"),
+            ),
+        ),
+    )
