@@ -37,6 +37,8 @@ class LongPasses:
         self.on_put_off: Callable[[], None] = lambda: None  # the engine's: there is something for the next turns
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()
+        self._actions: deque[Callable[[Instant], None]] = deque()
+        self._is_acting = False
         self._moment = Instant(0, 0)  # of what was done without turns last
         self._at_once_left = AT_ONCE
 
@@ -104,6 +106,18 @@ class LongPasses:
             return False
         self._at_once_left -= records
         return True
+
+    def one_by_one(self, action: Callable[[Instant], None], now: Instant) -> None:
+        """Do something, and after it what it brings about by this method; nested, that could be any depth."""
+        self._actions.append(action)
+        if self._is_acting:
+            return
+        self._is_acting = True
+        try:
+            while self._actions:
+                self._actions.popleft()(now)
+        finally:
+            self._is_acting = False
 
     def put_off(self, rest: Callable[[Instant], None]) -> None:
         """Do the rest of a pass in one of the next turns, after those that wait already."""

@@ -4,6 +4,7 @@ An entity is a tuple of (type, name) in the order of `ENTITY_TYPES`, of which a 
 that type that have no quota of their own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from math import fmod, isfinite
@@ -20,6 +21,8 @@ CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 CONNECTION_CREATION_RATE = "connection_creation_rate"
 
 Entity = tuple[tuple[str, str | None], ...]
+Kind = tuple[str, ...]
+"""The types of an entity."""
 
 
 class _KeyType(NamedTuple):
@@ -118,6 +121,7 @@ class ClientQuotas:
         self._on_change = on_change
         self._by_entity: dict[Entity, dict[str, float]] = {}
         self._by_key: dict[str, dict[Entity, float]] = {}  # the same
+        self._kinds: dict[str, Counter[Kind]] = {}  # how many entities of each kind have a quota of a key
 
     def __iter__(self) -> Iterator[tuple[Entity, Mapping[str, float]]]:
         return iter(list(self._by_entity.items()))
@@ -131,14 +135,22 @@ class ClientQuotas:
         values = self._by_entity.setdefault(entity, {})
         for key, value in changes.items():
             of_key = self._by_key.setdefault(key, {})
+            had_one = entity in of_key
             if value is None:
                 values.pop(key, None)
                 of_key.pop(entity, None)
             else:
                 values[key] = of_key[entity] = value
+            self._count(key, _kind_of(entity), (entity in of_key) - had_one)
         if not values:
             del self._by_entity[entity]
         self._on_change()
+
+    def _count(self, key: str, kind: Kind, more: int) -> None:
+        kinds = self._kinds.setdefault(key, Counter())
+        kinds[kind] += more
+        if not kinds[kind]:
+            del kinds[kind]
 
     def of_client(self, key: str, user: str, client_id: str) -> Applied:
         """Which quota of a key holds for a client: of the most specific entity (QU-7).
@@ -146,12 +158,11 @@ class ClientQuotas:
         Where all quotas of the key are of one kind, as of users, clients are measured by that kind even if they have
         none; where kinds are mixed, those without a quota are measured together, as in Kafka.
         """
-        quotas = self._by_key.get(key, {})
-        kinds = {tuple(kind for kind, _ in entity) for entity in quotas}
+        quotas, kinds = self._by_key.get(key, {}), self._kinds.get(key, ())
         for entity in _candidates(user, client_id):
             limit = quotas.get(entity)
             if limit is not None:
-                return Applied(_scope(tuple(kind for kind, _ in entity), user, client_id), entity, limit)
+                return Applied(_scope(_kind_of(entity), user, client_id), entity, limit)
         only_kind = next(iter(kinds)) if len(kinds) == 1 else ()
         return Applied(_scope(only_kind, user, client_id), None, None)
 
@@ -164,6 +175,10 @@ class ClientQuotas:
             if entity in quotas:
                 return Applied(Scope(address, ""), entity, quotas[entity])
         return Applied(Scope(address, ""), None, None)
+
+
+def _kind_of(entity: Entity) -> Kind:
+    return tuple(kind for kind, _ in entity)
 
 
 def _is_loopback(address: str) -> bool:

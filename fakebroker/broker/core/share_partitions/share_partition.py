@@ -320,7 +320,10 @@ class SharePartition:
         return RecordEvent.LOG_START_PASSED if is_lost else RecordEvent.RELEASED
 
     def wake(self, now: Instant) -> None:
-        """Have the fetches that wait look again."""
+        """Have the fetches that wait look again. One that finds enough wakes others: they look after it."""
+        self.node.cluster.timers.passes.one_by_one(self._look_all, now)
+
+    def _look_all(self, now: Instant) -> None:
         for each in list(self.waiters):
             each.look(self, now)
 

@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.broker.core.quotas.client_quotas import ClientQuotas, Scope, check_value, entity_text, make_entity
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from tests.support.work_counter import calls_of
 
 KEY = "producer_byte_rate"
 # The most specific first (QU-7).
@@ -130,3 +131,21 @@ def test_what_was_removed_is_gone() -> None:
 def test_entities_for_people() -> None:
     """The user first."""
     assert entity_text(make_entity({"client-id": "app", "user": None})) == "user <default>, client-id app"
+
+
+@pytest.mark.rules("QU-7")
+def test_what_others_have_costs_a_client_nothing() -> None:
+    """Its quota is looked up in as many calls among a thousand users as among one, set once or again, and removed."""
+
+    def calls(users: int) -> int:
+        quotas = quotas_of(*[{"user": f"u{number}"} for number in range(users)] * 2)
+        found = calls_of(lambda: quotas.of_client(KEY, "alice", "app"))
+        assert quotas.of_client(KEY, "alice", "app").scope == Scope("alice", "")
+        quotas.alter(make_entity({"client-id": "app"}), {KEY: 1})
+        assert quotas.of_client(KEY, "alice", "other").scope == Scope("", "")
+        for number in range(users):
+            quotas.alter(make_entity({"user": f"u{number}"}), {KEY: None})
+        assert quotas.of_client(KEY, "alice", "other").scope == Scope("", "other")
+        return found
+
+    assert calls(1_000) == calls(1)
