@@ -419,7 +419,7 @@ class Connection:
             answer_failure(self, route, request, error if response is None else route.fault_of(response, error))
 
     def send(self, route: Route, body: bytes | list[bytes] | None) -> None:
-        """Send the answer of the request in work, with its correlation id (None: none). What it caused is noted before."""
+        """Send the answer of the request in work, with its correlation id; None: none. What it caused comes before."""
         engine, request = self.engine, self.frame
         if engine.outbox:
             engine.drain()
