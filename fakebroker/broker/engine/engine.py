@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.quotas.throttling import ConnectionQuota, NewConnection, Throttling
     from fakebroker.broker.engine.security.key_sets import Fetched, KeySets
 
-DUE_PER_TURN = 500  # deadlines; each makes some hundred calls
+DUE_PER_TURN = 100  # deadlines: most make some hundred calls, the end of a session in a very large group 50,000
 MAX_ERRORS = 100  # kept
 MAX_TRACE_CHARS = 10_000  # of each one's traceback, its end
 

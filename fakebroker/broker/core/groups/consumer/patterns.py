@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.groups.consumer import records
 from fakebroker.broker.core.groups.consumer.subscriptions import ResolvedPattern
+from fakebroker.broker.core.groups.modern.heartbeats import is_storable
 from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -110,7 +111,7 @@ class PatternResolver:
             for pattern, topics in found.items()
             if pattern in group.subscriptions.patterns
         }
-        if not resolved:
+        if not resolved or not is_storable(group.host, found.values()):
             return
         changed = [pattern for pattern, new in resolved.items() if new.topics != _topics_of(group, pattern)]
         group.try_to_write(self._records(resolved, is_changed=bool(changed)), now, _reason(changed))

@@ -3,7 +3,7 @@
 Kafka repeats them for each kind in `GroupMetadataManager`.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
@@ -46,9 +46,15 @@ def check_fits(host: GroupsHost, texts: Collection[str] | None) -> None:
 
     The write would be refused alike, but after work that takes seconds for a few megabytes of names.
     """
-    topic = host.topics.get(CONSUMER_OFFSETS)
-    if texts and topic and len(texts) + sum(map(len, texts)) > topic.config.log.max_message_bytes:
+    if texts and not is_storable(host, [texts]):
         raise failed_write(ErrorCode.MESSAGE_TOO_LARGE)
+
+
+def is_storable(host: GroupsHost, lists: Iterable[Collection[str]]) -> bool:
+    """Whether these names are not too long for one batch of `__consumer_offsets` by themselves."""
+    topic = host.topics.get(CONSUMER_OFFSETS)
+    size_bytes = sum(len(names) + sum(map(len, names)) for names in lists)
+    return topic is None or size_bytes <= topic.config.log.max_message_bytes
 
 
 def tombstone_of_classic(host: GroupsHost, group: ModernGroup) -> "list[GroupEntry]":

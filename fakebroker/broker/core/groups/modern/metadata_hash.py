@@ -30,7 +30,9 @@ def _hash_of(topic: "Topic") -> int:
     return topic_hash(topic.name, topic.id, of_partitions)
 
 
-@lru_cache(maxsize=1 << 12)  # each join of a member asks for those of all topics that the group reads
+# Each join of a member asks for those of all topics that the group reads, in order: where there are more topics than
+# places, none is found again.
+@lru_cache(maxsize=1 << 16)
 def _hash_without_racks(name: str, topic_id: bytes, partitions: int) -> int:
     return topic_hash(name, topic_id, [()] * partitions)
 

@@ -359,3 +359,21 @@ def calls_to_store(patterns: int) -> int:
 def test_the_work_to_store_patterns_grows_with_them() -> None:
     """Four times as many patterns are about four times the work."""
     assert calls_to_store(80) < 5 * calls_to_store(20)
+
+
+def test_names_that_are_too_long_to_store_are_not_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all patterns match is counted before records are made of it; the group goes on as it was."""
+    lab = lab_with(*("t" * 200 + str(number) for number in range(30)))
+    join(lab, "m1", "t{2,}.*")
+    stored = topics_of(lab)
+    assert len(stored["t{2,}.*"]) == 30
+    offsets_topic = lab.cluster.topics.get("__consumer_offsets")
+    assert offsets_topic is not None
+    offsets_topic.config.replace({"max.message.bytes": "10000"})
+    made: list[object] = []
+    monkeypatch.setattr(records, "pattern_record", lambda *parts: made.append(parts))
+    join(lab, "m2", "t{3,}.*")
+    lab.wait(SHORTEST_PAUSE_MS + 1)
+    lab.send("m1", lab.group.members["m1"].epoch)
+    lab.wait(0)
+    assert (topics_of(lab), made) == (stored, [])

@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.broker.core.groups.modern.metadata_hash import group_hash, metadata_hash_of, topic_hash
 from tests.support.cluster import make_cluster
+from tests.support.work_counter import calls_of
 
 NAME, TOPIC_ID = "rt1795223098", urlsafe_b64decode("jdj1OVblTTagsVXZQEZYlQ==")
 
@@ -86,3 +87,13 @@ def test_the_racks_of_replicas_count() -> None:
 
     assert metadata_hash_of(["t"], cluster.topics) == group_hash({"t": topic_hash("t", topic.id, [[], ["r2"]])})
     assert metadata_hash_of(["t"], cluster.topics) != without
+
+
+def test_hashes_of_very_many_topics_are_computed_once() -> None:
+    """Each change of a group asks for those of all its topics."""
+    cluster = make_cluster()
+    names = [f"t{number}" for number in range(6_000)]
+    for name in names:
+        cluster.topics.create(name, 1)
+    first = calls_of(lambda: metadata_hash_of(names, cluster.topics))
+    assert calls_of(lambda: metadata_hash_of(names, cluster.topics)) < first / 1.5
