@@ -74,7 +74,9 @@ def _check_is_served(call: Call) -> None:
 
 def _check_size(topology: wire.Topology | None) -> None:
     """Raises KafkaError for a topology of too many parts, as for one whose record is too long."""
-    parts = sum(map(_parts_of, () if topology is None else topology.subtopologies))
+    if topology is None:
+        return
+    parts = sum(map(_parts_of, topology.subtopologies))
     if parts > MOST_PARTS:
         code = error_of_failed_write(ErrorCode.MESSAGE_TOO_LARGE)
         raise KafkaError(code, f"the topology has {parts} parts, and at most {MOST_PARTS} are taken")
@@ -82,8 +84,10 @@ def _check_size(topology: wire.Topology | None) -> None:
 
 def _check_tasks(request: StreamsGroupHeartbeatRequest) -> None:
     """Raises KafkaError INVALID_REQUEST for more tasks than a group may have: the member cannot own them."""
-    roles = (request.active_tasks, request.standby_tasks, request.warmup_tasks)
-    count = sum(len(entry.partitions) for entries in roles for entry in entries or ())
+    count = 0
+    for entries in (request.active_tasks, request.standby_tasks, request.warmup_tasks):
+        if entries:
+            count += sum([len(entry.partitions) for entry in entries])
     if count > MOST_TASKS:
         raise _invalid(f"the member has {count} tasks, and a group has at most {MOST_TASKS}")
 
