@@ -29,6 +29,7 @@ from fakebroker.protocol.wire.messages.fetch import (
     SnapshotId,
 )
 
+MAX_CONVERTED_BYTES = 4 << 20
 _NOT_DIVERGING, _NO_LEADER, _NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()  # shared, never changed
 _HINTED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 
@@ -87,21 +88,28 @@ def together(batches: Sequence[bytes]) -> bytes:
 def in_old_format(
     version: int, fetches: Iterable[PartitionFetch], reads: Iterable[LogReadResult]
 ) -> Generator[None, None, list[LogReadResult]]:
-    """What the partitions gave with its batches in message format 0 or 1, for v0 to v3 (MS-3 to MS-5); in steps."""
-    magic, pace, converted = 0 if version < 2 else 1, Pace(RECORDS_PER_PART), []
+    """What the partitions gave with its batches in message format 0 or 1, for v0 to v3 (MS-3 to MS-5); in steps.
+
+    MOCK: what has no room in MAX_CONVERTED_BYTES is left for the next Fetch. Kafka converts while it sends; here a
+    client that does not read would keep the whole copy.
+    """
+    magic, pace, converted, room = 0 if version < 2 else 1, Pace(RECORDS_PER_PART), [], MAX_CONVERTED_BYTES
     for fetch, read in zip(fetches, reads, strict=True):
-        converted.append((yield from _converted(fetch, read, magic, pace)) if read.batches else read)
+        if read.batches:
+            read = (yield from _converted(fetch, read, magic, pace, room)) if room > 0 else replace(read, batches=[])
+            room -= sum(map(len, read.batches))
+        converted.append(read)
     return converted
 
 
 def _converted(
-    fetch: PartitionFetch, read: LogReadResult, magic: int, pace: Pace
+    fetch: PartitionFetch, read: LogReadResult, magic: int, pace: Pace, limit_bytes: int
 ) -> Generator[None, None, LogReadResult]:
     """One partition: as many messages as have room in what was read, at least the first part of a batch (MS-5).
 
     UNSUPPORTED_COMPRESSION_TYPE if zstd would have to be converted, CORRUPT_MESSAGE for stored bytes that do not parse.
     """
-    room, size_bytes = sum(map(len, read.batches)), 0
+    room, size_bytes = min(sum(map(len, read.batches)), limit_bytes), 0
     whole = (batch for batch in read.batches if peek(batch) is not None)
     sets: list[bytes] = []
     try:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fakebroker.broker.apis import fetch
+from fakebroker.broker.apis import fetch, fetch_answer
 from fakebroker.broker.core.logs.log import PartitionLog
 from fakebroker.broker.core.node import Node
 from fakebroker.broker.release import release
@@ -602,6 +602,21 @@ def test_messages_have_the_room_that_records_took(make_call: MakeCall) -> None:
     assert [offset for offset, *_ in messages(lab.fetch(At(offset=6), version=2))] == [6, 7, 8, 9]
     lab.log().append(build_batch([Record(n, T0 + n, b"k", b"v") for n in range(40)]), lab.now)
     assert [offset for offset, *_ in messages(lab.fetch(At(offset=10), version=2))] == list(range(10, 50))
+
+
+@pytest.mark.rules("MS-5")
+@pytest.mark.parametrize("version", [0, 2, 3])
+def test_an_answer_converts_so_much(old: Fetches, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy waits for a client that may not read it. What has no room comes with the next Fetch."""
+    monkeypatch.setattr(fetch_answer, "MAX_CONVERTED_BYTES", 1)
+    old.log(1).append(build_batch([Record(0, T0, b"k", b"v")]), old.now)
+    first, second = (data.records for _, data in old.fetch(At(), At(1), version=version).partitions())
+    assert first
+    assert not second
+    seen: list[int] = []
+    while found := messages(old.fetch(At(offset=len(seen)), version=version)):
+        seen += [offset for *_, inside in found for offset in inside if offset >= len(seen)]
+    assert seen == list(range(6))
 
 
 @pytest.mark.rules("FT-30", "FT-6")
