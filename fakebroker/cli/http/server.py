@@ -73,6 +73,7 @@ class ControlServer:
             access_log=False,
             lifespan="off",
             loop="none",
+            http="h11",  # not httptools, if that is installed: it takes headers of any length
             ws="none",
             server_header=False,
             timeout_graceful_shutdown=STOP_WITHIN_S,
