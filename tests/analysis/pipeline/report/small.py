@@ -80,6 +80,13 @@ def small_tables(group: str = "billing") -> dict[str, list[Row]]:
             ),
             {"group_id": odd, "began_at": START_MS + 120_000, "cause": "member joined", "result": "unfinished"},
         ),
+        "transactions": rows(
+            "transactions",
+            {"transactional_id": "payments", "began_at": START_MS, "ended_at": START_MS + 40, "duration_ms": 40,
+             "outcome": "committed", "ended_by": "producer"},
+            {"transactional_id": odd, "began_at": START_MS, "ended_at": START_MS + 60_000, "duration_ms": 60_000,
+             "outcome": "aborted", "ended_by": "timeout"},
+        ),
         "protocol_coverage": rows(
             "protocol_coverage",
             {"api": "Heartbeat", "api_key": 12, "version": 4, "error": "NONE", "is_seen": True, "requests": 90},

@@ -62,6 +62,7 @@ def test_every_section_is_there_and_linked(page: Parsed) -> None:
         "lag_minute",
         "expiries",
         "retention_whatif",
+        "transactions",
         "protocol_coverage",
         "group_health",
         "campaign_runs",
