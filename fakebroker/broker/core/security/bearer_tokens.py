@@ -11,6 +11,8 @@ from typing import Any
 from fakebroker.broker.core.security.mechanisms import Login
 from fakebroker.broker.core.security.principals import Principal
 
+MAX_NAME_LENGTH = 1_000  # characters of a principal
+
 
 class InvalidToken(ValueError):
     """A token that is not accepted; the text says why, and has nothing of the token but what it says of itself."""
@@ -36,7 +38,17 @@ def unsecured_login(token: str, now_ms: int) -> Login:
     check_not_expired(ends_ms, now_ms)
     if issued_ms is not None and (issued_ms > now_ms or issued_ms >= ends_ms):
         raise InvalidToken("it is issued in the future")
-    return Login(Principal(name), ends_ms)
+    return Login(principal_of(name), ends_ms)
+
+
+def principal_of(name: str) -> Principal:
+    """Whom a token is for. Raises InvalidToken for a name that is very long.
+
+    MOCK: Kafka takes any. Sessions, telemetry instances and the journal keep it, each for itself.
+    """
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidToken(f"its principal has {len(name):,} characters; at most {MAX_NAME_LENGTH:,} are taken")
+    return Principal(name)
 
 
 def check_not_expired(ends_ms: int, now_ms: int, skew_ms: int = 0) -> None:

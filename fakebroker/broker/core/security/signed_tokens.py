@@ -7,9 +7,14 @@ running Kafka 4.3.1 accepted; its validator is jose4j.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fakebroker.broker.core.security.bearer_tokens import InvalidToken, check_not_expired, json_object, time_ms
+from fakebroker.broker.core.security.bearer_tokens import (
+    InvalidToken,
+    check_not_expired,
+    json_object,
+    principal_of,
+    time_ms,
+)
 from fakebroker.broker.core.security.mechanisms import Login
-from fakebroker.broker.core.security.principals import Principal
 from fakebroker.protocol.json_text import parse_json
 
 # Algorithms with two keys: with a secret that both sides know (HS256), a public key would do as the secret.
@@ -120,7 +125,7 @@ def signed_login(token: str, keys: KeySet, rules: TokenRules, now_ms: int) -> Lo
     subject = claims.get(rules.subject_claim)
     if not isinstance(subject, str) or not subject.strip():
         raise InvalidToken(f"its claim {rules.subject_claim!r} has no principal")
-    return Login(Principal(subject.strip()), ends_ms)
+    return Login(principal_of(subject.strip()), ends_ms)
 
 
 def _check_times(claims: Mapping[str, Any], skew_ms: int, now_ms: int) -> int:

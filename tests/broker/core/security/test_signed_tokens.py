@@ -77,6 +77,7 @@ def test_what_kafka_accepts_is_accepted(claims: dict[str, Any]) -> None:
         ({"scope": ["a", " "]}, "empty or repeated scope"),
         ({"sub": None}, "has no principal"),
         ({"sub": " "}, "has no principal"),
+        ({"sub": "x" * 1_001}, "its principal has 1,001 characters; at most 1,000 are taken"),
         ({"exp": None}, "has no issue time"),
         ({"iat": None}, "has no issue time"),
         ({"exp": NOW_S - 60, "iat": NOW_S - 100}, "expired 60 s ago by the broker's clock"),
