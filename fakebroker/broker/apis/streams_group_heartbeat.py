@@ -94,13 +94,12 @@ def _check_tasks(request: StreamsGroupHeartbeatRequest) -> None:
 
 def _parts_of(subtopology: wire.Subtopology) -> int:
     """The subtopology itself, its topics, their configs, and what its copartition groups list."""
-    names = (subtopology.source_topics, subtopology.source_topic_regex, subtopology.repartition_sink_topics)
     infos = (*subtopology.state_changelog_topics, *subtopology.repartition_source_topics)
-    listed = sum(
-        1 + len(group.source_topics) + len(group.source_topic_regex) + len(group.repartition_source_topics)
-        for group in subtopology.copartition_groups
-    )
-    return 1 + sum(map(len, names)) + sum(1 + len(topic.topic_configs) for topic in infos) + listed
+    listed = [subtopology.source_topics, subtopology.source_topic_regex, subtopology.repartition_sink_topics, infos]
+    listed += [topic.topic_configs for topic in infos]
+    for group in subtopology.copartition_groups:
+        listed += ([0], group.source_topics, group.source_topic_regex, group.repartition_source_topics)
+    return 1 + sum(map(len, listed))
 
 
 def _check_topic_names(request: StreamsGroupHeartbeatRequest) -> None:

@@ -10,6 +10,7 @@ from fakebroker.protocol.records.offsets_topic import METADATA
 
 _ROW_BYTES: Final = 64  # beside what is in it
 _NAME_BYTES: Final = 16  # beside its characters; most names are shared with what the broker has besides
+_ROWS_MEASURED: Final = 16  # of a list; the others count as much
 _metadata = itemgetter(METADATA)
 _is_text = str.__instancecheck__
 
@@ -32,7 +33,10 @@ def _bytes_of(value: Any) -> int:
     kinds = set(map(type, value))
     if kinds <= {str}:
         return _NAME_BYTES * len(value) + sum(map(len, value))
-    return _ROW_BYTES * len(value) + (0 if kinds <= {int} else sum(map(_bytes_of, value)))
+    if kinds <= {int}:
+        return _ROW_BYTES * len(value)
+    first = value[:_ROWS_MEASURED]
+    return (_ROW_BYTES + sum(map(_bytes_of, first)) // len(first)) * len(value)
 
 
 def _of_records(event: CoordinatorRecords) -> int:
