@@ -6,6 +6,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Thread
 from typing import Final, NamedTuple
 
 BUCKET: Final = "lake"
@@ -54,8 +55,10 @@ def running_s3() -> Iterator[S3]:
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         found = next(filter(None, (re.search(r"Running on (http\S+)", line) for line in server.stderr)))
-        server.stderr.close = lambda: None  # type: ignore[method-assign]
+        reader = Thread(target=server.stderr.read)  # else the server waits once the pipe is full of its log
+        reader.start()
         try:
             yield S3(found[1])
         finally:
             server.kill()
+            reader.join()
