@@ -98,8 +98,8 @@ def _parts_of(subtopology: wire.Subtopology) -> int:
     listed = [subtopology.source_topics, subtopology.source_topic_regex, subtopology.repartition_sink_topics, infos]
     listed += [topic.topic_configs for topic in infos]
     for group in subtopology.copartition_groups:
-        listed += ([0], group.source_topics, group.source_topic_regex, group.repartition_source_topics)
-    return 1 + sum(map(len, listed))
+        listed += (group.source_topics, group.source_topic_regex, group.repartition_source_topics)
+    return 1 + len(subtopology.copartition_groups) + sum(map(len, listed))
 
 
 def _check_topic_names(request: StreamsGroupHeartbeatRequest) -> None:

@@ -283,7 +283,7 @@ class Journal:
         self._use_fresh()
 
     def exchange(
-        self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
+        self, peer: Peer, request: bytes, response: FrameBytes | None, received: Instant, answered: Instant
     ) -> None:
         """A request was answered, or ended without an answer (`response` None). Frames come without length prefix."""
         self._fresh.append((peer, cut(request), None if response is None else cut(response), received, answered))
