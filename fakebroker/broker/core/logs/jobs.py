@@ -172,7 +172,7 @@ class LogJobs:
         return self.cleaner if log.config.compact else self.retention
 
     def _retain(self, _now: Instant) -> Generator[None, None, int | None]:
-        return (yield from self._retain_those(compact=False))
+        return self._retain_those(compact=False)
 
     def _retain_those(self, *, compact: bool) -> Generator[None, None, int | None]:
         from fakebroker.broker.core.logs import retention
