@@ -13,7 +13,8 @@ from functools import cache
 
 import pytest
 
-from tests.test_house import SOURCES, above_the_line, name_of, tree_of
+from tests.support.sources import nodes_of, tree_of
+from tests.test_house import SOURCES, above_the_line, name_of
 
 # What may be given a set whatever its order: the result does not depend on it.
 ORDER_FREE = {"sorted", "len", "min", "max", "any", "all", "set", "frozenset", "bool", "Counter"}
@@ -29,15 +30,16 @@ def is_set_annotation(annotation: ast.AST | None) -> bool:
 
 def declared(tree: ast.AST) -> Iterator[tuple[str, bool]]:
     """Every attribute, variable, parameter and function that a source declares, and whether it is a set."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.AnnAssign):
-            yield ast.unparse(node.target).rpartition(".")[2], is_set_annotation(node.annotation)
-        elif isinstance(node, ast.arg) and node.annotation is not None:
-            yield node.arg, is_set_annotation(node.annotation)
-        elif isinstance(node, ast.FunctionDef):
-            yield node.name, is_set_annotation(node.returns)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and is_set(node.value, set()):
-            yield node.targets[0].id, True
+    for node in nodes_of(tree, ast.AnnAssign):
+        yield ast.unparse(node.target).rpartition(".")[2], is_set_annotation(node.annotation)
+    for argument in nodes_of(tree, ast.arg):
+        if argument.annotation is not None:
+            yield argument.arg, is_set_annotation(argument.annotation)
+    for function in nodes_of(tree, ast.FunctionDef):
+        yield function.name, is_set_annotation(function.returns)
+    for assignment in nodes_of(tree, ast.Assign):
+        if isinstance(assignment.targets[0], ast.Name) and is_set(assignment.value, set()):
+            yield assignment.targets[0].id, True
 
 
 @cache
@@ -88,10 +90,10 @@ def is_set(node: ast.AST, names: set[str]) -> bool:
 def iterations_of(tree: ast.AST) -> Iterator[ast.expr]:
     """Every expression whose elements are taken in its own order, and may thereby reach an answer."""
     order_free = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ORDER_FREE:
-            order_free |= {id(arg) for arg in node.args}
-    for node in ast.walk(tree):
+    for call in nodes_of(tree, ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id in ORDER_FREE:
+            order_free |= {id(arg) for arg in call.args}
+    for node in nodes_of(tree, ast.For, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.Starred, ast.Call):
         match node:
             case ast.For(iter=source):
                 yield source

@@ -11,6 +11,7 @@ import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.cli.main import main
+from tests.support.sources import nodes_of, python_files, tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -152,6 +153,7 @@ def assigned(node: ast.AST) -> Iterator[str]:
                 yield name
 
 
+@cache
 def members(owner: ast.ClassDef | ast.Module) -> set[str]:
     """What a class or module defines: classes, functions, variables, and what its methods assign to self."""
     names = {name for node in owner.body for name in assigned(node)}
@@ -174,9 +176,9 @@ def is_of_self(node: ast.AST) -> bool:
 def parsed() -> dict[str, list[ast.Module]]:
     """The modules of the package by their names; a folder's is that of its `__init__`."""
     found: dict[str, list[ast.Module]] = {}
-    for path in (ROOT / "fakebroker").rglob("*.py"):
+    for path in python_files("fakebroker"):
         stem = path.parent.name if path.stem == "__init__" else path.stem
-        found.setdefault(stem, []).append(ast.parse(path.read_text()))
+        found.setdefault(stem, []).append(tree_of(path))
     return found
 
 
@@ -184,7 +186,7 @@ def parsed() -> dict[str, list[ast.Module]]:
 def top_level() -> set[str]:
     """What stands alone on the map: modules, what they define, and classes; not the fields and methods of these."""
     trees = [tree for trees in parsed().values() for tree in trees]
-    classes = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    classes = {node.name for tree in trees for node in nodes_of(tree, ast.ClassDef)}
     return set(parsed()) | classes | {name for tree in trees for name in members(tree)}
 
 
@@ -194,10 +196,9 @@ def definitions() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for stem, tree in [(stem, tree) for stem, trees in parsed().items() for tree in trees]:
         found.setdefault(stem, set()).update(members(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
-                found.setdefault(node.name, set()).update(members(node) | {f"({base})" for base in bases})
+        for node in nodes_of(tree, ast.ClassDef):
+            bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+            found.setdefault(node.name, set()).update(members(node) | {f"({base})" for base in bases})
     return found
 
 

@@ -2,22 +2,21 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent
+from tests.support.sources import ROOT, nodes_of, python_files, tree_of
+
 SEQUENCES = ast.Tuple | ast.List | ast.Set
 COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.GeneratorExp
 
 
 def compared_numbers(tree: ast.AST) -> Iterator[str]:
     """The comparisons in a file of an error with a number that is not 0."""
-    for compare in ast.walk(tree):
-        if isinstance(compare, ast.Compare):
-            sides = [compare.left, *compare.comparators]
-            for left, operator, right in zip(sides, compare.ops, sides[1:], strict=False):
-                pairs = pairs_in(left, right, is_member=isinstance(operator, ast.In | ast.NotIn))
-                if any(is_error(each) and is_number(other) for each, other in pairs):
-                    yield f"line {compare.lineno}: {ast.unparse(compare)}"
+    for compare in nodes_of(tree, ast.Compare):
+        sides = [compare.left, *compare.comparators]
+        for left, operator, right in zip(sides, compare.ops, sides[1:], strict=False):
+            pairs = pairs_in(left, right, is_member=isinstance(operator, ast.In | ast.NotIn))
+            if any(is_error(each) and is_number(other) for each, other in pairs):
+                yield f"line {compare.lineno}: {ast.unparse(compare)}"
 
 
 def pairs_in(left: ast.expr, right: ast.expr, *, is_member: bool = False) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -58,10 +57,9 @@ def is_number(node: ast.expr) -> bool:
 def test_errors_are_compared_by_name() -> None:
     """No test, and nothing that supports tests, compares an error code with a number other than 0."""
     found = {
-        f"{path.relative_to(TESTS)}, {comparison}"
-        for path in TESTS.rglob("*.py")
-        if "node_modules" not in path.parts
-        for comparison in compared_numbers(ast.parse(path.read_text()))
+        f"{path.relative_to(ROOT)}, {comparison}"
+        for path in python_files("tests")
+        for comparison in compared_numbers(tree_of(path))
     }
 
     assert found == set()

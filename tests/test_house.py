@@ -5,15 +5,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fakebroker.protocol.wire.registry import APIS
+from tests.support.sources import nodes_of, python_files, tree_of
 
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = python_files("fakebroker")
 
 # The rooms, and what each may import besides itself; docs/explanation/architecture.md draws the same.
 ROOMS: dict[str, set[str]] = {
@@ -83,21 +83,14 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-@cache
-def tree_of(path: Path) -> ast.Module:
-    """The source of a module, parsed once for all tests."""
-    return ast.parse(path.read_text())
-
-
 def imports_of(tree: ast.AST) -> Iterator[str]:
     """Every module that a file imports, wherever in the file, those for type checking only included."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    for plain in nodes_of(tree, ast.Import):
+        yield from (alias.name for alias in plain.names)
+    for node in nodes_of(tree, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute"
+        yield node.module or ""
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def above_the_line() -> list[Path]:
@@ -108,12 +101,11 @@ def above_the_line() -> list[Path]:
 
 def functions_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Every function with its length in lines, its docstring not counted."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or 0) - node.lineno + 1
-            if ast.get_docstring(node) is not None:
-                lines -= (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
-            yield node.name, lines
+    for node in nodes_of(tree, ast.FunctionDef, ast.AsyncFunctionDef):
+        lines = (node.end_lineno or 0) - node.lineno + 1
+        if ast.get_docstring(node, clean=False) is not None:
+            lines -= (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
+        yield node.name, lines
 
 
 def imported_by(path: Path) -> set[str]:
@@ -157,8 +149,8 @@ def test_only_testing_puts_brokers_together() -> None:
         f"{name_of(path)}: {call.func.id}"
         for path in SOURCES
         if room_of(name_of(path)) in {"scenarios", "cli", "analysis"}
-        for call in ast.walk(tree_of(path))
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in parts
+        for call in nodes_of(tree_of(path), ast.Call)
+        if isinstance(call.func, ast.Name) and call.func.id in parts
     }
 
     assert found == set()
@@ -225,7 +217,7 @@ def test_no_clock_no_chance_no_io_above_the_line() -> None:
 def banned_in(tree: ast.AST) -> Iterator[str]:
     """The modules and calls in a file that depend on more than its inputs."""
     yield from {m.split(".")[0] for m in imports_of(tree)} & BANNED_MODULES
-    for call in {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}:
+    for call in {ast.unparse(node.func) for node in nodes_of(tree, ast.Call)}:
         is_unseeded = call.startswith("random.") and call != "random.Random"
         if is_unseeded or any(call == name or call.endswith("." + name) for name in BANNED_CALLS):
             yield call
@@ -267,8 +259,7 @@ def test_docstrings_are_sentences() -> None:
     found = {
         f"{path.relative_to(PACKAGE)}: {text}"
         for path in SOURCES
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in nodes_of(tree_of(path), ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         for text in [ast.get_docstring(node) or ""]
         if text and not re.search(r"[a-z]{2,}.*[a-z]{2,}", re.sub(r"\b[A-Z]{2,3}-[0-9]+\b", "", text), re.S)
     }

@@ -8,7 +8,8 @@ from itertools import chain
 import pytest
 
 from fakebroker.protocol.wire.api_keys import ApiKey
-from tests.test_house import PACKAGE, SOURCES, name_of, tree_of
+from tests.support.sources import nodes_of, tree_of
+from tests.test_house import PACKAGE, SOURCES, name_of
 
 NAMES, NUMBERS = {key.api_name for key in ApiKey}, frozenset(ApiKey)
 # What has the name of an API, and by chance its number, but is something else.
@@ -80,11 +81,10 @@ def numbers_in(tree: ast.AST) -> Iterator[str]:
     """Where a module has a number of an API, or versions of APIs, in place of a name."""
     names = {
         id(node.value): ast.unparse(target)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for node in nodes_of(tree, ast.Assign, ast.AnnAssign)
         for target in targets_of(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(tree, ast.Compare, ast.Dict, ast.Assign, ast.AnnAssign, ast.Call, ast.keyword):
         match node:
             case ast.Compare() if compared(node):
                 yield ast.unparse(node)

@@ -13,10 +13,10 @@ from fakebroker.broker.settings import find
 from fakebroker.client.cluster.client_properties import KNOWN as CLIENT_SETTINGS
 from fakebroker.protocol.errors import SettingError
 from fakebroker.scenarios.on_kafka.against import JOBS
+from tests.support.sources import ROOT, nodes_of, python_files, tree_of
 from tests.test_alone import MOST
 from tests.test_house import PUBLIC, ROOMS
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fakebroker"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FILE = re.compile(r"(?<![\w/.*<{-])((?:\w+/)*\w+\.py)\b")
@@ -27,22 +27,20 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 @cache
 def sources() -> tuple[str, ...]:
     """The path of every Python file of the repository's own."""
-    folders = ("fakebroker", "tests", "tools", "bench")
-    inside = (path for folder in folders for path in (ROOT / folder).rglob("*.py") if "node_modules" not in path.parts)
-    return tuple(f"/{path.relative_to(ROOT).as_posix()}" for path in (*ROOT.glob("*.py"), *inside))
+    places = ("fakebroker", "tests", "tools", "bench", *(path.name for path in ROOT.glob("*.py")))
+    return tuple(f"/{path.relative_to(ROOT).as_posix()}" for place in places for path in python_files(place))
 
 
 @cache
 def docstrings(path: Path) -> str:
     """The docstrings of a file, joined."""
-    return docstrings_of(ast.parse(path.read_text()))
+    return docstrings_of(tree_of(path))
 
 
 def docstrings_of(tree: ast.AST) -> str:
     """All docstrings, joined."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for node in ast.walk(tree) if isinstance(node, owners)]
-    return "\n".join(ast.get_docstring(node) or "" for node in nodes)
+    return "\n".join(ast.get_docstring(node) or "" for node in nodes_of(tree, *owners))
 
 
 def is_file(name: str) -> bool:
@@ -73,7 +71,7 @@ def is_known(dotted: str) -> bool:
 
 def test_files_in_docstrings_exist() -> None:
     """A docstring that sends its reader to a file names one that is there."""
-    named = {(path, name) for path in PACKAGE.rglob("*.py") for name in FILE.findall(docstrings(path))}
+    named = {(path, name) for path in python_files("fakebroker") for name in FILE.findall(docstrings(path))}
 
     assert len(named) > 100
     assert {f"{path.relative_to(ROOT)}: {name}" for path, name in named if not is_file(name)} == set()
@@ -81,7 +79,7 @@ def test_files_in_docstrings_exist() -> None:
 
 def test_modules_in_text_exist() -> None:
     """`fakebroker.…` in a docstring or on a page is a module, a name for users, or a setting."""
-    texts = {path: docstrings(path) for path in PACKAGE.rglob("*.py")} | {page: page.read_text() for page in PAGES}
+    texts = {path: docstrings(path) for path in python_files("fakebroker")} | {page: page.read_text() for page in PAGES}
     named = {(path, f"fakebroker{rest}") for path, text in texts.items() for rest in MODULE.findall(text)}
 
     assert len(named) > 30
@@ -178,8 +176,8 @@ class Declared(NamedTuple):
 @cache
 def declared(path: Path) -> Declared:
     """What a file declares."""
-    classes, names, tree = set(), set(), ast.parse(path.read_text())
-    for node in ast.walk(tree):
+    classes, names, tree = set(), set(), tree_of(path)
+    for node in nodes_of(tree, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.arg, ast.Name, ast.Attribute):
         match node:
             case ast.ClassDef(name=name):
                 classes.add(name)

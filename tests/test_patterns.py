@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import fakebroker
+from tests.support.sources import ROOT, nodes_of, python_files, tree_of
 
 sre, _parser = importlib.import_module("re._constants"), importlib.import_module("re._parser")
 pytestmark = pytest.mark.slow
 
-ROOT = Path(fakebroker.__file__).parent
+PACKAGE = ROOT / "fakebroker"
 ANYWHERE = {"search", "sub", "subn", "split", "findall", "finditer"}  # look at each place of a text
 FUNCTIONS = ANYWHERE | {"compile", "match", "fullmatch"}
 CALL_OF_RE = re.compile(rf"\bre\.(?:{'|'.join(sorted(FUNCTIONS))})\(")
@@ -51,10 +51,9 @@ SHORT_TEXTS = {"protocol/durations.py": 60}
 
 def uses(path: Path) -> Iterator[Use]:
     """All regular expressions of a module whose text is known when it is imported."""
-    tree = trees()[path]
-    for node in ast.walk(tree):
+    tree = tree_of(path)
+    for node in nodes_of(tree, ast.Call):
         if is_call_of_re(node):
-            assert isinstance(node, ast.Call)
             assert isinstance(node.func, ast.Attribute)
             pattern = evaluated(path, node)
             if pattern is not None:
@@ -64,18 +63,12 @@ def uses(path: Path) -> Iterator[Use]:
 
 def name_of(path: Path) -> str:
     """The name of a module's file, in the package."""
-    return path.relative_to(ROOT).as_posix()
+    return path.relative_to(PACKAGE).as_posix()
 
 
 def paths() -> list[Path]:
     """The package's modules that read what others give them."""
-    return [path for path in sorted(ROOT.rglob("*.py")) if not name_of(path).startswith(OWN_FILES_ONLY)]
-
-
-@cache
-def trees() -> dict[Path, ast.Module]:
-    """The syntax trees of those modules."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths()}
+    return [path for path in python_files("fakebroker") if not name_of(path).startswith(OWN_FILES_ONLY)]
 
 
 @cache
@@ -83,12 +76,9 @@ def searched_names() -> set[str]:
     """Names on which anything calls a method that looks at each place of a text."""
     return {
         node.func.value.id
-        for tree in trees().values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ANYWHERE
-        and isinstance(node.func.value, ast.Name)
+        for path in paths()
+        for node in nodes_of(tree_of(path), ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ANYWHERE and isinstance(node.func.value, ast.Name)
     }
 
 
@@ -140,7 +130,7 @@ def value_of(path: Path, expression: ast.expr) -> Any:
 
 
 def module_of(path: Path) -> ModuleType:
-    parts = ["fakebroker", *path.relative_to(ROOT).with_suffix("").parts]
+    parts = ["fakebroker", *path.relative_to(PACKAGE).with_suffix("").parts]
     return importlib.import_module(".".join(parts).removesuffix(".__init__"))
 
 
@@ -242,7 +232,7 @@ def once(use: Use, text: Any) -> float:
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("path", filter(uses_re, paths()), ids=name_of)
+@pytest.mark.parametrize("path", [path for path in paths() if uses_re(path)], ids=name_of)
 def test_patterns_take_linear_time(path: Path) -> None:
     """For long repetitions of all that they can take, at each of their places, before what they cannot take."""
     slow = [said for use in uses(path) if (said := why_slow(use))]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.recordings import PATHS
+from tests.support.sources import python_files, tree_of
 from tools.rules_pages import (
     LEFT_OUT,
     ROOT,
@@ -77,8 +78,8 @@ def is_empty(node: Definition) -> bool:
 
 def test_every_marked_test_can_fail() -> None:
     """A mark on what is not collected, is always skipped, may fail, or does nothing shows no rule."""
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    found = [f"{path.relative_to(ROOT)}::{name}" for path in files for name in idle(ast.parse(path.read_text()))]
+    files = [path for path in python_files("tests") if path.name.startswith("test_")]
+    found = [f"{path.relative_to(ROOT)}::{name}" for path in files for name in idle(tree_of(path))]
 
     assert found == []
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sources import nodes_of, tree_of
+
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
 # Phrases that docs/style.md replaces, and those that were found most often beside them.
 PHRASES = re.compile(
@@ -34,16 +36,14 @@ def sources(*places: str) -> list[Path]:
 
 def texts_in_code(tree: ast.AST) -> list[str]:
     """The string literals of a file that have two words or more, without docstrings; f-strings without their values."""
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in bare)
+    bare = {id(node.value) for node in nodes_of(tree, ast.Expr)}
+    constants = (node for node in nodes_of(tree, ast.Constant) if id(node) not in bare)
     return [node.value for node in constants if isinstance(node.value, str) and " " in node.value.strip()]
 
 
 def public_docstrings(tree: ast.AST) -> list[str]:
     """The docstrings of classes and functions without an underscore before their names."""
-    owners = [
-        node for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    owners = nodes_of(tree, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     return [ast.get_docstring(owner) or "" for owner in owners if not owner.name.startswith("_")]
 
 
@@ -64,7 +64,7 @@ def named(path: Path) -> str:
 
 def test_texts_in_code_follow_the_style_page() -> None:
     """Errors, logs, help, reasons, descriptions of settings, columns and reports have none of the phrases."""
-    texts = {named(path): "\n".join(texts_in_code(ast.parse(path.read_text()))) for path in sources(".")}
+    texts = {named(path): "\n".join(texts_in_code(tree_of(path))) for path in sources(".")}
 
     assert len(texts) > 800
     assert found_in(texts) == set()
@@ -72,14 +72,14 @@ def test_texts_in_code_follow_the_style_page() -> None:
 
 def test_texts_in_code_say_nothing_twice() -> None:
     """No text of the package has the same words twice in a row."""
-    texts = [(named(path), text) for path in sources(".") for text in texts_in_code(ast.parse(path.read_text()))]
+    texts = [(named(path), text) for path in sources(".") for text in texts_in_code(tree_of(path))]
 
     assert [(place, found[0]) for place, text in texts if (found := TWICE.search(text))] == []
 
 
 def test_public_docstrings_follow_the_style_page() -> None:
     """What `help()`, editors and docs/python-api.md show has none of the phrases."""
-    texts = {named(path): "\n".join(public_docstrings(ast.parse(path.read_text()))) for path in sources(*PUBLIC)}
+    texts = {named(path): "\n".join(public_docstrings(tree_of(path))) for path in sources(*PUBLIC)}
 
     assert len(texts) > 200
     assert found_in(texts) == set()

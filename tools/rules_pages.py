@@ -17,6 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tests.conformance.recordings import PATHS, WAITING, name_of
+from tests.support.sources import nodes_of, python_files, tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "docs" / "rules"
@@ -124,8 +125,9 @@ def prefix_of(rule: str) -> str:
 def evidence() -> dict[str, list[str]]:
     """What shows each rule: links to files with tests that are marked with it, then to recordings that name it."""
     shown: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for rule in sorted({rule for _, rules in marked(ast.parse(path.read_text())) for rule in rules}):
+    for path in python_files("tests"):
+        rules_of = marked(tree_of(path)) if path.name.startswith("test_") else ()
+        for rule in sorted({rule for _, rules in rules_of for rule in rules}):
             shown.setdefault(rule, []).append(_link(path.stem, path))
     for path in PATHS:
         if name_of(path) not in WAITING:
@@ -153,11 +155,10 @@ def about(recording: Path) -> str:
 
 def marked(tree: ast.Module) -> Iterator[tuple[Definition, list[str]]]:
     """Every function and class with `pytest.mark.rules`, and the rules that it names."""
-    for node in ast.walk(tree):
-        if isinstance(node, Definition):
-            for call in node.decorator_list:
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "rules":
-                    yield node, [str(arg.value) for arg in call.args if isinstance(arg, ast.Constant)]
+    for node in nodes_of(tree, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+        for call in node.decorator_list:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "rules":
+                yield node, [str(arg.value) for arg in call.args if isinstance(arg, ast.Constant)]
 
 
 def _link(name: str, path: Path) -> str:

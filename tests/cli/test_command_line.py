@@ -17,6 +17,7 @@ from fakebroker.cli.commands.ctl import _PathGroup
 from fakebroker.cli.exit_status import ExitStatus
 from fakebroker.cli.lazy_commands import summary_of
 from fakebroker.cli.main import main
+from tests.support.sources import ROOT, nodes_of, python_files, tree_of
 
 PACKAGE = Path(fakebroker.__file__).parent
 MAX_HELP_CHARS = 80
@@ -107,17 +108,13 @@ def test_the_version(flag: str) -> None:
 def test_no_text_names_a_file_of_the_repository() -> None:
     """Neither an error nor a help: a wheel has no docs."""
     found = []
-    for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text())
-        docstrings = {
-            id(node.value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        }
+    for path in python_files("fakebroker"):
+        tree = tree_of(path)
+        docstrings = {id(node.value) for node in nodes_of(tree, ast.Expr)}
         found += [
-            f"{path.relative_to(PACKAGE)}:{node.lineno}"
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            f"{path.relative_to(ROOT)}:{node.lineno}"
+            for node in nodes_of(tree, ast.Constant)
+            if isinstance(node.value, str)
             if id(node) not in docstrings and A_FILE.search(node.value)
         ]
     assert found == []

@@ -10,6 +10,7 @@ import fakebroker
 from fakebroker.protocol import extras
 from fakebroker.protocol.errors import Unavailable
 from fakebroker.protocol.extras import install_command, missing_extra
+from tests.support.sources import ROOT, nodes_of, python_files, tree_of
 
 PACKAGE = Path(fakebroker.__file__).parent
 
@@ -88,10 +89,10 @@ def test_the_error_says_what_needs_what() -> None:
 def test_no_other_text_says_what_to_install() -> None:
     """Every hint is made in one place, so that all are quoted for every shell."""
     found = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in PACKAGE.rglob("*.py")
-        if path.name != "extras.py" or path.parent != PACKAGE / "protocol"
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "pip install" in node.value
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in python_files("fakebroker")
+        if path.name != "extras.py" or path.parent.name != "protocol"
+        for node in nodes_of(tree_of(path), ast.Constant)
+        if isinstance(node.value, str) and "pip install" in node.value
     ]
     assert found == []
