@@ -17,6 +17,7 @@ from fakebroker.testing.exchanges.reading import read_session
 from fakebroker.testing.exchanges.writing import LineFile
 
 TIMEOUT_S = 20
+MAX_FRAME_BYTES = 100 << 20  # socket.request.max.bytes
 ANYWHERE = Address("127.0.0.1", 0)
 
 
@@ -124,14 +125,15 @@ def played(answer: Callable[[bytes], bytes | None]) -> Iterator[PlayedUpstream]:
 
 
 def receive(sock: socket.socket) -> bytes:
-    """The next frame; nothing if the other side has closed."""
-    data = b""
-    while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:
-        wanted = 4 if len(data) < 4 else 4 + struct.unpack_from(">i", data)[0]
+    """The next frame; nothing if the other side has closed, or sends one longer than a broker takes, as TLS begins."""
+    data, wanted = b"", 4
+    while len(data) < wanted <= 4 + MAX_FRAME_BYTES:
         piece = sock.recv(min(wanted - len(data), 1 << 20))
         if not piece:
             return b""
         data += piece
+        if len(data) == 4:
+            wanted = 4 + int(struct.unpack(">i", data)[0])
     return data[4:]
 
 
