@@ -5,9 +5,11 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, ForwardRef, NotRequired, Required, Unpack, get_args, get_origin, get_type_hints
+
+_KEPT = 1000  # functions and classes: the steps of a scenario ask for the same few again and again
 
 
 def type_hints(function: Any, *, with_kinds: bool = False) -> dict[str, Any]:
@@ -15,6 +17,11 @@ def type_hints(function: Any, *, with_kinds: bool = False) -> dict[str, Any]:
 
     `with_kinds` keeps what `Annotated` adds to a type.
     """
+    return dict(_type_hints(function, with_kinds))
+
+
+@lru_cache(maxsize=_KEPT)
+def _type_hints(function: Any, with_kinds: bool) -> dict[str, Any]:
     module = function.__module__
     names = _imported(module, _annotations(function))
     return get_type_hints(function, vars(sys.modules[module]), names, include_extras=with_kinds)
@@ -25,6 +32,11 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
     Annotations of what it returns are left alone: they would import modules that a call need not have.
     """
+    return list(_parameters_of(function))
+
+
+@lru_cache(maxsize=_KEPT)
+def _parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     found: list[inspect.Parameter] = []
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         hint = parameter.annotation

@@ -15,13 +15,18 @@ IS_FUZZING = os.environ.get("FAKEBROKER_FUZZ") == "1"
 MINUTES = float(os.environ.get("FAKEBROKER_MODEL_MINUTES") or 0)
 
 
+def examples(count: int) -> settings:
+    """So many examples of a property, a quarter without a seed: `make random` has all of them, other ones each time."""
+    return settings(max_examples=count if IS_SEEDED or IS_FUZZING else max(count // 4, 5), deadline=None)
+
+
 def model_settings(max_examples: int, steps: int) -> settings:
     """So many runs of a model, of so many steps: as long as they take, without explaining what they find.
 
-    Without a seed it is a third of the runs: `make random` has all of them, other ones each time.
+    Without a seed it is a fifth of the runs: `make random` has all of them, other ones each time.
     """
     return settings(
-        max_examples=max_examples if IS_SEEDED else max_examples // 3,
+        max_examples=max_examples if IS_SEEDED else max_examples // 5,
         stateful_step_count=steps,
         deadline=None,
         phases=[Phase.generate, Phase.shrink],

@@ -3,7 +3,7 @@
 from time import monotonic
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker import FakeBroker
@@ -12,6 +12,7 @@ from fakebroker.client.connection import ConnectionLost
 from fakebroker.client.scripted.scripted_client import PendingStep, ScriptedClient
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.testing.virtual_broker import VirtualBroker
+from tests.support.chance import examples
 
 NODES = 2
 NODE_POWERS = (
@@ -129,7 +130,7 @@ def outcome(step: PendingStep[Any]) -> object:
         return "lost"
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(STEPS)
 def test_every_request_comes_to_an_end(steps: list[tuple[str, int]]) -> None:
     """It is answered, or its client knows that the connection is gone. The journal has each connection's end once."""
@@ -148,7 +149,7 @@ def test_every_request_comes_to_an_end(steps: list[tuple[str, int]]) -> None:
     world.broker.stop()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(STEPS)
 def test_the_same_steps_are_the_same_story(steps: list[tuple[str, int]]) -> None:
     """Every line of the journal is the same in a second run."""
@@ -161,7 +162,7 @@ def test_the_same_steps_are_the_same_story(steps: list[tuple[str, int]]) -> None
     assert rows[0] == rows[1]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(STEPS)
 def test_the_same_steps_over_tcp(steps: list[tuple[str, int]]) -> None:
     """After each step clients know the same, and the broker does the same."""

@@ -310,6 +310,7 @@ def _is_identity(word: Word, member: Member) -> bool:
     return member.name in [name for name, _ in word.identity]
 
 
+@cache
 def fault_fields() -> Verb:
     """The power that sets a fault: its arguments are the keys of the mapping after `fault`."""
     member = members_of(BrokerControl)["fault"]

@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 from fakebroker.protocol.records.offsets_topic import TopicPartition, stored_offset
+from tests.support.chance import examples
 from tests.support.histories import make_history
 from tests.support.history_replay import Committed, GroupChanged, Input, OffsetDeleted, replay
 from tests.support.tables_made import READS, retention_losses, retention_whatif
@@ -174,7 +175,7 @@ def _both(happened: list[tuple[int, str, int, int]]) -> tuple[list[Row], list[Ro
     return commits, states, inputs
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(_HAPPENINGS)
 def test_small_histories(happened: list[tuple[int, str, int, int]]) -> None:
     """Ties, bounds of cleanups, retentions of their own, states between cleanups: the broker does the same."""

@@ -2,9 +2,11 @@
 
 import pytest
 
+from fakebroker.broker.apis import fetch_answer
+from fakebroker.broker.core.logs import old_formats_log
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records import conversion
 from fakebroker.protocol.records.batch import build_batch
-from fakebroker.protocol.records.conversion import RECORDS_PER_PART
 from fakebroker.protocol.records.message_set import read_message_set, unwrap
 from fakebroker.protocol.records.record_codec import Record
 from tests.support.engine import Client, SimEngine
@@ -12,8 +14,16 @@ from tests.support.fetches import MIB, At, fetch_request
 from tests.support.frames import request
 from tests.support.time import T0
 
+RECORDS_PER_PART = 500  # of these tests: a twentieth
 COUNT = 3 * RECORDS_PER_PART
-FEW = 3_000  # are read at once
+FEW = 150  # are read at once
+
+
+@pytest.fixture(autouse=True)
+def _smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many records as it takes to fill real parts would take seconds to make."""
+    for each in (conversion, fetch_answer, old_formats_log):
+        monkeypatch.setattr(each, "RECORDS_PER_PART", RECORDS_PER_PART)
 
 
 def lab_of(release: str, formats: str | None = None) -> SimEngine:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import ErrorCode
@@ -18,6 +18,7 @@ from fakebroker.protocol.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from tests.support.chance import examples
 from tests.support.offsets import WEEK, OffsetsCluster, state_of
 from tests.support.time import DAY, MINUTE
 
@@ -165,7 +166,7 @@ def take(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
         lab.wait(args[0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(STEPS, max_size=20))
 def test_any_history_of_requests(history: list[tuple[Any, ...]]) -> None:
     """Nothing breaks, every row that was asked is answered, and a reader of the log finds what OffsetFetch tells."""

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.events import ClockMoved, Transition
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.engine.journal import Event, Recorded
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
+from tests.support.chance import examples
 from tests.support.engine import Client, SimEngine
 from tests.support.time import DAY, HOUR, MINUTE, START
 
@@ -55,7 +56,7 @@ class Naive:
 
 
 @given(st.lists(STEPS, min_size=5, max_size=30))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @pytest.mark.rules("EX-1", "EX-2")
 def test_offsets_expire_as_if_every_pass_looked_at_everything(steps: list[tuple[str, int]]) -> None:
     """Whatever the time of day does, an offset goes at the first pass of a ten-minute schedule that sees it due."""

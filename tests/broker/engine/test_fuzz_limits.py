@@ -23,7 +23,7 @@ from tests.support.chance import IS_FUZZING, SEED
 from tests.support.frames import request
 from tests.support.fuzzing import BATCH, TRANSACTIONAL_BATCH, broker_to_fuzz
 
-ROUNDS = 40 if IS_FUZZING else 2
+ROUNDS = 40 if IS_FUZZING else 1
 FRAMES_PER_BROKER = 100
 MAX_BYTES = 32 << 20  # a topic of 9,999 partitions takes 3 MiB
 BYTES_PER_SENT = 100

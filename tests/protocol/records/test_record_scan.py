@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.records import record_scan
 from fakebroker.protocol.records.batch import (
     BatchHeader,
     assemble,
@@ -20,7 +21,7 @@ from fakebroker.protocol.records.batch_format import HEADER_BYTES
 from fakebroker.protocol.records.compression import compress
 from fakebroker.protocol.records.faults import BadCompression, InvalidRecord
 from fakebroker.protocol.records.record_codec import Record, encode_record
-from fakebroker.protocol.records.record_scan import RECORDS_PER_STEP, LongScan, Scan, scan, scan_in_steps, short_scan
+from fakebroker.protocol.records.record_scan import LongScan, Scan, scan, scan_in_steps, short_scan
 from tests.protocol.records.strategies import as_records, contents
 
 
@@ -127,6 +128,7 @@ def assert_agreement_when_damaged(batch: bytes, data: st.DataObject) -> None:
     assert looked_at(damaged) == read(damaged)
 
 
+RECORDS_PER_STEP = 200  # of these tests: a hundredth
 KEYS = st.sampled_from([None, b"", b"key", b"k" * 70])
 VALUES = st.sampled_from([None, b"", b"value", b"v" * 70])
 
@@ -173,8 +175,9 @@ def scanned_in_steps(batch: bytes) -> tuple[Scan, int]:
 
 
 @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
-def test_many_records_are_scanned_in_steps(codec: int) -> None:
+def test_many_records_are_scanned_in_steps(codec: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The steps find what a single one does, wherever a null key, a time or an offset out of place is."""
+    monkeypatch.setattr(record_scan, "RECORDS_PER_STEP", RECORDS_PER_STEP)
     count = 2 * RECORDS_PER_STEP + 10
     records = [Record(n, 1000 + n % 300, b"k" * (n % 3), b"v") for n in range(count)]
     records[RECORDS_PER_STEP] = Record(RECORDS_PER_STEP, 1, None, b"v")
@@ -208,9 +211,11 @@ def test_a_short_scan_unpacks_little(codec: int) -> None:
 
 
 @pytest.mark.parametrize("codec", [0, 4])
-def test_many_headers_are_scanned_in_steps(codec: int) -> None:
+def test_many_headers_are_scanned_in_steps(codec: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A header takes two bytes, and next to none if it is compressed."""
-    record = Record(0, 5, b"k", b"v", [(b"", b"")] * 40_000)
+    monkeypatch.setattr(record_scan, "FIELDS_PER_STEP", record_scan.FIELDS_PER_STEP // 10)
+    monkeypatch.setattr(record_scan, "_SHORT_FIELDS", record_scan._SHORT_FIELDS // 10)
+    record = Record(0, 5, b"k", b"v", [(b"", b"")] * 4_000)
     batch = build_batch([record._replace(offset=n) for n in range(10)], codec=codec)
     seen, steps = scanned_in_steps(batch)
     assert seen == scan(batch)

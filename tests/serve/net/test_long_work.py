@@ -6,14 +6,21 @@ from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestT
 from fakebroker.testing.broker import FakeBroker
 from tests.serve.net.test_server import connect, correlation_id, read_frame
 from tests.support.frames import request
+from tests.support.small_steps import make_steps_smaller
 
-GROUPS = 5_000
+SCALE = 10  # there are so many fewer groups and partitions, and the steps are as much smaller
+GROUPS, PARTITIONS = 500, 900
+
+
+@pytest.fixture(autouse=True)
+def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_steps_smaller(monkeypatch, SCALE)
 
 
 def begun(broker: FakeBroker) -> None:
     """A client has asked for the end of a topic and for a description of another; nobody takes the steps."""
     broker.create_topic("t")
-    broker.create_topic("large", partitions=9_000)
+    broker.create_topic("large", partitions=PARTITIONS)
     topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, None)])]
     with connect(broker) as committer:
         for number in range(GROUPS):
@@ -65,7 +72,7 @@ def test_a_reset_drops_all_of_it() -> None:
             broker.reset()
             assert deleting.recv(100) == b""
         assert (works(broker), broker.errors) == (0, [])
-        broker.create_topic("large", partitions=9_000)
+        broker.create_topic("large", partitions=PARTITIONS)
         with connect(broker) as client:
             client.sendall(request("Metadata", 9, 9, topics=None))
             assert correlation_id(read_frame(client)) == 9

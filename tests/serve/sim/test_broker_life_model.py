@@ -1,12 +1,13 @@
 """Whatever becomes of brokers, in any order: the cluster stays whole, and when all are back everything is served."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core import broker_life
 from fakebroker.broker.core.cluster import Cluster
 from tests.serve.sim.test_broker_life import SESSION_MS, SETTINGS, commit, produce
 from tests.serve.sim.test_nodes import ClusterLab
+from tests.support.chance import examples
 
 OPERATIONS = ("stop", "kill", "start", "freeze", "thaw", "cut_off", "rejoin", "produce", "commit", "wait", "long_wait")
 STEPS = st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(1, 3)), max_size=25)
@@ -48,7 +49,7 @@ def check(cluster: Cluster) -> None:
                 assert (log.high_watermark_limit is None) == partition.is_replicating
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(STEPS)
 def test_any_order(steps: list[tuple[str, int]]) -> None:
     """After each step the state is one that a cluster can have; with all back, writes and commits are accepted."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker import FakeBroker, Snapshot
@@ -13,6 +13,7 @@ from fakebroker.protocol.records.message_set import build_message_set
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.testing.imported import log_builder
 from fakebroker.testing.imported.log_builder import LogBuilder
+from tests.support.chance import examples
 from tests.testing.snapshot.histories import STEPS, new_broker, play
 
 steps = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 40)), max_size=25)
@@ -29,7 +30,7 @@ def built(log: LogState) -> LogState:
 
 
 @given(before=steps)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_log_is_made_of_its_batches(before: list[Any]) -> None:
     """From the batches of any log come the same offsets, producers, open and aborted transactions."""
     broker = new_broker()

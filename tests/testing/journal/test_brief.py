@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker import FakeBroker
@@ -18,6 +18,7 @@ from fakebroker.testing.journal.brief import BriefFilter, BriefLines, brief_rows
 from fakebroker.testing.journal.rows import rows_of
 from tests.protocol.wire.responses import encode_response
 from tests.serve.sim.workload import Workload
+from tests.support.chance import examples
 
 PEER = Peer(3, "/127.0.0.1", 2, client_port=5000)
 BODIES = {"request", "response", "run", "schema_version"}
@@ -111,7 +112,7 @@ def test_brief_lines_of_a_saved_journal_are_those_of_the_broker() -> None:
     assert saved == live
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 60), st.integers(1, 40), st.booleans())
 def test_nothing_is_lost_between_stretches(count: int, limit: int, backwards: bool) -> None:
     """Going on from answer to answer gives every entry once, in order, from either end."""

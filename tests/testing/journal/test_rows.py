@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.engine.journal import Exchange, InternalError, Journal, Peer
@@ -21,6 +21,7 @@ from fakebroker.testing.journal.schema import JOURNAL
 from tests.protocol.schema.strategies import messages
 from tests.protocol.wire.responses import encode_response
 from tests.serve.sim.workload import Workload
+from tests.support.chance import examples
 from tests.support.engine import SimEngine
 
 PEER = Peer(3, "/127.0.0.1", 2, client_port=5000)
@@ -55,7 +56,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
     return exchange(request, answer)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(exchanges())
 def test_any_exchange_can_be_written_and_read_back(entry: Exchange) -> None:
     """Whatever a client sends: its lines keep the schema, it can be put into words, and made again from its line."""

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker import FakeBroker
 from fakebroker.cli.http.answers import to_json
 from fakebroker.protocol.errors import UnknownThing
 from fakebroker.testing.journal.saved_view import SavedView
+from tests.support.chance import examples
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def without_words(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in line.items() if name != "text"} for line in lines]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.integers(0, 60),
     st.none() | st.integers(0, 60),

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker import AsyncFakeBroker, FakeBroker, InvalidArgument, SettingError, Snapshot, UnknownThing
 from fakebroker.broker.release import UnknownRelease
 from fakebroker.serve.net import ports
 from fakebroker.types import ReleaseName
+from tests.support.chance import examples
 from tests.testing.snapshot.histories import STEPS, commit, commit_in_transaction, join, new_broker, play
 
 steps = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 40)), max_size=25)
@@ -23,7 +24,7 @@ RETENTION = "offsets.retention.minutes"
 
 
 @given(before=steps, after=steps)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_restored_broker_is_as_it_was(before: list[Any], after: list[Any]) -> None:
     """Whatever happened after the snapshot: all durable state equals, and the snapshot is as it was."""
     broker = new_broker()
@@ -40,7 +41,7 @@ def test_a_restored_broker_is_as_it_was(before: list[Any], after: list[Any]) -> 
 
 
 @given(before=steps, mine=steps, others=steps)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_fork_and_its_original_do_not_disturb_each_other(
     before: list[Any], mine: list[Any], others: list[Any]
 ) -> None:
@@ -63,7 +64,7 @@ def test_a_fork_and_its_original_do_not_disturb_each_other(
 
 
 @given(before=steps)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_groups_are_as_after_a_restart(before: list[Any]) -> None:
     """A restored broker knows the groups that the original knows after it was stopped and started."""
     broker = new_broker()

@@ -23,6 +23,7 @@ from fakebroker.client.cluster.errors import NoSuchPartition
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.batch import build_batch, plain_records
 from fakebroker.protocol.records.offsets_topic import TopicPartition
+from tests.support.chance import examples
 from tests.support.secured import CA, LOGIN, SECURED, secured_broker
 
 pytestmark = pytest.mark.spark
@@ -245,7 +246,7 @@ produced = st.lists(
 )
 
 
-@hypothesis.settings(max_examples=15)
+@examples(15)
 @hypothesis.given(rows=produced, most=st.integers(1, 20))
 def test_bytes_produced_are_rows_read(rows: list[tuple[int, list[bytes | None], int]], most: int) -> None:
     """Whatever is produced, in whatever codec and however a stream is cut: a batch and a stream have every record."""

@@ -4,7 +4,7 @@ from struct import pack
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core import broker_life
@@ -27,6 +27,7 @@ from fakebroker.protocol.records.offsets_codec import (
 )
 from fakebroker.protocol.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry, TopicPartition
 from tests.broker.core.offsets.histories import take
+from tests.support.chance import examples
 from tests.support.logs import Pairs
 from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, Pair, PartitionKey, state_of
 from tests.support.time import DAY, HOUR, MINUTE, START
@@ -425,7 +426,7 @@ def compacted(pairs: list[Pair]) -> list[Pair]:
 
 
 @pytest.mark.rules("LD-2", "LD-3", "CR-9", "CR-14")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(["4.3", "3.9", "2.1", "2.0"]), st.lists(_MORE_STEPS, max_size=15))
 def test_state_is_what_the_log_says(as_release: str, history: list[tuple[Any, ...]]) -> None:
     """After any history the groups are those that a reader of the log finds, whether it was compacted or not."""

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.explain.offsets import OffsetExplanation, side_by_side
@@ -13,6 +13,7 @@ from fakebroker.broker.core.offsets.expirations import Expirations, OffsetsExpir
 from fakebroker.broker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.protocol.errors import InvalidArgument
 from tests.broker.core.offsets.histories import DURATIONS, STEPS, take
+from tests.support.chance import examples
 from tests.support.offsets import WEEK, OffsetsCluster
 from tests.support.time import DAY, MINUTE, START
 
@@ -129,7 +130,7 @@ def test_losses_are_bounded() -> None:
 
 
 @pytest.mark.rules("EX-2", "EX-3", "EX-4", "EX-8")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(sorted(EXPIRY_POLICIES)), st.lists(STEPS, max_size=12), DURATIONS)
 def test_what_is_announced_happens(policy: str, history: list[tuple[Any, ...]], after_ms: int) -> None:
     """After any history: what explain says goes by a time goes by then, at the cleanup it names, and nothing else."""

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.logs.log import PartitionLog
@@ -11,6 +11,7 @@ from fakebroker.broker.core.logs.log_time_search import FoundOffset
 from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
+from tests.support.chance import examples
 from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
 from tests.support.time import T0
 
@@ -101,7 +102,7 @@ def test_the_largest_timestamp(writes: list[Written]) -> None:
 
 
 @pytest.mark.rules("LO-15", "LO-26")
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.integers(0, 10), st.sampled_from([0, 2]))
 def test_log_append_time(counts: list[int], start: int, codec: int) -> None:
     """Every record has its batch's time: the hit is the batch's first record at or after the log start."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.coordinator.shard import Shard
@@ -16,6 +16,7 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.records.offsets_codec import Format
 from fakebroker.protocol.records.offsets_topic import StoredOffset, TopicPartition, stored_offset
 from fakebroker.protocol.records.record_codec import encode_plain_records
+from tests.support.chance import examples
 from tests.support.offsets import PASS, OffsetsCluster, state_of
 from tests.support.time import DAY, MINUTE
 
@@ -104,7 +105,7 @@ def _partitions(name: str) -> list[TopicPartition]:
 
 
 @pytest.mark.rules("OC-13", "LD-2", "EX-8", "CR-14")
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(STEPS, max_size=60), st.sampled_from(["4.3", "3.9"]), RETENTIONS)
 def test_columns_are_as_rows(steps: list[tuple[Any, ...]], release: str, retention_ms: int | None) -> None:
     """A random life of a group, also beyond the bound of unread writes: same offsets, same expiries, same log."""

@@ -8,11 +8,12 @@ from socket import SO_LINGER, SOL_SOCKET
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.serve.net.tls.tls_socket import ENCRYPTED_BYTES, INTERNAL_ERROR_ALERT, TlsSocket
 from fakebroker.testing.certificates import Certificate, CertificateAuthority
+from tests.support.chance import examples
 
 EVERYTHING = 1 << 40
 
@@ -171,7 +172,7 @@ def test_one_byte_at_a_time(version: ssl.TLSVersion, monkeypatch: pytest.MonkeyP
     assert (pair.broker.tls.version(), pair.received) == (version.name.replace("_", "."), b"request")
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     st.lists(st.binary(max_size=300) | st.integers(1, 3 * ENCRYPTED_BYTES).map(bytes), max_size=8),
     st.lists(st.integers(0, 200_000), max_size=30),
@@ -301,7 +302,7 @@ def test_a_client_that_leaves_in_the_handshake() -> None:
     assert "closed the connection in the middle of the handshake" in pair.broker.failure
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.data())
 def test_noise_raises_nothing_but_errors_of_connections(data: st.DataObject) -> None:
     """At any point of the handshake and after it: no exception but OSError, which ends the connection."""

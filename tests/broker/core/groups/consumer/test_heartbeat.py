@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.consumer.messages import HeartbeatAnswer
 from fakebroker.protocol.errors import ErrorCode
 from tests.broker.core.groups.consumer.histories import Step, histories, take
+from tests.support.chance import examples
 from tests.support.consumer_groups import OneConsumerGroup
 
 
@@ -271,7 +272,7 @@ def test_a_heartbeat_that_changes_nothing_writes_nothing() -> None:
     assert (lab.types(), lab.events()) == ([], [])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(histories)
 def test_the_short_way_is_no_other_way(history: list[Step]) -> None:
     """Heartbeats that only keep a member alive are answered as if all steps were taken."""

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from fakebroker.broker.core.events import GroupEpochBumped
 from fakebroker.broker.core.groups.consumer.consumer_group import ConsumerGroup
 from tests.broker.core.groups.consumer.histories import Step, histories, take
+from tests.support.chance import examples
 from tests.support.consumer_groups import OneConsumerGroup
 from tests.support.offsets import NO_ID, PASS, WEEK
 from tests.support.time import DAY
@@ -31,7 +32,7 @@ def contents(group: ConsumerGroup) -> dict[str, Any]:
 
 
 @pytest.mark.rules("CGB-1", "CGB-2", "LD-1")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(histories)
 def test_a_loaded_group_is_the_group_that_was(history: list[Step]) -> None:
     """After any history all that counts can be read from the log."""
@@ -44,7 +45,7 @@ def test_a_loaded_group_is_the_group_that_was(history: list[Step]) -> None:
     assert contents(lab.reload()) == before
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(histories)
 def test_no_partition_has_two_owners(history: list[Step]) -> None:
     """What members have, assigned or still to be given up, never overlaps, and is what the group says."""
