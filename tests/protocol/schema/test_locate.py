@@ -5,7 +5,7 @@ from struct import unpack_from
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.schema import Int32, Message, Str, Struct, field
@@ -23,6 +23,7 @@ from fakebroker.protocol.wire.messages.produce import (
 )
 from tests.protocol.schema.strategies import messages
 from tests.protocol.wire.vectors import MESSAGES
+from tests.support.chance import examples_of_each
 from tests.support.failing import failing
 
 
@@ -59,7 +60,7 @@ def test_places_hold_the_values() -> None:
     """
 
     def holds(message: type[Message]) -> None:
-        @settings(max_examples=settings().max_examples // 3)  # there are 154 messages
+        @examples_of_each()
         @given(data=st.data())
         def of_this_message(data: st.DataObject) -> None:
             places_hold_the_values(message, data)

@@ -4,18 +4,16 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema import Message
 from tests.protocol.schema.strategies import messages
 from tests.protocol.wire.vectors import MESSAGES, vectors
-from tests.support.chance import IS_FUZZING
+from tests.support.chance import IS_FUZZING, examples_of_each
 from tests.support.failing import failing
 
-# There are 154 messages: a third of the examples each is many.
-A_THIRD = settings(max_examples=settings().max_examples // 3)
 # Mutants per example: fuzzing makes millions.
 MUTANTS = 50 if IS_FUZZING else 3
 
@@ -24,7 +22,7 @@ def failing_messages(check: Callable[[type[Message], st.DataObject], None]) -> d
     """The messages for which a property does not hold, with the example that shows it."""
 
     def holds(message: type[Message]) -> None:
-        @A_THIRD
+        @examples_of_each()
         @given(data=st.data())
         def of_this_message(data: st.DataObject) -> None:
             check(message, data)
