@@ -1,4 +1,4 @@
-"""Work counted by calls, of Python and of built-in functions, or by operations: the same however busy the machine is."""
+"""Work counted by calls, of Python and of built-in functions, or by operations: the same on every machine."""
 
 import gc
 import sys
