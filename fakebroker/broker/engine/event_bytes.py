@@ -62,7 +62,7 @@ def _of_expired(event: OffsetsExpired) -> int:
 
 _ROWS_BYTES: Final[dict[type, Callable[[Any], int]]] = {
     CoordinatorRecords: _of_records,
-    GroupStored: lambda event: _bytes_of_held(event.subscribed_topics),
+    GroupStored: lambda event: _bytes_of_all([event.subscribed_topics]),
     GroupsLoaded: lambda event: sum(map(event_bytes, event.groups)),
     OffsetsDeleted: lambda event: _ROW_BYTES * len(event.partitions),
     OffsetsExpired: _of_expired,

@@ -69,6 +69,11 @@ def test_rows_count(index: int) -> None:
     assert event_bytes(rows(2_000)[index]) > 1.9 * event_bytes(rows(1_000)[index]) > 0
 
 
+def test_a_group_whose_topics_nobody_knows() -> None:
+    """They are not known if no member says them in a way that can be read."""
+    assert event_bytes(group_stored(["t"])._replace(subscribed_topics=None)) < event_bytes(group_stored(["t"]))
+
+
 def of_one_record(value: Any) -> CoordinatorRecords:
     key = ConsumerGroupMemberMetadataKey(group_id="g", member_id="m")
     return CoordinatorRecords("written", [GroupRecord(5, key, value)])

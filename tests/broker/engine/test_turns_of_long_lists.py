@@ -38,7 +38,7 @@ def users(count: int) -> dict[str, Any]:
 
 def transactions(count: int) -> dict[str, Any]:
     topic = txn.AddPartitionsToTxnTopic(name="t", partitions=[0])
-    fields = {"producer_id": 1, "producer_epoch": 1, "verify_only": True, "topics": [topic]}
+    fields: dict[str, Any] = {"producer_id": 1, "producer_epoch": 1, "verify_only": True, "topics": [topic]}
     return {
         "transactions": [
             txn.AddPartitionsToTxnTransaction(transactional_id=f"x{number}", **fields) for number in range(count)

@@ -40,7 +40,7 @@ OPERATIONS: Final = {  # that there are on resources of a type, which authorized
 
 
 Count = Callable[[int], object]
-"""Is told how much was looked at."""
+"""Gets how much was looked at."""
 
 ENTRIES_PER_STEP = 10_000  # that are looked at
 
@@ -91,7 +91,7 @@ class Authorizer:
     ) -> Decision:
         """Whether a client may do something with a resource, and what decides it (AU-2).
 
-        `count` is told how many patterns and entries were looked at.
+        `count` gets how many patterns and entries were looked at.
         """
         if client.principal in self.super_users:
             return Decision(True, None, f"{client.principal} is a super user")

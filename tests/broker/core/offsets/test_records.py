@@ -72,7 +72,7 @@ def test_joins_of_groups_with_many_partitions_are_bounded() -> None:
     lab.cluster.topics.create("t", 2_000)
     client = lab.client()
     for number in range(100):
-        member = {
+        member: dict[str, Any] = {
             "group_id": f"g{number}",
             "member_id": f"AAAAAAAAAAAAAAAAAAAA{number:02}",
             "rebalance_timeout_ms": 1000,
