@@ -5,9 +5,10 @@ MOCK: done at once (AD-1); entries are answered in the order of the request (AD-
 
 from collections.abc import Iterable, Sequence
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.quotas.client_quotas import ENTITY_TYPES, Entity, check_value, make_entity
 from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -17,31 +18,45 @@ from fakebroker.protocol.wire.messages.alter_client_quotas import (
     ResultEntryData,
 )
 
+ENTRIES_PER_STEP = 2_000
+
 _Names = tuple[tuple[str, str | None], ...]
 
 
-def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse | None:
     """Each entity is changed as a whole or not at all.
 
     Of one that comes twice the first counts, and yet it is answered that it was ignored, as in Kafka.
     """
-    results: dict[_Names, ErrorContent | None] = {}
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: AlterClientQuotasRequest) -> Steps[AlterClientQuotasResponse]:
+    errors, pace = dict[_Names, ErrorContent | None](), Pace(ENTRIES_PER_STEP)
     for entry in request.entries:
         names = _names(entry)
-        if names in results:
-            results[names] = _twice(names).content
-            continue
-        try:
-            changes = _changes(entry.ops, names)
-            entity = make_entity(dict(names))
-            _check(entity, changes)
-        except KafkaError as error:
-            results[names] = error.content
-        else:
-            results[names] = None
-            if not request.validate_only:
-                call.cluster.client_quotas.alter(entity, changes)
-    return AlterClientQuotasResponse(entries=[_result(names, error) for names, error in results.items()])
+        errors[names] = _twice(names).content if names in errors else _alter(call, request, entry, names)
+        if pace.is_over(1 + len(entry.ops)):
+            yield
+    results = []
+    for names, error in errors.items():
+        results.append(_result(names, error))
+        if pace.is_over():
+            yield
+    return AlterClientQuotasResponse(entries=results)
+
+
+def _alter(call: Call, request: AlterClientQuotasRequest, entry: EntryData, names: _Names) -> ErrorContent | None:
+    """Change one entity, if that is not only to be checked; the error if it cannot be."""
+    try:
+        changes = _changes(entry.ops, names)
+        entity = make_entity(dict(names))
+        _check(entity, changes)
+    except KafkaError as error:
+        return error.content
+    if not request.validate_only:
+        call.cluster.client_quotas.alter(entity, changes)
+    return None
 
 
 def error_response(request: AlterClientQuotasRequest, _version: int, code: ErrorCode) -> AlterClientQuotasResponse:

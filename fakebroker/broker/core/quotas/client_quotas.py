@@ -134,23 +134,30 @@ class ClientQuotas:
         """Set quotas of an entity that were checked; None removes one, if it is there (QU-2)."""
         values = self._by_entity.setdefault(entity, {})
         for key, value in changes.items():
-            of_key = self._by_key.setdefault(key, {})
-            had_one = entity in of_key
-            if value is None:
-                values.pop(key, None)
-                of_key.pop(entity, None)
-            else:
-                values[key] = of_key[entity] = value
-            self._count(key, _kind_of(entity), (entity in of_key) - had_one)
+            if value is not None:
+                self._set(entity, key, value)
+            elif key in values:
+                self._remove(entity, key)
         if not values:
             del self._by_entity[entity]
         self._on_change()
 
-    def _count(self, key: str, kind: Kind, more: int) -> None:
-        kinds = self._kinds.setdefault(key, Counter())
-        kinds[kind] += more
+    def _set(self, entity: Entity, key: str, value: float) -> None:
+        of_key = self._by_key.setdefault(key, {})
+        if entity not in of_key:
+            self._kinds.setdefault(key, Counter())[_kind_of(entity)] += 1
+        of_key[entity] = self._by_entity[entity][key] = value
+
+    def _remove(self, entity: Entity, key: str) -> None:
+        """What has become empty is gone: a client may choose any key."""
+        del self._by_entity[entity][key]
+        of_key, kinds, kind = self._by_key[key], self._kinds[key], _kind_of(entity)
+        del of_key[entity]
+        kinds[kind] -= 1
         if not kinds[kind]:
             del kinds[kind]
+        if not of_key:
+            del self._by_key[key], self._kinds[key]
 
     def of_client(self, key: str, user: str, client_id: str) -> Applied:
         """Which quota of a key holds for a client: of the most specific entity (QU-7).
