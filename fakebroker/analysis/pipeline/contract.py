@@ -1,6 +1,6 @@
 """What a table promises: columns with types and units, a key, and checks, which are queries that return nothing."""
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 ColumnType = Literal["string", "int", "long", "double", "boolean", "timestamp", "strings"]
 Layer = Literal["bronze", "silver", "gold"]
@@ -35,6 +35,17 @@ class Column(NamedTuple):
     type: ColumnType
     about: str
     is_nullable: bool = False
+
+
+def columns(text: str) -> tuple[Column, ...]:
+    """The columns that a text has, a line for each: `name type: about`, or `name type?: about` if it is nullable."""
+    return tuple(map(_column, text.strip().splitlines()))
+
+
+def _column(line: str) -> Column:
+    declared, _, about = line.partition(": ")
+    name, kind = declared.split()
+    return Column(name, cast("ColumnType", kind.rstrip("?")), about, kind.endswith("?"))
 
 
 MAX_SHOWN: Final = 5
@@ -95,14 +106,19 @@ class Table(NamedTuple):
         return Check("not null", f"{', '.join(names)} are never null", f"SELECT * FROM {self.name} WHERE {missing}")
 
 
+def columns_only(text: str) -> Table:
+    """The contract of rows that are never stored: columns, from a text as for `columns`."""
+    return Table("", "bronze", "", columns(text), ())
+
+
 # Where a row comes from: a record of a log, or a line of a journal.
-ORIGIN: Final = (
-    Column("source", "string", "the run of a journal, or the name of a log: rows of one source belong together"),
-    Column("log_partition", "int", "the partition of `__consumer_offsets`; null for a row from a journal", True),
-    Column("log_offset", "long", "the record's offset in that partition; null for a row from a journal", True),
-    Column("seq", "long", "the entry of the journal; null for a row from a log", True),
-    Column("part", "int", "the line's number within that entry; null for a row from a log", True),
-)
+ORIGIN: Final = columns("""
+    source string: the run of a journal, or the name of a log: rows of one source belong together
+    log_partition int?: the partition of `__consumer_offsets`; null for a row from a journal
+    log_offset long?: the record's offset in that partition; null for a row from a journal
+    seq long?: the entry of the journal; null for a row from a log
+    part int?: the line's number within that entry; null for a row from a log
+""")
 ORIGIN_KEY: Final = tuple(column.name for column in ORIGIN)
 
 

@@ -3,23 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import columns_only
 from fakebroker.analysis.pipeline.engines import Engine, Frame, make
 from fakebroker.analysis.pipeline.publish import Staging
 from fakebroker.analysis.pipeline.recipe import Recipe
 from fakebroker.protocol.errors import FakebrokerError
 
-_REASONS: Final = Table(
-    name="reject_reasons",
-    layer="bronze",
-    about="Why lines cannot be read",
-    columns=(
-        Column("reason", "string", "the error; null for lines that can be read", True),
-        Column("lines", "long", "how many lines"),
-        Column("file", "string", "a file with such a line"),
-    ),
-    key=("reason",),
-)
+_REASONS: Final = columns_only("""
+    reason string?: the error; null for lines that can be read
+    lines long: how many lines
+    file string: a file with such a line
+""")
 _WHY_REJECTED: Final = Recipe(
     "SELECT reject_reason AS reason, COUNT(*) AS lines, MIN(file) AS file FROM journal_lines GROUP BY reject_reason"
 )

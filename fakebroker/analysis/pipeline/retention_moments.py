@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import columns_only
 from fakebroker.analysis.pipeline.expiry_cases import EMPTY, Aging, aging_of, simple_aging
 from fakebroker.analysis.pipeline.group_transitions import UNLOADED
 
@@ -18,20 +18,15 @@ Row = dict[str, Any]
 OF_GROUP: Final = ("source", "log_part", "group_id")
 """A group: of one log, or of one journal (`log_part` -1)."""
 
-MOMENTS: Final = Table(
-    name="moments",
-    layer="silver",
-    about="The moments of a group",
-    columns=(
-        Column("source", "string", "the run of the journal, or the name of the log"),
-        Column("log_part", "int", "the partition of the log, -1 of a journal"),
-        Column("group_id", "string", "the group"),
-        Column("bucket", "long", "the number of the stretch of cleanups in which an offset before it was committed"),
-        Column("first_moment", "long", "the first"),
-        Column("last_moment", "long", "the last; all between them count"),
-    ),
-    key=("source", "log_part", "group_id", "bucket", "first_moment"),
-)
+MOMENTS: Final = columns_only("""
+    source string: the run of the journal, or the name of the log
+    log_part int: the partition of the log, -1 of a journal
+    group_id string: the group
+    bucket long: the number of the stretch of cleanups in which an offset before it was committed
+    first_moment long: the first
+    last_moment long: the last; all between them count
+""")
+"""The moments of a group."""
 
 
 class Grid(NamedTuple):

@@ -1,6 +1,6 @@
 """Assigned partitions, by generation and member."""
 
-from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
+from fakebroker.analysis.pipeline.contract import ORIGIN, Table, columns
 from fakebroker.analysis.pipeline.group_answers import ORDER as ANSWER_ORDER
 from fakebroker.analysis.pipeline.group_answers import TOGETHER as ANSWER_TOGETHER
 from fakebroker.analysis.pipeline.group_answers import answered, answered_assignments
@@ -12,20 +12,16 @@ TABLE = Table(
     name="assignments",
     layer="silver",
     about="The partitions that a member was assigned in a generation",
-    columns=(
-        Column("group_id", "string", "the group"),
-        Column("group_type", "string", "classic, consumer, share or streams"),
-        Column("generation", "int", "the generation, or the member epoch in a newer group; null if unknown", True),
-        Column("member_id", "string", "the member id"),
-        Column(
-            "topic",
-            "string",
-            "the topic name, or its id if the record has only that; the subtopology for a streams group",
-        ),
-        Column("partition", "int", "the partition of the topic"),
-        Column("at", "timestamp", "when the assignment was stored, or the member got its answer", True),
-        *ORIGIN,
-    ),
+    columns=columns("""
+        group_id string: the group
+        group_type string: classic, consumer, share or streams
+        generation int?: the generation, or the member epoch in a newer group; null if unknown
+        member_id string: the member id
+        topic string: the topic name, or its id if the record has only that; the subtopology for a streams group
+        partition int: the partition of the topic
+        at timestamp?: when the assignment was stored, or the member got its answer
+    """)
+    + ORIGIN,
     key=("source", "log_partition", "log_offset", "seq", "part", "member_id", "topic", "partition"),
 )
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Check, Column, Table
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Check, Table, columns
 from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 from fakebroker.analysis.pipeline.transaction_rows import ENDED_BY, transaction_rows
 
@@ -10,43 +10,26 @@ TABLE = Table(
     name="transactions",
     layer="silver",
     about="Every transaction, from records of `__transaction_state` or `transaction_transition` lines of a journal. A compacted log has the end of each transactional id's last transaction only",
-    columns=(
-        Column("transactional_id", "string", "the transactional id"),
-        Column("producer_id", "long", "the producer id that began it"),
-        Column("producer_epoch", "int", "its producer epoch; that of the end if the beginning is unknown"),
-        Column("timeout_ms", "int", "the transaction timeout; null from a journal", True),
-        Column("partitions", "int", "how many partitions it had; null if unknown", True),
-        Column("topics", "strings", "their topics, sorted; null if unknown, and from a journal", True),
-        Column("began_at", "timestamp", "when its first partition was added; null if unknown", True),
-        Column(
-            "decided_at", "timestamp", "when its end was stored (PrepareCommit, PrepareAbort); null if unknown", True
-        ),
-        Column(
-            "ended_at",
-            "timestamp",
-            "when all markers were written (CompleteCommit, CompleteAbort); null if unknown",
-            True,
-        ),
-        Column(
-            "duration_ms",
-            "long",
-            "from its beginning to its decision; null if either is unknown, or the clock went back",
-            True,
-        ),
-        Column("outcome", "string", "`committed`, `aborted`, or `open` if no end is known"),
-        Column(
-            "ended_by",
-            "string",
-            "`producer` (EndTxn), `timeout`, `new producer` (InitProducerId, also of an administrator who terminates it) or `test`; null if it is open or that is unknown",
-            True,
-        ),
-        Column("reason", "string", "why it ended, in the journal's words; null from a log", True),
-        Column("source", "string", "the run of a journal, or the name of a log: rows of one source belong together"),
-        Column("log_partition", "int", "the partition of `__transaction_state`; null for a row from a journal", True),
-        Column("log_offset", "long", "the offset of its first record there; null for a row from a journal", True),
-        Column("seq", "long", "the entry of the journal with its first line; null for a row from a log", True),
-        Column("part", "int", "the line's number within that entry; null for a row from a log", True),
-    ),
+    columns=columns("""
+        transactional_id string: the transactional id
+        producer_id long: the producer id that began it
+        producer_epoch int: its producer epoch; that of the end if the beginning is unknown
+        timeout_ms int?: the transaction timeout; null from a journal
+        partitions int?: how many partitions it had; null if unknown
+        topics strings?: their topics, sorted; null if unknown, and from a journal
+        began_at timestamp?: when its first partition was added; null if unknown
+        decided_at timestamp?: when its end was stored (PrepareCommit, PrepareAbort); null if unknown
+        ended_at timestamp?: when all markers were written (CompleteCommit, CompleteAbort); null if unknown
+        duration_ms long?: from its beginning to its decision; null if either is unknown, or the clock went back
+        outcome string: `committed`, `aborted`, or `open` if no end is known
+        ended_by string?: `producer` (EndTxn), `timeout`, `new producer` (InitProducerId, also of an administrator who terminates it) or `test`; null if it is open or that is unknown
+        reason string?: why it ended, in the journal's words; null from a log
+        source string: the run of a journal, or the name of a log: rows of one source belong together
+        log_partition int?: the partition of `__transaction_state`; null for a row from a journal
+        log_offset long?: the offset of its first record there; null for a row from a journal
+        seq long?: the entry of the journal with its first line; null for a row from a log
+        part int?: the line's number within that entry; null for a row from a log
+    """),
     key=ORIGIN_KEY,
     checks=(
         Check(
