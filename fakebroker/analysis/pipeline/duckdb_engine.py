@@ -13,11 +13,10 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, MAX_SHOWN, Check, Column, Table
 from fakebroker.analysis.pipeline.dialects import DUCKDB_TYPES
 from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step, listed, tables_named
-from fakebroker.analysis.pipeline.rows import Rows, parquet_files, to_arrow, write_rows
+from fakebroker.analysis.pipeline.rows import Rows, batches_of, parquet_files, rows_of, to_arrow, write_rows
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 from fakebroker.analysis.pipeline.tables import table
 

@@ -68,3 +68,8 @@ def key_of(row: Row) -> Any:
 def origin_of(row: Row) -> Row:
     """The columns that say where a row comes from."""
     return {name: row[name] for name in ORIGIN_KEY}
+
+
+def origin_of_line(row: Row) -> Row:
+    """The same for a line of a journal."""
+    return {"source": row["run"], "seq": row["seq"], "part": row["part"]}

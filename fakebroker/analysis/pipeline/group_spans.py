@@ -5,16 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
+from fakebroker.analysis.pipeline import group_records as records
 from fakebroker.analysis.pipeline.contract import time_or_none
-from fakebroker.analysis.pipeline.group_records import (
-    CLASSIC_KIND,
-    by_group,
-    group_type,
-    key_of,
-    origin_of,
-    part_of,
-    value_of,
-)
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, subscribed_topics
 
 Row = dict[str, Any]
@@ -33,28 +25,28 @@ DEAD: Final[Row] = {
 }
 
 
-def spans(records: Iterable[Row]) -> Iterator[Row]:
+def spans(sorted_records: Iterable[Row]) -> Iterator[Row]:
     """The spans that begin with these records, which are sorted as `group_records` says.
 
     A record of a classic group begins a span. A newer group writes several for one change, all with one timestamp: the
     last of them begins a span if the state, the epoch, the number of members or their topics are others than before.
     """
-    for group in by_group(records):
+    for group in records.by_group(sorted_records):
         yield from _spans_of_group(group)
 
 
-def _spans_of_group(records: Iterable[Row]) -> Iterator[Row]:
+def _spans_of_group(of_group: Iterable[Row]) -> Iterator[Row]:
     newer = NewerGroup()
     last: Row | None = None
     began_at = None
-    for at, together in groupby(records, key=_change_of):
+    for at, together in groupby(of_group, key=_change_of):
         began_at = at[0] if at[0] is not None else began_at
         for record in together:
             newer.apply(record)
-        is_classic = record["kind"] == CLASSIC_KIND
+        is_classic = record["kind"] == records.CLASSIC_KIND
         if is_classic and newer.is_known:
             newer = NewerGroup()
-        shown = _classic(value_of(record)) if is_classic else newer.shown()
+        shown = _classic(records.value_of(record)) if is_classic else newer.shown()
         if is_classic or shown != last:
             last = shown
             yield _span(record, shown, began_at)
@@ -62,18 +54,16 @@ def _spans_of_group(records: Iterable[Row]) -> Iterator[Row]:
 
 def _change_of(record: Row) -> tuple[int | None, int | None]:
     """Equal for records that are one change."""
-    return record["at"], record["log_offset"] if record["kind"] == CLASSIC_KIND else None
+    return record["at"], record["log_offset"] if record["kind"] == records.CLASSIC_KIND else None
 
 
 def _span(record: Row, shown: Row, began_at: int | None) -> Row:
     return {
         "group_id": record["group_id"],
-        "group_type": group_type(record["kind"]),
+        "group_type": records.group_type(record["kind"]),
         **shown,
         "began_at": began_at,
-        "ended_at": None,
-        "reason": None,
-        **origin_of(record),
+        **records.origin_of(record),
     }
 
 
@@ -123,11 +113,11 @@ class NewerGroup:
 
     def apply(self, record: Row) -> None:
         """Take in the next record of the group; one of a classic group says nothing here."""
-        if record["kind"] == CLASSIC_KIND:
+        if record["kind"] == records.CLASSIC_KIND:
             return
-        self._type = group_type(record["kind"]) or ""
-        value = value_of(record)
-        match part_of(record["kind"]):
+        self._type = records.group_type(record["kind"]) or ""
+        value = records.value_of(record)
+        match records.part_of(record["kind"]):
             case "Metadata":
                 self._exists = value is not None
                 self._epoch = value["epoch"] if value else None
@@ -135,11 +125,11 @@ class NewerGroup:
                 self._target_epoch = value["assignmentEpoch"] if value else None
                 self._behind = {member for member in self._members if self._is_behind(member)}
             case "MemberMetadata":
-                self._set_member(key_of(record)["memberId"], value)
+                self._set_member(records.key_of(record)["memberId"], value)
             case "CurrentMemberAssignment":
-                self._set_current(key_of(record)["memberId"], value)
+                self._set_current(records.key_of(record)["memberId"], value)
             case "RegularExpression":
-                self._resolved[key_of(record)["regularExpression"]] = value["topics"] if value else []
+                self._resolved[records.key_of(record)["regularExpression"]] = value["topics"] if value else []
             case "Topology":
                 self._topology = _topics_of_topology(value) if value else None
 

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.group_records import origin_of_line
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, LOADED, is_newer, is_unload
 from fakebroker.analysis.pipeline.newer_spans import LINES as LINES_OF_NEWER
 from fakebroker.analysis.pipeline.newer_spans import NewerSpans
@@ -76,13 +77,8 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
         "subscribed_topics": [] if is_without else known["subscribed_topics"] if known else None,
         "state_at": state_at,
         "began_at": row["wall_ms"],
-        "ended_at": None,
         "reason": reason,
-        "source": row["run"],
-        "log_partition": None,
-        "log_offset": None,
-        "seq": row["seq"],
-        "part": row["part"],
+        **origin_of_line(row),
     }
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fakebroker.analysis.pipeline.contract import ORIGIN_KEY
-from fakebroker.analysis.pipeline.group_records import group_type
+from fakebroker.analysis.pipeline.group_records import group_type, origin_of_line
 from fakebroker.analysis.pipeline.group_spans import DEAD, NewerGroup
 from fakebroker.analysis.pipeline.group_transitions import LOADED
 
@@ -75,10 +74,6 @@ class NewerSpans:
             **shown,
             "protocol_type": of_type,
             "began_at": row["wall_ms"],
-            "ended_at": None,
             "reason": reason,
-            **dict.fromkeys(ORIGIN_KEY),
-            "source": row["run"],
-            "seq": row["seq"],
-            "part": row["part"],
+            **origin_of_line(row),
         }

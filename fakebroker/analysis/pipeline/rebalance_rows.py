@@ -61,14 +61,10 @@ def _begun(row: Row, before: Row | None) -> Row:
         generation_before = row["generation"]
     return {
         **{name: row[name] for name in ("group_id", "began_at", "reason", *ORIGIN_KEY)},
-        "ended_at": None,
-        "duration_ms": None,
         **cause._asdict(),
         "generation_before": generation_before,
-        "generation": None,
         "result": "unfinished",
         "members_before": before["members"] if before else None,
-        "members": None,
     }
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,8 @@ Rows = list[Row]
 
 ROWS_A_FILE: Final = 1_000_000
 ROWS_AT_ONCE: Final = 20_000
-_TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+ROWS_OF_A_BATCH: Final = 2_000  # which functions of recipes make
+_TIMESTAMP, _IN_MS = pa.timestamp("us", tz="UTC"), pa.timestamp("ms", tz="UTC")
 ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
     "string": pa.string(),
     "int": pa.int32(),
@@ -35,39 +35,40 @@ ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
 
 def arrow_schema(table: Table) -> pa.Schema:
     """The columns of a table as Arrow has them; timestamps in microseconds, as Spark writes them."""
-    return pa.schema([pa.field(column.name, ARROW_TYPES[column.type]) for column in table.columns])
+    return _schema(table, _TIMESTAMP)
 
 
-def to_arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _schema(table: Table, of_times: pa.DataType) -> pa.Schema:
+    kinds = {**ARROW_TYPES, "timestamp": of_times}
+    return pa.schema([(column.name, kinds[column.type]) for column in table.columns])
+
+
+def to_arrow(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows as an Arrow table. A column that a row does not have is null there."""
-    columns = []
-    for column in table.columns:
-        values = _values(rows, column.name)
-        if column.type == "timestamp":
-            values = [None if value is None else value * 1000 for value in values]
-        columns.append(pa.array(values, ARROW_TYPES[column.type]))
-    return pa.table(columns, schema=arrow_schema(table))
-
-
-def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
-    """A column; nearly always each row has it."""
-    try:
-        return list(map(itemgetter(name), rows))
-    except KeyError:
-        return [row.get(name) for row in rows]
+    return pa.Table.from_pylist(list(rows), schema=_schema(table, _IN_MS)).cast(arrow_schema(table))
 
 
 def from_arrow(data: pa.Table) -> Rows:
     """The rows of an Arrow table."""
-    columns = []
-    for field, column in zip(data.schema, data.columns, strict=True):
-        if pa.types.is_timestamp(field.type):
-            column = column.cast(_TIMESTAMP).cast(pa.int64())
-            columns.append([None if value is None else value // 1000 for value in column.to_pylist()])
-        else:
-            columns.append(column.to_pylist())
-    names = data.column_names
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    times = [field.name for field in data.schema if pa.types.is_timestamp(field.type)]
+    for kind in (_IN_MS, pa.int64()):
+        fields = [field.with_type(kind) if field.name in times else field for field in data.schema]
+        data = data.cast(pa.schema(fields), safe=False)
+    rows: Rows = data.to_pylist()
+    return rows
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """The rows of batches, in which times are numbers."""
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def batches_of(table: Table, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in batches, times as numbers of milliseconds. A column that a row does not have is null."""
+    schema, coming = _schema(table, pa.int64()), iter(rows)
+    while found := list(islice(coming, ROWS_OF_A_BATCH)):
+        yield pa.RecordBatch.from_pylist(found, schema=schema)
 
 
 def write_rows(table: Table, rows: Iterable[Mapping[str, Any]], folder: Path) -> int:

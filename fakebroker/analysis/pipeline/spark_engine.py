@@ -176,8 +176,8 @@ class SparkEngine:
 
     def _of_step(self, step: Step, known: Mapping[str, Frame]) -> Frame:
         """A task holds no more than a batch of its rows at a time."""
-        from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
         from fakebroker.analysis.pipeline.of_table import ddl_in_ms
+        from fakebroker.analysis.pipeline.rows import batches_of, rows_of
 
         given = self._of_query(step.query, known)
         if step.together:

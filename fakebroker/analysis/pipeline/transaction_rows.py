@@ -63,23 +63,12 @@ def _is_next(state: str, found: Row) -> bool:
 def _begun(change: Row) -> Row:
     began_at = change["at"] if change["state"] == _ONGOING and change["started_at"] is None else change["started_at"]
     names = ("transactional_id", "producer_id", "producer_epoch", "timeout_ms", *ORIGIN_KEY)
-    return {
-        **{name: change[name] for name in names},
-        "partitions": None,
-        "topics": None,
-        "began_at": began_at,
-        "decided_at": None,
-        "ended_at": None,
-        "duration_ms": None,
-        "outcome": "open",
-        "ended_by": None,
-        "reason": None,
-    }
+    return {**{name: change[name] for name in names}, "began_at": began_at, "outcome": "open"}
 
 
 def _with_partitions(found: Row, change: Row) -> Row:
     """Partitions are added while it is open; a change that has fewer says nothing of them."""
-    if change["partitions"] is None or change["partitions"] < (found["partitions"] or 0):
+    if change["partitions"] is None or change["partitions"] < found.get("partitions", 0):
         return found
     return found | {"partitions": change["partitions"], "topics": change["topics"]}
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
 from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.of_table import ddl_in_ms
+from fakebroker.analysis.pipeline.rows import batches_of, rows_of
 from fakebroker.analysis.pipeline.sources import journal_files
 from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables.journal_lines import TABLE

@@ -1,10 +1,7 @@
 """Assigned partitions, by generation and member."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Table, columns
-from fakebroker.analysis.pipeline.group_answers import ORDER as ANSWER_ORDER
-from fakebroker.analysis.pipeline.group_answers import TOGETHER as ANSWER_TOGETHER
-from fakebroker.analysis.pipeline.group_answers import answered, answered_assignments
-from fakebroker.analysis.pipeline.group_members import assignment_rows
+from fakebroker.analysis.pipeline.group_members import answered, answered_assignments, assignment_rows
 from fakebroker.analysis.pipeline.group_records import EVERYWHERE, ORDER, TOGETHER
 from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
@@ -32,6 +29,6 @@ def recipe() -> Recipe:
         "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
         (
             Step("recorded", TABLE, EVERYWHERE, assignment_rows, TOGETHER, ORDER),
-            Step("answered", TABLE, answered("SyncGroup"), answered_assignments, ANSWER_TOGETHER, ANSWER_ORDER),
+            Step("answered", TABLE, answered("SyncGroup"), answered_assignments, ("run",), ("seq", "part")),
         ),
     )

@@ -1,10 +1,7 @@
 """Members of groups, by generation."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Table, columns
-from fakebroker.analysis.pipeline.group_answers import ORDER as ANSWER_ORDER
-from fakebroker.analysis.pipeline.group_answers import TOGETHER as ANSWER_TOGETHER
-from fakebroker.analysis.pipeline.group_answers import answered, joined_members
-from fakebroker.analysis.pipeline.group_members import member_rows
+from fakebroker.analysis.pipeline.group_members import answered, joined_members, member_rows
 from fakebroker.analysis.pipeline.group_records import EVERYWHERE, ORDER, TOGETHER
 from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
@@ -37,6 +34,6 @@ def recipe() -> Recipe:
         "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
         (
             Step("recorded", TABLE, EVERYWHERE, member_rows, TOGETHER, ORDER),
-            Step("answered", TABLE, answered("JoinGroup"), joined_members, ANSWER_TOGETHER, ANSWER_ORDER),
+            Step("answered", TABLE, answered("JoinGroup"), joined_members, ("run",), ("seq", "part")),
         ),
     )
