@@ -199,17 +199,7 @@ def _check_time(record: LogRecord, rows: list[Row], column: str) -> None:
 
 def _reject(record: LogRecord, reason: str) -> Row:
     parts = [f"{name} {sample_of(data)}" for name, data in (("key", record.key), ("value", record.value)) if data]
-    return reject_row(
-        Reject(
-            record.source,
-            record.file,
-            record.position,
-            record.log_partition,
-            record.log_offset,
-            reason,
-            ", ".join(parts) or None,
-        )
-    )
+    return reject_row(record.reject(reason, ", ".join(parts) or None))
 
 
 def _value_version(record_type: RecordType, value: bytes) -> int:

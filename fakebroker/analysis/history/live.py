@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fakebroker.analysis.history.log_record import LogRecord, Reject
-from fakebroker.analysis.history.segments import Segment, read_batch
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
+from fakebroker.analysis.history.segments import read_batch
 from fakebroker.analysis.history.sink_rows import TOPIC
 from fakebroker.analysis.history.transaction_log import TOPIC as TRANSACTIONS
 from fakebroker.client.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, Fetch
@@ -116,7 +116,7 @@ def _read(
     cluster: ClusterClient, kafka: ClientConfig, span: Span, source: str, topic: str = TOPIC
 ) -> Iterator[LogRecord | Reject]:
     """A batch is fetched as a whole: what is before the first and behind the last offset is left out."""
-    segment = Segment(Path(kafka.bootstrap), span.log_partition, source)
+    segment = LogFile(Path(kafka.bootstrap), span.log_partition, source)
     first = Fetch(TopicPartition(topic, span.log_partition), span.start)
     for chunk in read_range(cluster, first, span.end):
         records = chunk.fetched.records

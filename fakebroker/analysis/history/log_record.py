@@ -47,6 +47,10 @@ class LogRecord(NamedTuple):
     is_transactional: bool = False
     control: str | None = None
 
+    def reject(self, reason: str, sample: str | None) -> "Reject":
+        """What cannot be read of the record."""
+        return Reject(*self[:5], reason, sample)
+
 
 class Reject(NamedTuple):
     """Something that could not be read, and why: the columns of the table `rejects`."""
@@ -58,6 +62,18 @@ class Reject(NamedTuple):
     log_offset: int | None
     reason: str
     sample: str | None
+
+
+class LogFile(NamedTuple):
+    """A file of a log: where it is, the partition that its folder or name tells, if they do, and the log's name."""
+
+    path: Openable
+    log_partition: int | None
+    source: str
+
+    def reject(self, position: int, reason: str, sample: str | None = None, log_offset: int | None = None) -> Reject:
+        """What cannot be read at a position of the file."""
+        return Reject(self.source, str(self.path), position, self.log_partition, log_offset, reason, sample)
 
 
 MAX_SAMPLE_BYTES = 48

@@ -22,9 +22,9 @@ from fakebroker.analysis.history.file_kinds import (
     reading_order,
 )
 from fakebroker.analysis.history.json_lines import read_json_lines
-from fakebroker.analysis.history.log_record import LogRecord, Reject
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
 from fakebroker.analysis.history.parquet import read_parquet
-from fakebroker.analysis.history.segments import Segment, read_segment
+from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.history.sink_rows import TOPIC
 from fakebroker.protocol.errors import FakebrokerError
 
@@ -82,16 +82,16 @@ def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
 
 def read_file(file: HistoryFile, source: str) -> Iterator[LogRecord | Reject]:
     """What is in one file. A file that cannot be opened is a reject."""
+    named = LogFile(file.path, file.log_partition, source)
     try:
         if file.kind == "segment":
-            assert file.log_partition is not None, "files_of has found it"
-            yield from read_segment(Segment(file.path, file.log_partition, source))
+            yield from read_segment(named)
         elif file.kind == "json":
-            yield from read_json_lines(file.path, source, log_partition=file.log_partition)
+            yield from read_json_lines(named)
         else:
-            yield from read_parquet(file.path, source, log_partition=file.log_partition)
+            yield from read_parquet(named)
     except OSError as error:
-        yield Reject(source, str(file.path), 0, file.log_partition, None, _reason_of(error), None)
+        yield named.reject(0, reason_of(error))
 
 
 def has_scheme(path: str | Path) -> bool:
@@ -126,7 +126,7 @@ def _check_that_one_opens(files: Sequence[HistoryFile]) -> None:
             return
         except OSError as error:
             errors.append(error)
-    raise HistoryError(f"{files[0].path}: {_reason_of(errors[0])}")
+    raise HistoryError(f"{files[0].path}: {reason_of(errors[0])}")
 
 
 def _check_name(path: Path) -> None:
@@ -148,7 +148,7 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
         elif not may_skip:
             raise HistoryError(f"{path}: {_why_unknown(path)}")
     except OSError as error:
-        raise HistoryError(f"{error.filename or path}: {_reason_of(error)}") from None
+        raise HistoryError(f"{error.filename or path}: {reason_of(error)}") from None
 
 
 def _files_in(folder: Path) -> Iterator[HistoryFile]:
@@ -198,5 +198,6 @@ def _order(file: HistoryFile) -> tuple[int, int, str]:
     return reading_order(str(file.path), file.kind, file.log_partition)
 
 
-def _reason_of(error: OSError) -> str:
+def reason_of(error: OSError) -> str:
+    """Why a file is a reject, or stops reading."""
     return f"the file cannot be read: {error.strerror or error}"

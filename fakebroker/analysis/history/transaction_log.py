@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fakebroker.analysis.history.decode import reject_row
-from fakebroker.analysis.history.log_record import LogRecord, Reject, sample_of
-from fakebroker.analysis.history.segments import Segment, read_segment
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
+from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.pipeline.contract import time_or_none
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
@@ -32,24 +32,23 @@ _NO_VALUE: Final[Row] = dict.fromkeys(
 )  # fmt: skip
 
 
-def transaction_segments(paths: Iterable[str | Path], source: str) -> list[Segment]:
+def transaction_segments(paths: Iterable[str | Path], source: str) -> list[LogFile]:
     """The segments of the log in folders and files, each once, in the order of partitions and base offsets."""
-    found: dict[Path, Segment] = {}
+    found: dict[Path, LogFile] = {}
     for path in map(Path, paths):
         for file in path.rglob("*.log") if path.is_dir() else [path]:
             if folder := _FOLDER.fullmatch(file.absolute().parent.name):
-                found.setdefault(file.resolve(), Segment(file, int(folder[1]), source))
+                found.setdefault(file.resolve(), LogFile(file, int(folder[1]), source))
     return sorted(found.values(), key=lambda each: (each.log_partition, str(each.path)))
 
 
-def read_segments(segments: Iterable[Segment]) -> Iterator[LogRecord | Reject]:
+def read_segments(segments: Iterable[LogFile]) -> Iterator[LogRecord | Reject]:
     """What is in these segments. A file that cannot be opened is a reject."""
     for segment in segments:
         try:
             yield from read_segment(segment)
         except OSError as error:
-            reason = f"the file cannot be read: {error.strerror or error}"
-            yield Reject(segment.source, str(segment.path), 0, segment.log_partition, None, reason, None)
+            yield segment.reject(0, f"the file cannot be read: {error.strerror or error}")
 
 
 def decode_transactions(records: Iterable[LogRecord | Reject], rejects: list[Row]) -> Iterator[Row]:
@@ -64,7 +63,8 @@ def decode_transactions(records: Iterable[LogRecord | Reject], rejects: list[Row
             try:
                 entry = read_transaction(record.key, record.value)
             except WireError as error:
-                rejects.append(reject_row(_rejected(record, str(error))))
+                data = record.key if record.key is not None else record.value
+                rejects.append(reject_row(record.reject(str(error), None if data is None else sample_of(data))))
             else:
                 if entry is not None:
                     yield _row(record, entry)
@@ -95,11 +95,3 @@ def _columns_of(value: TransactionValue) -> Row:
         "updated_at": time_or_none(value.last_update_ms),
         "client_version": value.client_transaction_version,
     }
-
-
-def _rejected(record: LogRecord, reason: str) -> Reject:
-    data = record.key if record.key is not None else record.value
-    return Reject(
-        record.source, record.file, record.position, record.log_partition, record.log_offset, reason,
-        None if data is None else sample_of(data),
-    )  # fmt: skip

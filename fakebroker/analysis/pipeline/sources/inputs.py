@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from fakebroker.analysis.history.reading import HistoryError, HistoryFile, files_of
+from fakebroker.analysis.history.reading import HistoryError, HistoryFile, files_of, reason_of
 from fakebroker.analysis.pipeline.sources.splits import (
     SPLIT_BYTES,
     Split,
@@ -65,7 +65,7 @@ class Files:
                 found[str(file.path)] = _end_of(file, is_growing and newest.get(file.path.parent) == file.path)
             except OSError as error:
                 if is_growing:  # what cannot be read now may be read by the next run
-                    raise HistoryError(f"{file.path}: the file cannot be read: {error.strerror or error}") from error
+                    raise HistoryError(f"{file.path}: {reason_of(error)}") from error
                 found[str(file.path)] = _UNREADABLE
         return found
 

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from fakebroker.analysis.history.decode import reject_row
-from fakebroker.analysis.history.log_record import LogRecord, Reject
-from fakebroker.analysis.history.reading import HistoryFile, read_file
-from fakebroker.analysis.history.segments import Segment, read_segment
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
+from fakebroker.analysis.history.reading import HistoryFile, read_file, reason_of
+from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.pipeline.arrow_decode import (
     EVERYTHING,
     RAW_SCHEMA,
@@ -35,31 +35,29 @@ def read_split(
 
     What is wrong in a file becomes reject rows. A file that cannot be opened any more is one reject.
     """
+    file = LogFile(Path(split.file), split.log_partition, source)
     try:
-        yield from _read(split, source, wanted, security)
+        yield from _read(split, file, wanted, security)
     except OSError as error:
-        reason = f"the file cannot be read: {error.strerror or error}"
-        yield rejects_to_arrow([Reject(source, split.file, split.start, split.log_partition, None, reason, None)])
+        yield rejects_to_arrow([file.reject(split.start, reason_of(error))])
 
 
-def _read(split: Split, source: str, wanted: Wanted, security: Security) -> Iterator[Any]:
-    path = Path(split.file)
+def _read(split: Split, file: LogFile, wanted: Wanted, security: Security) -> Iterator[Any]:
     if split.kind == "live":
         from fakebroker.analysis.history.live import read_partition
 
         assert split.log_partition is not None, "a live log has partitions"
         kafka = ClientConfig(split.file, security)
-        yield from decode_found(read_partition(kafka, split.log_partition, split.start, split.end, source), wanted)
+        found = read_partition(kafka, split.log_partition, split.start, split.end, file.source)
+        yield from decode_found(found, wanted)
     elif split.end == TO_THE_END:
-        yield from decode_found(read_file(HistoryFile(path, split.kind, split.log_partition), source), wanted)
+        whole = HistoryFile(Path(split.file), split.kind, split.log_partition)
+        yield from decode_found(read_file(whole, file.source), wanted)
     elif split.kind == "segment":
-        assert split.log_partition is not None, "files_of has found it"
-        yield from decode_found(
-            read_segment(Segment(path, split.log_partition, source), split.start, split.end), wanted
-        )
+        yield from decode_found(read_segment(file, split.start, split.end), wanted)
     else:
-        for found in raw_batches(path, split.start, split.end, source, split.log_partition):
-            yield from decode_raw(found, wanted)
+        for each in raw_batches(file, range(split.start, split.end)):
+            yield from decode_raw(each, wanted)
 
 
 def decode_raw(found: Any | list[Found], wanted: Wanted = EVERYTHING) -> Iterator[Any]:

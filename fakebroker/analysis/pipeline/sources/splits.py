@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from fakebroker.analysis.history.log_record import Openable
-from fakebroker.analysis.history.reading import HistoryError, HistoryFile
+from fakebroker.analysis.history.reading import HistoryError, HistoryFile, reason_of
 from fakebroker.analysis.history.segments import FRONT_BYTES, batch_size
 from fakebroker.analysis.pipeline.sources.parquet_history import has_plain_columns
 
@@ -49,7 +49,7 @@ def file_splits(
             return list(_parquet_splits(file, start, end, split_bytes))
         return [whole_file(file, size_bytes)]
     except OSError as error:
-        raise HistoryError(f"{file.path}: the file cannot be read: {error.strerror or error}") from error
+        raise HistoryError(f"{file.path}: {reason_of(error)}") from error
 
 
 def whole_file(file: HistoryFile, size_bytes: int = 0) -> Split:
