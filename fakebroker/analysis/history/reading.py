@@ -10,17 +10,8 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from fakebroker.analysis.history import file_kinds
 from fakebroker.analysis.history.decode import Row, decode_all
-from fakebroker.analysis.history.file_kinds import (
-    FRONT_BYTES,
-    Kind,
-    is_hidden,
-    is_log_folder,
-    kind_by_front,
-    kind_by_name,
-    partition_in,
-    reading_order,
-)
 from fakebroker.analysis.history.json_lines import read_json_lines
 from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
 from fakebroker.analysis.history.parquet import read_parquet
@@ -47,7 +38,7 @@ class HistoryFile(NamedTuple):
     """
 
     path: Path
-    kind: Kind
+    kind: file_kinds.Kind
     log_partition: int | None
 
 
@@ -154,14 +145,14 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
 def _files_in(folder: Path) -> Iterator[HistoryFile]:
     """The files in a folder and those in it: of a data directory only the partitions of `__consumer_offsets`."""
     children = sorted(folder.iterdir())
-    partitions = [each for each in children if is_log_folder(each.name) and each.is_dir()]
+    partitions = [each for each in children if file_kinds.is_log_folder(each.name) and each.is_dir()]
     for child in partitions or children:
-        if is_hidden(child.name):
+        if file_kinds.is_hidden(child.name):
             continue
         if child.is_dir():
             if not _leads_back(child, folder):
                 yield from _files_in(child)
-        elif child.is_file() and kind_by_name(child.name) and (file := _known(child)):
+        elif child.is_file() and file_kinds.kind_by_name(child.name) and (file := _known(child)):
             yield file
 
 
@@ -172,16 +163,16 @@ def _leads_back(child: Path, folder: Path) -> bool:
 
 def _known(path: Path) -> HistoryFile | None:
     """The file with its kind, by name and else by first bytes; None if it is of no kind that is read."""
-    partition = partition_in(path.absolute().as_posix())
-    kind = kind_by_name(path.name) or _kind_by_bytes(path)
+    partition = file_kinds.partition_in(path.absolute().as_posix())
+    kind = file_kinds.kind_by_name(path.name) or _kind_by_bytes(path)
     if kind is None or (kind == "segment" and partition is None):
         return None
     return HistoryFile(path, kind, partition)
 
 
-def _kind_by_bytes(path: Path) -> Kind | None:
+def _kind_by_bytes(path: Path) -> file_kinds.Kind | None:
     with path.open("rb") as file:
-        return kind_by_front(file.read(FRONT_BYTES))
+        return file_kinds.kind_by_front(file.read(file_kinds.FRONT_BYTES))
 
 
 def _why_unknown(path: Path) -> str:
@@ -189,13 +180,13 @@ def _why_unknown(path: Path) -> str:
         return "neither a file nor a folder; write the output of a pipe to a file first"
     if path.stat().st_size == 0:
         return "the file is empty"
-    if kind_by_name(path.name) == "segment" or _kind_by_bytes(path) == "segment":
+    if file_kinds.kind_by_name(path.name) == "segment" or _kind_by_bytes(path) == "segment":
         return f"a log segment must be in a folder {TOPIC}-N, where N is its partition"
     return "not a log segment, JSON lines or Parquet"
 
 
 def _order(file: HistoryFile) -> tuple[int, int, str]:
-    return reading_order(str(file.path), file.kind, file.log_partition)
+    return file_kinds.reading_order(str(file.path), file.kind, file.log_partition)
 
 
 def reason_of(error: OSError) -> str:

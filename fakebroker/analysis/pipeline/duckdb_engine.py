@@ -105,8 +105,12 @@ class DuckEngine:
 
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
         """The first rows that a check returns."""
-        known = {name: self.load(table(name), folders[name]).query for name in tables_named(check.query) & {*folders}}
-        return list(rows_of(self._batches(f"SELECT * FROM ({_with(known, check.query)}) LIMIT {MAX_SHOWN}")))
+        known = {name: self.load(table(name), folders[name]) for name in tables_named(check.query) & {*folders}}
+        return self.asked(f"SELECT * FROM ({check.query}) LIMIT {MAX_SHOWN}", known)
+
+    def asked(self, query: str, frames: Mapping[str, DuckFrame]) -> Rows:
+        """The rows of a query over frames, by their names."""
+        return self.rows(DuckFrame(_with({name: frame.query for name, frame in frames.items()}, query)))
 
     def _kept(self, kept: Kept, known: Mapping[str, str]) -> DuckFrame:
         name = f"kept_{next(self._numbers)}"

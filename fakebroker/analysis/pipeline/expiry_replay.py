@@ -5,21 +5,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
+from fakebroker.analysis.pipeline import expiry_facts
 from fakebroker.analysis.pipeline.contract import time_or_none
 from fakebroker.analysis.pipeline.expiry_cases import Due
-from fakebroker.analysis.pipeline.expiry_facts import (
-    BROKER_UNKNOWN,
-    COMMIT_UNKNOWN,
-    TOPICS_UNKNOWN,
-    TRANSACTION,
-    TYPE_UNKNOWN,
-    BrokerFacts,
-    GroupFacts,
-    broker_facts,
-    due_of,
-    may_be_newer,
-    needs_topics,
-)
 from fakebroker.analysis.pipeline.group_spans import NewerGroup
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, OTHER_KIND, is_newer, is_unload
 
@@ -60,7 +48,7 @@ class _Commit:
 class _Group:
     """A group, since when it is as it is, and whether a coordinator has it loaded."""
 
-    facts: GroupFacts
+    facts: expiry_facts.GroupFacts
     since_ms: int
     is_loaded: bool = True
     newer: NewerGroup = field(default_factory=NewerGroup)
@@ -74,7 +62,7 @@ class _Replay:
     def __init__(self, run: str) -> None:
         self._run = run
         self._found: list[Row] = []
-        self._broker: BrokerFacts | None = None
+        self._broker: expiry_facts.BrokerFacts | None = None
         self._groups: dict[str, _Group] = {}
         self._now_ms = 0
         self._watches = True  # for offsets that should have expired; not any more once brokers come and go
@@ -95,7 +83,7 @@ class _Replay:
     def _on_broker_started(self, row: Row) -> None:
         self._on_end()
         self._groups.clear()
-        self._broker, self._watches = broker_facts(row["release"], row["settings"]), True
+        self._broker, self._watches = expiry_facts.broker_facts(row["release"], row["settings"]), True
 
     def _on_node_changed(self, _row: Row) -> None:
         self._on_end()
@@ -114,7 +102,7 @@ class _Replay:
         if is_unload(row["after"], row["reason"]):
             group.is_loaded, group.newer = False, NewerGroup()
         elif row["after"] == "Dead":
-            group.facts = GroupFacts()
+            group.facts = expiry_facts.GroupFacts()
             if row["reason"] != OTHER_KIND:
                 group.uncertain.clear()
         else:
@@ -169,8 +157,8 @@ class _Replay:
         if commit is not None and commit.row["offset"] != row["offset"]:
             commit = None
         unknown = self._unknown(group, place, commit)
-        if unknown is None and may_be_newer(group.facts, row["rule"]):
-            unknown = TYPE_UNKNOWN
+        if unknown is None and expiry_facts.may_be_newer(group.facts, row["rule"]):
+            unknown = expiry_facts.TYPE_UNKNOWN
         due = None
         if unknown is None and commit is not None:
             due = self._due(group, commit)
@@ -179,7 +167,7 @@ class _Replay:
     # -- what it means -------------------------------------------------------------------------------------------------
 
     def _group(self, group_id: str) -> _Group:
-        return self._groups.setdefault(group_id, _Group(GroupFacts(), self._now_ms))
+        return self._groups.setdefault(group_id, _Group(expiry_facts.GroupFacts(), self._now_ms))
 
     def _changed(self, row: Row) -> _Group:
         """The group of a line that changes it: what it was until now has been looked at."""
@@ -201,7 +189,7 @@ class _Replay:
         """Tell of an offset that was due for longer than the interval of checks, and is still there."""
         if not self._watches or not group.is_loaded or not commit.is_watched:
             return
-        if self._broker is None or needs_topics(self._broker, group.facts):
+        if self._broker is None or expiry_facts.needs_topics(self._broker, group.facts):
             return
         due = self._due(group, commit)
         if due is not None and until_ms - max(due.due_ms, commit.since_ms, group.since_ms) > self._broker.interval_ms:
@@ -210,17 +198,17 @@ class _Replay:
 
     def _unknown(self, group: _Group, place: tuple[str, int], commit: _Commit | None) -> str | None:
         if self._broker is None:
-            return BROKER_UNKNOWN
+            return expiry_facts.BROKER_UNKNOWN
         if place in group.uncertain:
-            return TRANSACTION
+            return expiry_facts.TRANSACTION
         if commit is None:
-            return COMMIT_UNKNOWN
-        return TOPICS_UNKNOWN if needs_topics(self._broker, group.facts) else None
+            return expiry_facts.COMMIT_UNKNOWN
+        return expiry_facts.TOPICS_UNKNOWN if expiry_facts.needs_topics(self._broker, group.facts) else None
 
     def _due(self, group: _Group, commit: _Commit) -> Due | None:
         assert self._broker is not None
         row = commit.row
-        return due_of(self._broker, group.facts, row["topic"], row["committed_ms"], row["expire_ms"])
+        return expiry_facts.due_of(self._broker, group.facts, row["topic"], row["committed_ms"], row["expire_ms"])
 
     def _tell(
         self, line: Row, commit: _Commit | None, expiry: Row | None, due: Due | None, unknown: str | None
@@ -251,14 +239,14 @@ class _Replay:
         self._found.append(dict(zip(names, values, strict=True)))
 
 
-def _facts_of_newer(state: str, group_type: str, group: _Group) -> GroupFacts:
+def _facts_of_newer(state: str, group_type: str, group: _Group) -> expiry_facts.GroupFacts:
     """The facts of a newer group in that state. Its records say which topics its members read."""
     topics = group.newer.shown()["subscribed_topics"] if group.newer.is_known else None
     known = None if topics is None else frozenset(topics)
-    return GroupFacts(state, topics=known, knows_topics=topics is not None, group_type=group_type)
+    return expiry_facts.GroupFacts(state, topics=known, knows_topics=topics is not None, group_type=group_type)
 
 
-def _changed_by(row: Row, group: _Group) -> GroupFacts:
+def _changed_by(row: Row, group: _Group) -> expiry_facts.GroupFacts:
     """The facts of a group after a `transition` to a state but Dead."""
     facts = group.facts
     if is_newer(row["group_type"]):

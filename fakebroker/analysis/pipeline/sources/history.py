@@ -15,21 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    DataSourceStreamReader,
-    EqualTo,
-    Filter,
-    InputPartition,
-)
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql import datasource
+from pyspark.sql.streaming import datasource as streaming
 
 from fakebroker.analysis.history.reading import SOURCE, has_scheme
 from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING, Wanted
@@ -64,7 +51,7 @@ _OPTIONS: Final = (
 _PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 
 
-class Part(InputPartition):  # type: ignore[misc]
+class Part(datasource.InputPartition):  # type: ignore[misc]
     """What one task reads."""
 
     def __init__(self, splits: list[Split], source: str, wanted: Wanted, security: Security = Security()) -> None:
@@ -134,7 +121,7 @@ def _texts(value: str) -> list[str]:
     return found
 
 
-class HistoryDataSource(DataSource):  # type: ignore[misc]
+class HistoryDataSource(datasource.DataSource):  # type: ignore[misc]
     """What Spark asks for readers."""
 
     @classmethod
@@ -156,7 +143,7 @@ class HistoryDataSource(DataSource):  # type: ignore[misc]
         return HistoryStreamReader(read_options(self.options))
 
 
-class HistoryReader(DataSourceReader):  # type: ignore[misc]
+class HistoryReader(datasource.DataSourceReader):  # type: ignore[misc]
     """Reads all there is."""
 
     def __init__(self, options: HistoryOptions) -> None:
@@ -183,17 +170,17 @@ class FilteringHistoryReader(HistoryReader):
     Spark refuses readers that can do this where its setting for it is off, so it is for `history_frame` only.
     """
 
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's name
+    def pushFilters(self, filters: list[datasource.Filter]) -> Iterator[datasource.Filter]:  # noqa: N802 - Spark's name
         """Note the filters that help; Spark applies all of them again."""
         for each in filters:
-            if isinstance(each, EqualTo) and each.attribute == ("what",):
+            if isinstance(each, datasource.EqualTo) and each.attribute == ("what",):
                 self.wanted = self.wanted._replace(what=each.value)
-            if isinstance(each, EqualTo) and each.attribute == ("transactional",):
+            if isinstance(each, datasource.EqualTo) and each.attribute == ("transactional",):
                 self.wanted = self.wanted._replace(transactional=each.value)
             yield each
 
 
-class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class HistoryStreamReader(datasource.DataSourceStreamReader, streaming.SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads what is new, batch by batch. An offset of Spark is how far every file or partition was read."""
 
     def __init__(self, options: HistoryOptions) -> None:
@@ -204,20 +191,20 @@ class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow): 
         """Where reading begins without a checkpoint."""
         return {"read": self.options.input.first()}
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: dict[str, Any], limit: streaming.ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next batch goes."""
         found = self.options.input
         latest = dict(start["read"]) | (found.latest(is_growing=True) if self._target is None else self._target)
         most = getattr(limit, "max_bytes", None) or getattr(limit, "max_rows", None)
         return {"read": latest if most is None else found.limited(start["read"], latest, most)}
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+    def getDefaultReadLimit(self) -> streaming.ReadLimit:  # noqa: N802
         """What the options say."""
         if self.options.kafka and self.options.max_offsets:
-            return ReadMaxRows(self.options.max_offsets)
+            return streaming.ReadMaxRows(self.options.max_offsets)
         if not self.options.kafka and self.options.max_bytes:
-            return ReadMaxBytes(self.options.max_bytes)
-        return ReadAllAvailable()
+            return streaming.ReadMaxBytes(self.options.max_bytes)
+        return streaming.ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """What comes from now on is for the next run."""

@@ -11,14 +11,7 @@ from fakebroker.analysis.history.decode import reject_row
 from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
 from fakebroker.analysis.history.reading import HistoryFile, read_file, reason_of
 from fakebroker.analysis.history.segments import read_segment
-from fakebroker.analysis.pipeline.arrow_decode import (
-    EVERYTHING,
-    RAW_SCHEMA,
-    ROWS_PER_BATCH,
-    Wanted,
-    decode_batch,
-    rows_to_arrow,
-)
+from fakebroker.analysis.pipeline import arrow_decode
 from fakebroker.analysis.pipeline.sources.parquet_history import raw_batches
 from fakebroker.analysis.pipeline.sources.splits import TO_THE_END, Split
 from fakebroker.client.security import ClientConfig, Security
@@ -27,7 +20,7 @@ Found = LogRecord | Reject
 
 
 def read_split(
-    split: Split, source: str, wanted: Wanted = EVERYTHING, security: Security = Security()
+    split: Split, source: str, wanted: arrow_decode.Wanted = arrow_decode.EVERYTHING, security: Security = Security()
 ) -> Iterator[Any]:
     """Read and decode a part of a history whose log is called `source`; yields RecordBatches of DECODED_SCHEMA.
 
@@ -42,7 +35,7 @@ def read_split(
         yield rejects_to_arrow([file.reject(split.start, reason_of(error))])
 
 
-def _read(split: Split, file: LogFile, wanted: Wanted, security: Security) -> Iterator[Any]:
+def _read(split: Split, file: LogFile, wanted: arrow_decode.Wanted, security: Security) -> Iterator[Any]:
     if split.kind == "live":
         from fakebroker.analysis.history.live import read_partition
 
@@ -60,18 +53,18 @@ def _read(split: Split, file: LogFile, wanted: Wanted, security: Security) -> It
             yield from decode_raw(each, wanted)
 
 
-def decode_raw(found: Any | list[Found], wanted: Wanted = EVERYTHING) -> Iterator[Any]:
+def decode_raw(found: Any | list[Found], wanted: arrow_decode.Wanted = arrow_decode.EVERYTHING) -> Iterator[Any]:
     """Decode a RecordBatch of RAW_SCHEMA, or what stands in its place."""
-    return decode_found(found, wanted) if isinstance(found, list) else decode_batch(found, wanted)
+    return decode_found(found, wanted) if isinstance(found, list) else arrow_decode.decode_batch(found, wanted)
 
 
-def decode_found(found: Iterable[Found], wanted: Wanted = EVERYTHING) -> Iterator[Any]:
+def decode_found(found: Iterable[Found], wanted: arrow_decode.Wanted = arrow_decode.EVERYTHING) -> Iterator[Any]:
     """Decode what a reader gives, as RecordBatches."""
     items = iter(found)
-    while chunk := list(islice(items, ROWS_PER_BATCH)):
+    while chunk := list(islice(items, arrow_decode.ROWS_PER_BATCH)):
         records = [each for each in chunk if isinstance(each, LogRecord)]
         if records:
-            yield from decode_batch(raw_batch(records), wanted)
+            yield from arrow_decode.decode_batch(raw_batch(records), wanted)
         if len(records) < len(chunk):
             yield rejects_to_arrow([each for each in chunk if isinstance(each, Reject)])
 
@@ -79,10 +72,10 @@ def decode_found(found: Iterable[Found], wanted: Wanted = EVERYTHING) -> Iterato
 def raw_batch(records: Iterable[LogRecord]) -> Any:
     """Records as a RecordBatch of RAW_SCHEMA."""
     columns = zip(*records, strict=True)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, RAW_SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=RAW_SCHEMA)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, arrow_decode.RAW_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_decode.RAW_SCHEMA)
 
 
 def rejects_to_arrow(rejects: Iterable[Reject]) -> Any:
     """Rejects as a RecordBatch of DECODED_SCHEMA."""
-    return rows_to_arrow(map(reject_row, rejects))
+    return arrow_decode.rows_to_arrow(map(reject_row, rejects))

@@ -3,12 +3,10 @@
 from collections import Counter, defaultdict
 from typing import Final
 
-import pyarrow.compute as pc
-
 from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Number, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.bars import Series, ranked_bars
 from fakebroker.analysis.pipeline.report.charts.svg import BAD, GOOD, series_class
-from fakebroker.analysis.pipeline.report.tables import Tables, ones
+from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, percent
 
 KEY: Final = "campaign_runs"
@@ -23,9 +21,8 @@ def section(tables: Tables) -> Section | None:
     """The section; None without the table."""
     if not tables.has(KEY):
         return None
-    keys = {"scenario": pc.field("scenario"), "outcome": pc.field("outcome")}
     counts: _Counts = defaultdict(Counter)
-    for row in tables.summed(KEY, keys, {"runs": (ones(), "sum")}):
+    for row in tables.rows("SELECT scenario, outcome, COUNT(*) AS runs FROM campaign_runs GROUP BY scenario, outcome"):
         counts[row["scenario"]][row["outcome"]] += row["runs"]
     total = sum(each.total() for each in counts.values())
     bad = total - sum(each["passed"] for each in counts.values())
@@ -59,8 +56,7 @@ def _plot(counts: _Counts) -> Plot:
 
 
 def _failures(tables: Tables) -> Block:
-    columns = ("rank", "scenario", "runs", "of_runs", "failure", "repeat")
-    rows = tables.first("campaign_failures", columns, ("rank", "scenario", "signature"), MAX_FAILURES)
+    rows = tables.rows(f"SELECT * FROM campaign_failures ORDER BY rank, scenario, signature LIMIT {MAX_FAILURES}")
     if not rows:
         return Text("These tables do not say how the runs failed.")
     left = tables.rows_in("campaign_failures") - len(rows)

@@ -19,8 +19,7 @@ def section(tables: Tables) -> Section | None:
     """The section; None without the table."""
     if not tables.has(KEY):
         return None
-    columns = ("api", "version", "error", "is_seen", "requests", "clients", "waited_ms_p99")
-    rows = tables.first(KEY, columns, ("api", "version", "error"), 100_000)  # a row for each cell: some hundred
+    rows = tables.rows("SELECT * FROM protocol_coverage ORDER BY api, version, error")  # some hundred
     total = sum(row["requests"] for row in rows)
     if not total:
         return Section(KEY, "Protocol coverage", [Text("No client sent a request.")])

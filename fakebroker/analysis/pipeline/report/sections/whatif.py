@@ -3,8 +3,6 @@
 from collections import defaultdict
 from typing import Any, Final
 
-import pyarrow.compute as pc
-
 from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
 from fakebroker.analysis.pipeline.report.charts.bars import Series
 from fakebroker.analysis.pipeline.report.charts.curves import curves
@@ -23,9 +21,13 @@ def section(tables: Tables) -> Section | None:
     """The section; None without the table."""
     if not tables.has(KEY):
         return None
-    keys = {"group_id": pc.field("group_id"), "retention_ms": pc.field("retention_ms")}
-    measures = {each: (pc.field(each), "sum") for each in ("lost_offsets", "reset_offsets", "read_again_records")}
-    rows = tables.summed(KEY, keys, measures)
+    rows = tables.rows("""
+        SELECT
+            group_id, retention_ms, CAST(SUM(lost_offsets) AS BIGINT) AS lost_offsets,
+            CAST(SUM(reset_offsets) AS BIGINT) AS reset_offsets,
+            CAST(SUM(read_again_records) AS BIGINT) AS read_again_records
+        FROM retention_whatif GROUP BY group_id, retention_ms ORDER BY group_id, retention_ms
+    """)
     title = "Other retentions"
     if not rows:
         return Section(KEY, title, [Text("No group had a committed offset, so no retention would have lost one.")])
