@@ -24,7 +24,8 @@ def decoded_on_spark(
 
     Raises FakebrokerError for what cannot be read.
     """
-    session: Any = stage.engine.session  # type: ignore[attr-defined]
+    assert stage.engine.name == "spark"
+    session: Any = stage.engine.session
     options = DecodedOptions(may_repeat=False) if kafka else known_of_paths(paths)
     options = options._replace(may_repeat=options.may_repeat or may_repeat)
     if options.may_repeat:

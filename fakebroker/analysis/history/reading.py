@@ -7,6 +7,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
+from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -85,7 +86,7 @@ def read_file(file: HistoryFile, source: str) -> Iterator[LogRecord | Reject]:
         yield named.reject(0, reason_of(error))
 
 
-def has_scheme(path: str | Path) -> bool:
+def has_scheme(path: str | PathLike[str]) -> bool:
     """Whether a path names files of another file system, such as `s3a://bucket/folder`."""
     return "://" in str(path)
 

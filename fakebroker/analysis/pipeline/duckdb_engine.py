@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any, Final
+from typing import Any, Final, Literal
 from weakref import finalize
 
 import pyarrow as pa
@@ -38,7 +38,7 @@ class DuckFrame:
 class DuckEngine:
     """A frame is a query, which is run when its rows are stored."""
 
-    name = "embedded"
+    name: Literal["embedded"] = "embedded"
 
     def __init__(self) -> None:
         import duckdb

@@ -91,15 +91,18 @@ def _classic(value: Any) -> Row:
 
 
 class NewerGroup:
-    """A consumer, share or streams group as its records have built it so far (KIP-848)."""
+    """A consumer, share or streams group as its records have built it so far (KIP-848).
+
+    `epoch` is None before its first record and after its last one.
+    """
 
     def __init__(self) -> None:
         self._type = ""
         self._exists = False
-        self._epoch: int | None = None
+        self.epoch: int | None = None
         self._target_epoch: int | None = None
-        self._members: dict[str, Row] = {}
-        self._current: dict[str, tuple[int, int]] = {}  # member id -> epoch and state of its current assignment
+        self.members: dict[str, Row] = {}  # what members say of themselves, by member id
+        self.current: dict[str, Row] = {}  # the current assignments of members
         self._behind: set[str] = set()  # members that do not have what the target assignment gives them
         self._names: Counter[str] = Counter()  # topics that members name
         self._patterns: Counter[str] = Counter()  # expressions that members subscribe with
@@ -120,10 +123,10 @@ class NewerGroup:
         match records.part_of(record["kind"]):
             case "Metadata":
                 self._exists = value is not None
-                self._epoch = value["epoch"] if value else None
+                self.epoch = value["epoch"] if value else None
             case "TargetAssignmentMetadata":
                 self._target_epoch = value["assignmentEpoch"] if value else None
-                self._behind = {member for member in self._members if self._is_behind(member)}
+                self._behind = {member for member in self.members if self._is_behind(member)}
             case "MemberMetadata":
                 self._set_member(records.key_of(record)["memberId"], value)
             case "CurrentMemberAssignment":
@@ -135,30 +138,30 @@ class NewerGroup:
 
     def shown(self) -> Row:
         """The group as a span shows it."""
-        if not self._exists and not self._members:
+        if not self._exists and not self.members:
             return DEAD
         return {
             "state": self._state(),
-            "generation": self._epoch,
+            "generation": self.epoch,
             "protocol_type": self._type,
             "protocol": None,
             "leader": None,
-            "members": len(self._members),
+            "members": len(self.members),
             "subscribed_topics": self._topics(),
             "state_at": None,
         }
 
     def _state(self) -> str:
-        if not self._members:
+        if not self.members:
             return "Empty"
         if self._type == "share":
             return "Stable"
-        if self._epoch is None or self._epoch > (self._target_epoch or 0):
+        if self.epoch is None or self.epoch > (self._target_epoch or 0):
             return "Assigning"
         return "Reconciling" if self._behind else "Stable"
 
     def _topics(self) -> list[str] | None:
-        if not self._members:
+        if not self.members:
             return []
         if self._type == "streams":
             return self._topology
@@ -166,31 +169,36 @@ class NewerGroup:
         return sorted(found.union(self._names))
 
     def _set_member(self, member_id: str, value: Any) -> None:
-        before = self._members.pop(member_id, None)
+        before = self.members.get(member_id)
         if before is not None:
             _forget(self._names, before.get("subscribedTopicNames", ()))
             _forget(self._patterns, _patterns_of(before))
+        _set(self.members, member_id, value)
         if value is not None:
-            self._members[member_id] = value
             self._names.update(value.get("subscribedTopicNames", ()))
             self._patterns.update(_patterns_of(value))
         self._look_at(member_id)
 
     def _set_current(self, member_id: str, value: Any) -> None:
-        if value is None:
-            self._current.pop(member_id, None)
-        else:
-            self._current[member_id] = value["memberEpoch"], value["state"]
+        _set(self.current, member_id, value)
         self._look_at(member_id)
 
     def _look_at(self, member_id: str) -> None:
-        if member_id in self._members and self._is_behind(member_id):
+        if member_id in self.members and self._is_behind(member_id):
             self._behind.add(member_id)
         else:
             self._behind.discard(member_id)
 
     def _is_behind(self, member_id: str) -> bool:
-        return self._current.get(member_id) != (self._target_epoch or 0, _RECONCILED)
+        has = self.current.get(member_id)
+        return has is None or (has["memberEpoch"], has["state"]) != (self._target_epoch or 0, _RECONCILED)
+
+
+def _set(known: dict[str, Row], member_id: str, value: Any) -> None:
+    if value is None:
+        known.pop(member_id, None)
+    else:
+        known[member_id] = value
 
 
 def _forget(counter: Counter[str], names: Iterable[str]) -> None:

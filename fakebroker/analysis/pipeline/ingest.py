@@ -54,5 +54,4 @@ def _journal_lines(engine: Engine, paths: Sequence[str], is_growing: bool) -> Fr
         return journal_lines(journal_files(paths), is_growing=is_growing)
     from fakebroker.analysis.pipeline.sources import journal_frames
 
-    session: Any = engine.session  # type: ignore[attr-defined]
-    return journal_frames.journal_lines(session, paths)
+    return journal_frames.journal_lines(engine.session, paths)

@@ -105,14 +105,22 @@ def read_rows(
     With `columns` rows have only these.
     Raises FakebrokerError for files that are damaged.
     """
+    return list(scanned_rows(table, folder, where, columns))
+
+
+def scanned_rows(
+    table: Table, folder: Path, where: "ds.Expression | None" = None, columns: Sequence[str] | None = None
+) -> Iterator[Row]:
+    """The same, a batch in memory at a time."""
     import pyarrow.dataset as ds  # which imports pandas: too long for each of Spark's Python workers
 
-    files = parquet_files(folder)
+    files = [str(file) for file in parquet_files(folder)]
     if not files:
-        return []
-    data = ds.dataset([str(file) for file in files], format="parquet", schema=arrow_schema(table))
+        return
+    data = ds.dataset(files, format="parquet", schema=arrow_schema(table))
     with storage_failures_reported(str(folder)):
-        return from_arrow(data.to_table(None if columns is None else list(columns), filter=where))
+        for batch in data.to_batches(None if columns is None else list(columns), filter=where):
+            yield from from_arrow(pa.Table.from_batches([batch]))
 
 
 def parquet_files(folder: Path) -> list[Path]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
 from fakebroker.analysis.pipeline.dialects import for_spark
@@ -39,7 +39,7 @@ class Small(NamedTuple):
 class SparkEngine:
     """A frame is a DataFrame of a Spark session, or `Small`. What is made of small frames alone is small."""
 
-    name = "spark"
+    name: Literal["spark"] = "spark"
 
     def __init__(self, session: "SparkSession", max_small: int = MAX_SMALL_ROWS) -> None:
         """`max_small`: tables with up to so many rows are small."""

@@ -1,10 +1,11 @@
 """Protocol coverage: which cells of API x version x error were seen."""
 
-from typing import Final
+from typing import Any, Final
 
 from fakebroker.analysis.pipeline.contract import Table, columns, columns_only
 from fakebroker.analysis.pipeline.recipe import Given, Recipe
-from fakebroker.analysis.pipeline.served_versions import served_versions
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.releases import RELEASES, served_by
 
 TABLE = Table(
     name="protocol_coverage",
@@ -71,5 +72,15 @@ def recipe() -> Recipe:
         LEFT JOIN (SELECT DISTINCT api_key, version, 1 AS asked FROM requests) AS asked_for USING (api_key, version)
         WHERE asked IS NULL AND release IN (SELECT release FROM events WHERE kind = 'broker_started')
         """,
-        given=(Given("served", _SERVED, lambda: [each._asdict() for each in served_versions()]),),
+        given=(Given("served", _SERVED, served_versions),),
     )
+
+
+def served_versions() -> list[dict[str, Any]]:
+    """Each version of each API that a broker of each release serves, some thousands."""
+    return [
+        {"release": name, "api": APIS[key].name, "api_key": key, "version": version}
+        for name in RELEASES
+        for key, (lowest, highest) in sorted(served_by(name).items())
+        for version in range(lowest, highest + 1)
+    ]
