@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fakebroker.analysis.history import file_kinds
-from fakebroker.analysis.history.decode import Row, decode_all
+from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.json_lines import read_json_lines
 from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
 from fakebroker.analysis.history.parquet import read_parquet
 from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.history.sink_rows import TOPIC
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.protocol.errors import FakebrokerError
 
 SOURCE: Final = TOPIC

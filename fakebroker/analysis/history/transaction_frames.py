@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.analysis.history.log_record import LogRecord, Reject
 from fakebroker.analysis.history.reading import has_scheme
 from fakebroker.analysis.history.transaction_log import decode_transactions, read_segments, transaction_segments
-from fakebroker.analysis.pipeline.contract import Table
+from fakebroker.analysis.pipeline.contract import Row, Table
 from fakebroker.analysis.pipeline.engines import contract_of
 from fakebroker.analysis.pipeline.rows import write_rows
 
 if TYPE_CHECKING:
     from fakebroker.analysis.pipeline.publish import Staging
     from fakebroker.client.security import ClientConfig
-
-Row = dict[str, Any]
 
 
 def transaction_frames(

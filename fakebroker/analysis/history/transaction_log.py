@@ -7,17 +7,15 @@ topic.
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fakebroker.analysis.history.decode import reject_row
 from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
 from fakebroker.analysis.history.segments import read_segment
-from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
 from fakebroker.protocol.records.transaction_log import TransactionEntry, TransactionValue, read_transaction
-
-Row = dict[str, Any]
 
 TOPIC: Final = "__transaction_state"
 STATES: Final = (

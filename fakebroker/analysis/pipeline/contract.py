@@ -1,9 +1,11 @@
 """What a table promises: columns with types and units, a key, and checks, which are queries that return nothing."""
 
-from typing import Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 ColumnType = Literal["string", "int", "long", "double", "boolean", "timestamp", "strings"]
 Layer = Literal["bronze", "silver", "gold"]
+Row = dict[str, Any]
+"""A row of a table, by column."""
 
 # How Spark writes a column's type. A timestamp is UTC; in rows and queries it is a number of milliseconds.
 SPARK_TYPES: Final[dict[ColumnType, str]] = {

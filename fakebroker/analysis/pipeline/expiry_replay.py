@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 from fakebroker.analysis.pipeline import expiry_facts
-from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.analysis.pipeline.expiry_cases import Due
 from fakebroker.analysis.pipeline.group_spans import NewerGroup
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, OTHER_KIND, is_newer, is_unload
 
-Row = dict[str, Any]
 Key = tuple[str, str, int]
 """Group, topic and partition."""
 

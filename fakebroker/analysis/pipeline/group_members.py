@@ -10,10 +10,9 @@ from operator import itemgetter
 from typing import Any
 
 from fakebroker.analysis.pipeline import group_records as records
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, assigned_partitions, subscribed_topics
-
-Row = dict[str, Any]
 
 
 def member_rows(sorted_records: Iterable[Row]) -> Iterator[Row]:

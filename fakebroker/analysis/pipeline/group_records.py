@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import ORIGIN_KEY
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Row
 from fakebroker.analysis.pipeline.recipe import listed
-
-Row = dict[str, Any]
 
 CLASSIC_KIND: Final = "GroupMetadata"
 _TYPES: Final = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}

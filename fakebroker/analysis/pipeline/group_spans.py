@@ -6,10 +6,8 @@ from itertools import groupby
 from typing import Any, Final
 
 from fakebroker.analysis.pipeline import group_records as records
-from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, subscribed_topics
-
-Row = dict[str, Any]
 
 _RECONCILED: Final = 0  # a member's state in its current assignment: it has what it shall have
 

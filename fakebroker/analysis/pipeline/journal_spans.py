@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
-from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.analysis.pipeline.group_records import origin_of_line
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, LOADED, is_newer, is_unload
 from fakebroker.analysis.pipeline.newer_spans import LINES as LINES_OF_NEWER
 from fakebroker.analysis.pipeline.newer_spans import NewerSpans
-
-Row = dict[str, Any]
 
 
 def journal_spans(changes: Iterable[Row]) -> Iterator[Row]:

@@ -1,13 +1,11 @@
 """The states of a newer group from the lines of a journal: its records say who its members are, other lines why."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_records import group_type, origin_of_line
 from fakebroker.analysis.pipeline.group_spans import DEAD, NewerGroup
 from fakebroker.analysis.pipeline.group_transitions import LOADED
-
-Row = dict[str, Any]
 
 LINES = ("coordinator_record", "group_epoch_bumped")
 """The kinds of lines, beside `transition`, that only newer groups have."""

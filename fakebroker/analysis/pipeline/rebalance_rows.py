@@ -2,13 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
 from fakebroker.analysis.pipeline.causes import UNKNOWN, Cause, cause_of
-from fakebroker.analysis.pipeline.contract import ORIGIN_KEY
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Row
 from fakebroker.analysis.pipeline.group_transitions import LOADED, is_newer
-
-Row = dict[str, Any]
 
 ENDS = ("Stable", "Empty", "Dead")
 

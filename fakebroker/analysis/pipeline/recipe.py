@@ -9,11 +9,9 @@ it makes; the engine makes the columns of the contract of it. A time that no tab
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from fakebroker.analysis.pipeline.contract import Table
-
-Row = dict[str, Any]
+from fakebroker.analysis.pipeline.contract import Row, Table
 
 
 class Given(NamedTuple):

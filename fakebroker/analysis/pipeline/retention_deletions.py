@@ -4,9 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import columns_only
-
-Row = dict[str, Any]
+from fakebroker.analysis.pipeline.contract import Row, columns_only
 
 _OFFSETS, _TOPICS = "OffsetDelete", "DeleteTopics"
 

@@ -7,13 +7,11 @@ these moments lies between the two commits.
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from fakebroker.analysis.pipeline.contract import columns_only
+from fakebroker.analysis.pipeline.contract import Row, columns_only
 from fakebroker.analysis.pipeline.expiry_cases import EMPTY, Aging, aging_of, simple_aging
 from fakebroker.analysis.pipeline.group_transitions import UNLOADED
-
-Row = dict[str, Any]
 
 OF_GROUP: Final = ("source", "log_part", "group_id")
 """A group: of one log, or of one journal (`log_part` -1)."""

@@ -6,12 +6,12 @@ docs/how-to/whatif.md says what is played.
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.expiry_cases import EMPTY, Aging, Due, simple_aging
 from fakebroker.analysis.pipeline.retention_moments import OF_GROUP, Grid, is_unloaded, state_aging
 
-Row = dict[str, Any]
 Key = tuple[str, int]  # topic and partition
 
 PARTS: Final = 1 << 20

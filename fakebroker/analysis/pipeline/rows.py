@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.analysis.pipeline.contract import ColumnType, Table
+from fakebroker.analysis.pipeline.contract import ColumnType, Row, Table
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-Row = dict[str, Any]
 Rows = list[Row]
 
 ROWS_A_FILE: Final = 1_000_000

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
-from fakebroker.analysis.pipeline.contract import ORIGIN_KEY
-
-Row = dict[str, Any]
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Row
 
 PRODUCER: Final = "producer"
 TIMEOUT: Final = "timeout"

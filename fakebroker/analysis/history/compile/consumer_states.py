@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from fakebroker.analysis.history.compile.happened import Member, Row, Settled, position_of
+from fakebroker.analysis.history.compile.happened import Member, Settled, position_of
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_records import group_type
 from fakebroker.analysis.pipeline.group_spans import NewerGroup
 

@@ -6,8 +6,9 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from fakebroker.analysis.history.compile.happened import Row, position_of
+from fakebroker.analysis.history.compile.happened import position_of
 from fakebroker.analysis.history.compile.settled import SETTLED_STATES
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.wire.api_keys import ApiKey

@@ -1,8 +1,9 @@
 """What happened to one group, in the order of its log or journal: the facts that a scenario is made of."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Row = dict[str, Any]
+from fakebroker.analysis.pipeline.contract import Row
+
 Position = tuple[int, int]  # (log offset, 0), or (seq, part) of a journal
 TopicPartition = tuple[str, int]  # topic and partition
 

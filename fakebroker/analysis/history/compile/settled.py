@@ -7,7 +7,8 @@ whose JoinGroup was answered since the rebalance began; a state that the coordin
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fakebroker.analysis.history.compile.consumer_states import CONSUMER, consumer_states
-from fakebroker.analysis.history.compile.happened import Member, Position, Row, Settled, position_of
+from fakebroker.analysis.history.compile.happened import Member, Position, Settled, position_of
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 
 SETTLED_STATES = ("Stable", "Empty", "Dead")

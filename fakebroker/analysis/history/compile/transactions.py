@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fakebroker.analysis.history.compile.happened import Commit, Ended, Pending, Row, position_of
+from fakebroker.analysis.history.compile.happened import Commit, Ended, Pending, position_of
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.transaction_rows import DECIDED, ended_by_reason
 from fakebroker.protocol.json_text import parse_json
 

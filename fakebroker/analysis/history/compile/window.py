@@ -10,7 +10,6 @@ from fakebroker.analysis.history.compile.happened import (
     Event,
     Gone,
     Pending,
-    Row,
     Settled,
     TopicPartition,
     Window,
@@ -18,6 +17,7 @@ from fakebroker.analysis.history.compile.happened import (
 )
 from fakebroker.analysis.history.compile.settled import settled_of
 from fakebroker.analysis.history.compile.transactions import is_played, transaction_events
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.json_text import parse_json
 

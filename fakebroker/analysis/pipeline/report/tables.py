@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine, DuckFrame
 from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.analysis.pipeline.recipe import tables_named
 from fakebroker.analysis.pipeline.rows import count_rows
 from fakebroker.analysis.pipeline.tables import NAMES, table
-
-Row = dict[str, Any]
 
 
 class Tables:

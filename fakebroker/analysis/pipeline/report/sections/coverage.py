@@ -3,9 +3,10 @@
 from collections import Counter, defaultdict
 from typing import Final
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Finding, Grid, Number, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.heat_map import Cell, heat_map
-from fakebroker.analysis.pipeline.report.tables import Row, Tables
+from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, percent, short
 from fakebroker.testing.explanations.wording import STEPS
 

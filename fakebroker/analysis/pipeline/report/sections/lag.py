@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Block, Grid, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.heat_map import Cell, heat_map
 from fakebroker.analysis.pipeline.report.charts.scales import bin_ms, time_ticks
-from fakebroker.analysis.pipeline.report.tables import Row, Tables
+from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, moment_text, span_text
 
 KEY: Final = "lag_minute"

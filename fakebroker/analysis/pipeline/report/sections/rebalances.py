@@ -3,11 +3,12 @@
 from collections import Counter, defaultdict
 from typing import Final
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Finding, Grid, Number, Plot, Section, Span, Text
 from fakebroker.analysis.pipeline.report.charts.bars import Series, time_bars
 from fakebroker.analysis.pipeline.report.charts.scales import bin_ms
 from fakebroker.analysis.pipeline.report.charts.svg import MAX_SERIES, OTHERS, series_class
-from fakebroker.analysis.pipeline.report.tables import Row, Tables
+from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, moment_text, span_text
 
 KEY: Final = "rebalances"

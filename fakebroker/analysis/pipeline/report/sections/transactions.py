@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span
-from fakebroker.analysis.pipeline.report.tables import Row, Tables
+from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, time_text
 
 KEY: Final = "transactions"
