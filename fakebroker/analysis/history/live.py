@@ -48,10 +48,7 @@ def read_live(kafka: ClientConfig, source: str) -> Iterator[LogRecord | Reject]:
 
 
 def read_live_transactions(kafka: ClientConfig, source: str) -> Iterator[LogRecord | Reject]:
-    """The same of `__transaction_state`: nothing if it does not exist, a reject if it may not be read.
-
-    Raises ClusterError.
-    """
+    """The same of `__transaction_state`: nothing if it does not exist, a reject if it may not be read."""
     with _client(kafka) as cluster:
         try:
             there = TRANSACTIONS in cluster.topics([TRANSACTIONS])

@@ -31,13 +31,7 @@ class HistoryError(FakebrokerError):
 
 
 class HistoryFile(NamedTuple):
-    """A file of a history.
-
-    Attributes:
-        path: Where it is.
-        kind: "segment", "json" or "parquet".
-        log_partition: The partition that its folder or name tells; None if the rows tell it.
-    """
+    """A file of a history. The partition is that which its folder or name tells; None if the rows tell it."""
 
     path: Path
     kind: file_kinds.Kind
@@ -47,13 +41,8 @@ class HistoryFile(NamedTuple):
 def read_history(paths: Iterable[str | Path], *, source: str | None = None) -> Iterator[Row]:
     """The rows of the table `decoded` for all records in files, folders and patterns such as `dump/*.parquet`.
 
-    A record that stands in several files comes several times; `distinct_rows` makes one of them. Files are read in the
-    order of the paths, those of a folder by partition and base offset, or by name.
-
-    Args:
-        paths: Log segments, partition folders, a broker's data directory, JSON lines, Parquet, or folders of these.
-        source: The name of the log; `__consumer_offsets` unless given.
-
+    A record that stands in several files comes several times. Files are read in the order of the paths, those of a
+    folder by partition and base offset, or by name. `source` names the log; `__consumer_offsets` unless given.
     Raises HistoryError, at once, when a path names nothing that can be read. A file that turns out unreadable later is
     a reject.
     """

@@ -32,12 +32,7 @@ _CONTROLS: Final[dict[int, str]] = {ControlRecordType.COMMIT: "commit", ControlR
 
 
 def read_segment(segment: LogFile, start: int = 0, end: int | None = None) -> Iterator[LogRecord | Reject]:
-    """The records of a segment in its order, and what could not be read.
-
-    Args:
-        segment: The file.
-        start: The byte to begin at, where a batch begins.
-        end: The byte to end at, where a batch ends; the end of the file unless given.
+    """The records of a segment in its order, and what could not be read, from one byte to another where batches begin.
 
     Raises OSError when the file cannot be opened; a failure later on is a reject.
     """

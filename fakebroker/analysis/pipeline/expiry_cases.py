@@ -32,15 +32,10 @@ class GroupFacts(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One case.
+    """One case: what a rule says for some policies of groups for which `facts`, fields of GroupFacts, hold.
 
-    Attributes:
-        rule: The rule that says so.
-        policies: The policies that it is part of.
-        facts: What holds of the group, by the fields of GroupFacts.
-        counts_from: From when the retention counts: the commit, when the group became Empty, or never.
-        says: The same in words.
-        ignores_own: Whether an expire timestamp of the offset's own does not matter.
+    `counts_from` is when the retention counts from: the commit, when the group became Empty, or never. `ignores_own`
+    says that an expire timestamp of the offset's own does not matter.
     """
 
     rule: str
@@ -107,10 +102,7 @@ class Due(NamedTuple):
 class Aging(NamedTuple):
     """How the offsets of a group age while it stays as it is.
 
-    Attributes:
-        case: The case that it is.
-        empty_ms: When the group became Empty, where that counts.
-        topics: Those that its members subscribe to, where offsets of these are kept.
+    `empty_ms` is when the group became Empty, where that counts; offsets of `topics`, which members read, are kept.
     """
 
     case: Case
@@ -138,15 +130,10 @@ def aging_of(
     empty_ms: int | None,
     group_type: str | None = None,
 ) -> Aging:
-    """How the offsets of a group age.
+    """How the offsets of a group age by a policy, one of POLICIES.
 
-    Args:
-        policy: One of POLICIES.
-        state: The state of the group.
-        protocol_type: Empty for a simple group, None if it is not known.
-        topics: Those that its members subscribe to, None if that is not known.
-        empty_ms: When it became Empty, None if that is not known.
-        group_type: As in journals; None is "classic".
+    `protocol_type` is empty for a simple group. What is not known is None: the protocol type, the `topics` that members
+    subscribe to, `empty_ms` when it became Empty. A `group_type` of None is "classic".
     """
     knows_topics = topics is not None and (is_newer(group_type) or protocol_type in ("consumer", None))
     facts = GroupFacts(

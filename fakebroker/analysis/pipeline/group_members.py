@@ -43,8 +43,9 @@ def assignment_rows(sorted_records: Iterable[Row]) -> Iterator[Row]:
 
 
 def answered(api: str) -> str:
-    """A query for the lines of requests that were answered without an error, and for those that tell of which type
-    groups are: classic members can be in a consumer group, whose records say more of them.
+    """A query for requests that were answered without an error, and for lines that tell of consumer groups.
+
+    Classic members can be in these; their records say more of them.
     """
     return f"""
         SELECT kind, run, seq, part, wall_ms, client, request, response, "group", "after"

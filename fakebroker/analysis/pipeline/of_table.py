@@ -7,10 +7,7 @@ from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, S
 
 
 def of_table(frame: DataFrame, table: Table) -> DataFrame:
-    """The columns of `table`. Times are numbers of milliseconds in `frame`, as they are in queries.
-
-    A time that no table can have, outside of the years 1 to 9999, is null.
-    """
+    """The columns of `table`. Times are numbers of milliseconds in `frame`; one that no table can have becomes null."""
     return frame.select(*(_column(column) for column in table.columns))
 
 

@@ -124,10 +124,7 @@ class Staging:
         return self._stored(name, lambda: frame)
 
     def make(self, name: str, frames: Mapping[str, Frame], options: Any = None) -> Frame:
-        """Make a table of others and write it; returns it as it was stored.
-
-        Both are one stage: much of the work may be done while it is made.
-        """
+        """Make a table of others and write it, which is one stage; returns it as it was stored."""
         return self._stored(name, lambda: make(self.engine, name, frames, options))
 
     def _stored(self, name: str, made: Callable[[], Frame]) -> Frame:
@@ -159,10 +156,7 @@ class Staging:
         return self.engine.load(contract_of(name), self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:
-        """Add rows to a table: those that are published stay as they are, in the files in which they are.
-
-        Of many files one is made.
-        """
+        """Add rows to a table: those that are published stay in their files. Of many files one is made."""
         new, are_many = frame, False
         if name in self._kept:
             known = self.load(name)

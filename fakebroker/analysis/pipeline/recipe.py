@@ -23,16 +23,10 @@ class Given(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Rows that a function makes of the rows of a query.
+    """Rows that a function of a module, which Spark's workers run, makes of the rows of a query.
 
-    Attributes:
-        name: By what name the query of the recipe, and later steps, know them.
-        columns: The columns of the rows that it makes.
-        query: What it is given.
-        function: It gets an iterator of rows, and gives rows. Spark's workers run it: it is a function of a module.
-        together: Rows that have these columns alike come to one call, one after the other. Without them rows come in
-            any order, and any of them to any call.
-        order: Within these, rows are in the order of these columns.
+    Later queries know them by `name`; `columns` are theirs. Rows that have the columns `together` alike come to one
+    call, one after the other, in the order of the columns `order`; without them in any order, and any to any call.
     """
 
     name: str

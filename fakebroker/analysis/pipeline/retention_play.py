@@ -1,7 +1,4 @@
-"""Retention what-if: each group is played, cleanup by cleanup, with each retention.
-
-docs/how-to/whatif.md says what is played.
-"""
+"""Retention what-if: each group is played, cleanup by cleanup, with each retention (docs/how-to/whatif.md)."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby

@@ -101,8 +101,7 @@ def read_rows(
     """The rows of a table in `folder`, those for which `where` holds; none if there is no such folder.
 
     `where` is an expression of pyarrow over the table's columns, which reads only the parts of files that it needs.
-    With `columns` rows have only these.
-    Raises FakebrokerError for files that are damaged.
+    With `columns` rows have only these. Raises FakebrokerError for files that are damaged.
     """
     return list(scanned_rows(table, folder, where, columns))
 

@@ -15,8 +15,7 @@ _OF_QUERIES: Final = ("BinderException", "CatalogException", "InternalException"
 def storage_failures_reported(what: str = "") -> Iterator[None]:
     """Turn what the system, Arrow and DuckDB raise in the block into FakebrokerError, with the exception as its cause.
 
-    `what` is read in the block, for errors that name no file. Needs pyarrow.
-    A pipe that nobody reads any more is left to the command line.
+    `what` is read in the block, for errors that name no file. A pipe that nobody reads is left to the command line.
     """
     from pyarrow import ArrowException
 

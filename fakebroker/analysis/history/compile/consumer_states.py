@@ -19,10 +19,8 @@ _ENDED_SESSIONS = ("timed out", "was evicted", "in time")  # what reasons say of
 def consumer_states(records: Sequence[Row], states: Sequence[Row], topic_names: Mapping[str, str]) -> Iterator[Settled]:
     """Stable with members, Empty, and Dead, each time something changes.
 
-    Args:
-        records: The group's rows of `coordinator_records`, or its `coordinator_record` lines of a journal.
-        states: Its rows of `group_states`, whose reasons say whose session ended.
-        topic_names: The names of topics by their ids, as far as commits tell them.
+    `records` are the group's, of a log or lines of a journal; the reasons of its `states` (rows of group_states) say
+    whose session ended. `topic_names` are by topic id, as far as commits tell them.
     """
     of_group = [each for each in map(_as_record, records) if group_type(each["kind"]) == CONSUMER]
     expired = _expired(states)

@@ -110,8 +110,8 @@ class Window(NamedTuple):
     """What a scenario has to tell: the group as it was at `start_ms`, and what happened until `end_ms`.
 
     `settled` is the group's state at the start, None for one without members ever; `commits` are its offsets then, in
-    their order. `partitions` are the topics with as many partitions as are known. `due` has, for each expiry that a
-    journal explains, its retention in ms.
+    their order. `partitions` are the topics with as many partitions as are known. `retentions_ms` are those that the
+    expiries show.
     """
 
     group_id: str

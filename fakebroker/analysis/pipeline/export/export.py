@@ -24,10 +24,7 @@ _NOTHING: Final = {"manifest_version": MANIFEST_VERSION, "tables": {}}
 
 
 class Format(NamedTuple):
-    """A table format: what stands beside the Parquet files.
-
-    `commit` lets the format's own tables have the files of published ones, which are in the store, and no others.
-    """
+    """A table format. `commit` lets its own tables have the files of published ones, those of the store, alone."""
 
     name: str
     commit: Callable[[Store, Published], None]

@@ -28,10 +28,7 @@ class Tables:
         return sum(count_rows(each.folder_of(name)) for each in self.published if each.has(name))
 
     def rows(self, query: str) -> list[Row]:
-        """The rows of a query, in which tables stand by their names, and times are numbers of milliseconds.
-
-        A table that no folder has is empty.
-        """
+        """The rows of a query, as in a recipe: times are milliseconds. A table that no folder has is empty."""
         return self._engine.asked(query, {name: self._frame(name) for name in tables_named(query) & {*NAMES}})
 
     def _frame(self, name: str) -> DuckFrame:

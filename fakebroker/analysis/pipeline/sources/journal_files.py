@@ -84,10 +84,7 @@ def unreadable(file: str, error: OSError) -> Row:
 
 
 def lines_of(file: str, stream: IO[bytes]) -> Iterator[Row]:
-    """The rows of one file, which can be read from its start again; blank lines give none.
-
-    Raises OSError when the stream does.
-    """
+    """The rows of one file, which can be read from its start again; blank lines give none. Raises OSError."""
     number = 0
     try:
         for number, data in enumerate(unpacked(stream), 1):

@@ -30,10 +30,7 @@ _MAX_TASKS: Final = 10_000
 
 
 def journal_frames(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> tuple[DataFrame, DataFrame]:
-    """Journals as the tables `events` and `rejects`. Both read the files, unless what they are made of is kept.
-
-    Raises InvalidArgument naming the path where there is no file or folder.
-    """
+    """Journals as the tables `events` and `rejects`, which both read the files. Raises as `journal_lines`."""
     engine, lines = SparkEngine(spark), {"journal_lines": journal_lines(spark, paths)}
     return make(engine, "events", lines), make(engine, "journal_rejects", lines)
 

@@ -53,11 +53,7 @@ def raw_batches(file: LogFile, groups: range) -> Iterator[Any | list[LogRecord |
 def raw_rows(batch: Any, file: LogFile, positions: Sequence[int]) -> Any | list[LogRecord | Reject]:
     """Rows with plain columns as a RecordBatch of RAW_SCHEMA, or one by one if a row is not as it should be.
 
-    Args:
-        batch: The rows; other columns may be among them.
-        file: Where they are from.
-        positions: The number of each row in its file, from 1.
-
+    Other columns may be among them. `positions` are the numbers of the rows in the file, from 1.
     Raises BadRow when a column is missing.
     """
     shape = shape_of(list(batch.schema.names), has_partition=file.log_partition is not None)

@@ -35,13 +35,9 @@ _NO_FILE_SYSTEM: Final = r"No FileSystem for scheme|ClassNotFoundException: Clas
 
 
 class RemoteFile(NamedTuple):
-    """A file of a history that Spark reads.
+    """A file of a history that Spark reads: `url` as Hadoop writes it, a local one is `file:/folder/name`.
 
-    Attributes:
-        url: Where it is, as Hadoop writes it: a local file is `file:/folder/name`.
-        kind: "segment", "json" or "parquet".
-        log_partition: The partition that its folder or name tells; None if the rows tell it.
-        size_bytes: How large it is.
+    `log_partition` is the partition that its folder or name tells; None if the rows tell it.
     """
 
     url: str

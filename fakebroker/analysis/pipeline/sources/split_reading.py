@@ -24,9 +24,8 @@ def read_split(
 ) -> Iterator[Any]:
     """Read and decode a part of a history whose log is called `source`; yields RecordBatches of DECODED_SCHEMA.
 
-    Rows that are not `wanted` may be left out. `security` is that of a running Kafka.
-
-    What is wrong in a file becomes reject rows. A file that cannot be opened any more is one reject.
+    Rows that are not `wanted` may be left out. `security` is that of a running Kafka. What is wrong in a file, or that
+    it cannot be opened any more, becomes reject rows.
     """
     file = LogFile(Path(split.file), split.log_partition, source)
     try:

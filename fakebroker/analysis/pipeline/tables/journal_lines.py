@@ -1,7 +1,4 @@
-"""What reading journals gives: events and rejects in one stream, from which the published tables are made.
-
-A row with a `reject_reason` is a reject.
-"""
+"""What reading journals gives: events and rejects, rows with a `reject_reason`, of which the tables are made."""
 
 from fakebroker.analysis.pipeline.contract import Table, columns
 from fakebroker.analysis.pipeline.tables import events
