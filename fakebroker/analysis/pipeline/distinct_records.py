@@ -23,22 +23,9 @@ class DecodedOptions(NamedTuple):
 
 
 CONTENT: Final = (
-    "what",
-    "record_type",
-    "kind",
-    "value_version",
-    "group_id",
-    "key",
-    "value",
-    "topic",
-    "partition",
-    "committed_offset",
-    "leader_epoch",
-    "metadata",
-    "committed_at",
-    "expires_at",
-    "topic_id",
-)
+    "what", "record_type", "kind", "value_version", "group_id", "key", "value", "topic", "partition",
+    "committed_offset", "leader_epoch", "metadata", "committed_at", "expires_at", "topic_id",
+)  # fmt: skip
 """The columns that say what stands in a record. Two rows of one record have them alike; what only some readers know
 (the producer, whether it was in a transaction, the timestamp) may be missing in one of them."""
 

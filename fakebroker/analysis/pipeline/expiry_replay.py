@@ -216,26 +216,17 @@ class _Replay:
         if unknown is None:
             agrees = expiry is not None and due == Due(expiry["rule"], expiry["due_ms"])
             agrees = agrees and due is not None and due.due_ms <= self._now_ms
-        committed = commit.row if commit is not None else None
-        names = (
-            "source", "group_id", "topic", "partition", "committed_offset",
-            "committed_at",
-            "commit_seq", "commit_part",
-            "expiry_seq", "expiry_part",
-            "recorded_at", "recorded_due_at", "recorded_rule",
-            "recomputed_due_at", "recomputed_rule",
-            "agrees", "unknown_because",
-        )  # fmt: skip
-        values = (
-            self._run, line["group"], line["topic"], line["partition"], line["offset"],
-            time_or_none(line["committed_ms"]),
-            committed and committed["seq"], committed and committed["part"],
-            expiry and expiry["seq"], expiry and expiry["part"],
-            expiry and expiry["wall_ms"], expiry and time_or_none(expiry["due_ms"]), expiry and expiry["rule"],
-            due and time_or_none(due.due_ms), due and due.rule,
-            agrees, unknown,
-        )  # fmt: skip
-        self._found.append(dict(zip(names, values, strict=True)))
+        named = {name: line[name] for name in ("topic", "partition")}
+        found = {"source": self._run, "group_id": line["group"], **named, "committed_offset": line["offset"]}
+        found |= {"committed_at": time_or_none(line["committed_ms"]), "agrees": agrees, "unknown_because": unknown}
+        if commit is not None:
+            found |= {"commit_seq": commit.row["seq"], "commit_part": commit.row["part"]}
+        if expiry is not None:
+            found |= {"expiry_seq": expiry["seq"], "expiry_part": expiry["part"], "recorded_at": expiry["wall_ms"]}
+            found |= {"recorded_due_at": time_or_none(expiry["due_ms"]), "recorded_rule": expiry["rule"]}
+        if due is not None:
+            found |= {"recomputed_due_at": time_or_none(due.due_ms), "recomputed_rule": due.rule}
+        self._found.append(found)
 
 
 def _facts_of_newer(state: str, group_type: str, group: _Group) -> expiry_facts.GroupFacts:

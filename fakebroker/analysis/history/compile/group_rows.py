@@ -91,7 +91,12 @@ class _Reader:
             of_producers = [Condition("producer_id", "in", producers), *self._of_source]
             found["transactions"] = list(self._load("transactions", of_producers))
         if self._has("events"):
-            found["events"] = [*self._requests(end_ms), *self._records(end_ms), *self._transitions(end_ms)]
+            records = (Condition("kind", "=", "coordinator_record"), Condition("group", "=", self._group))
+            found["events"] = [
+                *self._requests(end_ms),
+                *self._lines(end_ms, *records),
+                *self._lines(end_ms, Condition("kind", "=", "transaction_transition")),  # of any transactional id
+            ]
         return found
 
     def _all(self, name: str, *conditions: Condition) -> list[Row]:
@@ -122,24 +127,13 @@ class _Reader:
             if (row["log_partition"], row["producer_id"]) in places:
                 yield row
 
-    def _transitions(self, end_ms: int) -> Iterator[Row]:
-        """What a journal tells of transactions, of any transactional id."""
-        conditions = [Condition("kind", "=", "transaction_transition"), Condition("wall_ms", "<", end_ms + 1)]
-        return self._load("events", [*conditions, *self._of_run])
-
-    def _records(self, end_ms: int) -> Iterator[Row]:
-        """The records of a consumer group, which a journal has as lines."""
-        conditions = [
-            Condition("kind", "=", "coordinator_record"),
-            Condition("group", "=", self._group),
-            Condition("wall_ms", "<", end_ms + 1),
-        ]
-        return self._load("events", [*conditions, *self._of_run])
+    def _lines(self, end_ms: int, *conditions: Condition) -> Iterator[Row]:
+        """Lines of journals."""
+        return self._load("events", [*conditions, Condition("wall_ms", "<", end_ms + 1), *self._of_run])
 
     def _requests(self, end_ms: int) -> Iterator[Row]:
         """Requests that delete something of the group, say how long offsets are kept, or commit in a transaction."""
-        conditions = [Condition("api", "in", _ADMIN_APIS), Condition("wall_ms", "<", end_ms + 1)]
-        for row in self._load("events", [*conditions, *self._of_run]):
+        for row in self._lines(end_ms, Condition("api", "in", _ADMIN_APIS)):
             is_old = row["api"] != "OffsetCommit" or row["version"] <= newest_with_retention(ApiKey.OFFSET_COMMIT)
             if is_old and (row["api"] == "DeleteTopics" or self._group in (row["groups"] or ())):
                 yield row

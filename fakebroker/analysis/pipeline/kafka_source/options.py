@@ -64,32 +64,15 @@ class ReadOptions(NamedTuple):
 
 _SUBSCRIPTIONS: Final = ("subscribe", "subscribePattern", "assign")
 READ_OPTIONS: Final = (
-    *_SUBSCRIPTIONS,
-    "startingOffsets",
-    "startingOffsetsByTimestamp",
-    "startingTimestamp",
-    "endingOffsets",
-    "endingOffsetsByTimestamp",
-    "endingTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "failOnDataLoss",
-    "includeHeaders",
-    "maxOffsetsPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
-)
+    *_SUBSCRIPTIONS, "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp", "endingOffsets",
+    "endingOffsetsByTimestamp", "endingTimestamp", "startingOffsetsByTimestampStrategy", "failOnDataLoss",
+    "includeHeaders", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions",
+    "maxRecordsPerPartition", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
+)  # fmt: skip
 READ_KAFKA: Final = (
-    "kafka.bootstrap.servers",
-    "kafka.isolation.level",
-    "kafka.max.partition.fetch.bytes",
-    "kafka.request.timeout.ms",
-    "kafka.client.id",
-    "kafka.security.protocol",
-)
+    "kafka.bootstrap.servers", "kafka.isolation.level", "kafka.max.partition.fetch.bytes", "kafka.request.timeout.ms",
+    "kafka.client.id", "kafka.security.protocol",
+)  # fmt: skip
 
 
 def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:

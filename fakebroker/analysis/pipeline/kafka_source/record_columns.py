@@ -14,7 +14,7 @@ from fakebroker.client.cluster.offset_ranges import committed_entries
 from fakebroker.protocol.records.batch import check_crc, parse_header, payload_of
 from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.message_set import read_message_set, unwrap
-from fakebroker.protocol.records.record_codec import Record, decode_record
+from fakebroker.protocol.records.record_codec import Record, decode_record, decode_records
 
 _MAX_VARINT_BYTES: Final = 10
 _FIRST_RUN, _LONGEST_RUN = 16, 4096  # records that are looked at together, at first and at most
@@ -202,21 +202,15 @@ def _varints(array: Any, at: Any) -> tuple[Any, Any]:
 
 def _slow_columns(batches: Iterable[_Batch]) -> Columns:
     """The same, record by record. Raises InvalidRecord, which says what is wrong where."""
-    records, types = [], []
+    records: list[Record] = []
+    types: list[int] = []
     for batch in batches:
-        position = 0
-        for index in range(batch.record_count):
-            try:
-                position, time_delta, delta, key, value, headers = decode_record(batch.payload, position, index)
-            except InvalidRecord as error:
-                raise InvalidRecord(f"the batch at offset {batch.base_offset}, {error.message}") from None
-            is_append = batch.append_time_ms is not None
-            time_ms = batch.append_time_ms if is_append else batch.base_timestamp_ms + time_delta
-            records.append(Record(batch.base_offset + delta, time_ms or 0, key, value, headers))
-            types.append(LOG_APPEND_TIME if is_append else CREATE_TIME)
-        if position != len(batch.payload):
-            left = len(batch.payload) - position
-            raise InvalidRecord(f"the batch at offset {batch.base_offset}: {left} bytes after its last record")
+        try:
+            records += decode_records(*batch)
+        except InvalidRecord as error:
+            raise InvalidRecord(f"the batch at offset {batch.base_offset}, {error.message}") from None
+        kind = CREATE_TIME if batch.append_time_ms is None else LOG_APPEND_TIME
+        types += [kind] * (len(records) - len(types))
     return _from_records(records, types)
 
 

@@ -22,14 +22,9 @@ if TYPE_CHECKING:
 
 WRITE_OPTIONS: Final = ("topic", "includeHeaders")
 WRITE_KAFKA: Final = (
-    "kafka.bootstrap.servers",
-    "kafka.acks",
-    "kafka.batch.size",
-    "kafka.client.id",
-    "kafka.compression.type",
-    "kafka.request.timeout.ms",
-    "kafka.security.protocol",
-)
+    "kafka.bootstrap.servers", "kafka.acks", "kafka.batch.size", "kafka.client.id", "kafka.compression.type",
+    "kafka.request.timeout.ms", "kafka.security.protocol",
+)  # fmt: skip
 _BATCH_BYTES: Final = 512 << 10  # half of what a broker takes with its default settings
 _RECORD_BYTES: Final = 24  # of a record beside key and value, roughly
 _TEXTS: Final = ("string", "binary")

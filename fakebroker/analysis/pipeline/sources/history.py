@@ -38,16 +38,9 @@ PARTS_PER_CORE: Final = 4
 SMALLEST_SPLIT_BYTES: Final = 1024 * 1024
 _FILTERING: Final = "filters"
 _OPTIONS: Final = (
-    "path",
-    "paths",
-    "bootstrap",
-    "commandConfig",
-    "source",
-    "parallelism",
-    "maxBytesPerTrigger",
-    "maxOffsetsPerTrigger",
-    _FILTERING,
-)
+    "path", "paths", "bootstrap", "commandConfig", "source", "parallelism", "maxBytesPerTrigger",
+    "maxOffsetsPerTrigger", _FILTERING,
+)  # fmt: skip
 _PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 
 
