@@ -5,17 +5,22 @@ topic.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fakebroker.analysis.history.decode import reject_row
 from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
+from fakebroker.analysis.history.reading import has_scheme
 from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
 from fakebroker.protocol.records.transaction_log import TransactionEntry, TransactionValue, read_transaction
+
+if TYPE_CHECKING:
+    from fakebroker.analysis.pipeline.publish import Staging
+    from fakebroker.client.security import ClientConfig
 
 TOPIC: Final = "__transaction_state"
 STATES: Final = (
@@ -93,3 +98,32 @@ def _columns_of(value: TransactionValue) -> Row:
         "updated_at": time_or_none(value.last_update_ms),
         "client_version": value.client_transaction_version,
     }
+
+
+def transaction_frames(
+    stage: "Staging", paths: Sequence[str], kafka: "ClientConfig | None", source: str
+) -> tuple[Any, list[Row], int]:
+    """The frame `transaction_log`, rejects as rows of `decoded`, and how many rows there are of both.
+
+    Paths of other file systems have none. It is read in this process: of a transaction there are four records, of a
+    group's offsets thousands. Raises ClusterError.
+    """
+    from fakebroker.analysis.pipeline.rows import write_rows
+    from fakebroker.analysis.pipeline.tables.transaction_log import TABLE
+
+    rejects: list[Row] = []
+    frame, rows = stage.write_ahead(
+        TABLE.name,
+        (),
+        lambda folder: write_rows(TABLE, decode_transactions(_records(paths, kafka, source), rejects), folder),
+    )
+    return frame, rejects, rows + len(rejects)
+
+
+def _records(paths: Sequence[str], kafka: "ClientConfig | None", source: str) -> Iterator[LogRecord | Reject]:
+    if kafka is None:
+        yield from read_segments(transaction_segments((path for path in paths if not has_scheme(path)), source))
+        return
+    from fakebroker.analysis.history.live import read_live_transactions
+
+    yield from read_live_transactions(kafka, source)

@@ -154,3 +154,13 @@ def message_of(text: object) -> Row:
     """A decoded message of a journal's line: an object, or its JSON text."""
     found = parse_json(text) if isinstance(text, str) else text
     return found if isinstance(found, dict) else {}
+
+
+def apply(event: Event, offsets: dict[TopicPartition, Commit]) -> None:
+    """What an event makes of the committed offsets."""
+    if isinstance(event, Commit):
+        offsets[event.place] = event
+    elif isinstance(event, Gone):
+        offsets.pop(event.place, None)
+    elif isinstance(event, Settled) and event.state == "Dead":
+        offsets.clear()

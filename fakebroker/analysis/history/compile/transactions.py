@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fakebroker.analysis.history.compile.happened import Commit, Ended, Pending, message_of, position_of
 from fakebroker.analysis.pipeline.contract import Row
-from fakebroker.analysis.pipeline.transaction_rows import DECIDED, ended_by_reason
+from fakebroker.analysis.pipeline.tables.transactions import DECIDED, ended_by_reason
 
 _MARKERS = ("commit", "abort")
 

@@ -12,6 +12,7 @@ from fakebroker.analysis.history.compile.happened import (
     Settled,
     TopicPartition,
     Window,
+    apply,
     message_of,
     position_of,
 )
@@ -47,7 +48,7 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
         raise FakebrokerError(f"there are no records of group {group_id} before the end of the window")
     offsets: dict[TopicPartition, Commit] = {}
     for event in before:
-        _apply(event, offsets)
+        apply(event, offsets)
     states = [event for event in before if isinstance(event, Settled)]
     shown = [*states[-1:], *(event for event in inside if isinstance(event, Settled))]
     for settled in shown:
@@ -198,16 +199,6 @@ def _cut(events: Sequence[Event], start_ms: int, end_ms: int) -> tuple[list[Even
     first = next((index for index, event in enumerate(events) if event.at_ms >= start_ms), len(events))
     within = [index for index, event in enumerate(events) if index >= first and event.at_ms <= end_ms]
     return list(events[:first]), list(events[first : within[-1] + 1]) if within else []
-
-
-def _apply(event: Event, offsets: dict[TopicPartition, Commit]) -> None:
-    """What an event makes of the committed offsets."""
-    if isinstance(event, Commit):
-        offsets[event.place] = event
-    elif isinstance(event, Gone):
-        offsets.pop(event.place, None)
-    elif isinstance(event, Settled) and event.state == "Dead":
-        offsets.clear()
 
 
 def _partitions(events: Iterable[Event]) -> dict[str, int]:

@@ -20,18 +20,23 @@ from pyspark.sql.streaming import datasource as streaming
 
 from fakebroker.analysis.history.reading import SOURCE, has_scheme
 from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING, Wanted
+from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
 from fakebroker.analysis.pipeline.source_options import Options, wrong
 from fakebroker.analysis.pipeline.sources.inputs import Files, Input, Live, Positions
 from fakebroker.analysis.pipeline.sources.remote_files import remote_files
 from fakebroker.analysis.pipeline.sources.remote_history import remote_frame
+from fakebroker.analysis.pipeline.sources.repeats import known_of_paths
 from fakebroker.analysis.pipeline.sources.split_reading import read_split
 from fakebroker.analysis.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
+from fakebroker.analysis.pipeline.sources.stored_history import Folders, store_history
 from fakebroker.analysis.pipeline.tables.decoded import TABLE
 from fakebroker.client.cluster.client_properties import security_in_file
 from fakebroker.client.security import ClientConfig, Security
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from fakebroker.analysis.pipeline.publish import Staging
 
 NAME: Final = "fakebroker_history"
 PARTS_PER_CORE: Final = 4
@@ -264,3 +269,31 @@ def _options(
         file = {"commandConfig": kafka.file} if kafka.file else {}
         return options | {"bootstrap": kafka.bootstrap} | file
     return options | {"paths": json.dumps([str(Path(path).absolute()) for path in paths])}
+
+
+def decoded_on_spark(
+    stage: "Staging", paths: Sequence[str], kafka: ClientConfig | None, source: str | None, *, may_repeat: bool
+) -> tuple[Any, int, DecodedOptions]:
+    """The rows of `decoded` that are left to Spark, how many rows there are at all, and what is known of them.
+
+    Where no record can stand twice, commits outside of transactions are rows of `commits` already, and records of
+    groups rows of `coordinator_records`, which `stage` adds when it stores these tables. With `may_repeat` records are
+    compared, whatever the names of files say.
+
+    Raises FakebrokerError for what cannot be read.
+    """
+    assert stage.engine.name == "spark"
+    session = stage.engine.session
+    options = DecodedOptions(may_repeat=False) if kafka else known_of_paths(paths)
+    options = options._replace(may_repeat=options.may_repeat or may_repeat)
+    if options.may_repeat:
+        frame = history_frame(session, paths=paths, kafka=kafka, source=source)
+        kept, rows_in = stage.keep("decoded", frame)
+    else:
+        parts = history_parts(session, paths, kafka, source)
+        kept, rows_in = stage.write_ahead(
+            "decoded",
+            ("commits", "coordinator_records"),
+            lambda *folders: store_history(session, parts, Folders(*folders)),
+        )
+    return kept, rows_in, options

@@ -5,8 +5,7 @@ from typing import Final
 from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Table, columns, groups_have_one_partition
 from fakebroker.analysis.pipeline.group_records import IN_LOGS, ORDER, TOGETHER
 from fakebroker.analysis.pipeline.group_spans import spans
-from fakebroker.analysis.pipeline.journal_spans import journal_spans
-from fakebroker.analysis.pipeline.newer_spans import LINES as LINES_OF_NEWER
+from fakebroker.analysis.pipeline.journal_spans import LINES_OF_NEWER, journal_spans
 from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 
 TABLE = Table(

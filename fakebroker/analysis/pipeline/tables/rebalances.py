@@ -1,7 +1,11 @@
 """Rebalances, with cause and duration."""
 
-from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Table, columns
-from fakebroker.analysis.pipeline.rebalance_rows import rebalance_rows
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from fakebroker.analysis.pipeline.causes import UNKNOWN, Cause, cause_of
+from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Row, Table, columns
+from fakebroker.analysis.pipeline.group_transitions import LOADED, is_newer
 from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
 TABLE = Table(
@@ -39,3 +43,80 @@ def recipe() -> Recipe:
     spans = "SELECT * FROM group_states"
     order = ("log_offset", "seq", "part")
     return Recipe("SELECT * FROM begun", (Step("begun", TABLE, spans, rebalance_rows, ("source", "group_id"), order),))
+
+
+_ENDS = ("Stable", "Empty", "Dead")
+
+
+def rebalance_rows(spans: Iterable[Row]) -> Iterator[Row]:
+    """A row for each rebalance of each group. `spans` are sorted by group, and of a group by their place.
+
+    It lasts from its first span to the first one that is Stable, Empty or Dead. A classic group begins one with
+    PreparingRebalance, a newer one with another epoch. A log does not show when a classic group began: there it is a
+    record with another generation than the one before.
+    """
+    for _, rows in groupby(spans, key=lambda row: (row["source"], row["group_id"])):
+        yield from _of_group(rows)
+
+
+def _of_group(rows: Iterable[Row]) -> Iterator[Row]:
+    began: Row | None = None
+    before: Row | None = None
+    for row in rows:
+        if row["log_offset"] is not None and not is_newer(row["group_type"]):
+            if _has_new_generation(row, before):
+                yield _ended(_begun(row, before), row) | {"duration_ms": None}
+        elif began is None and _begins(row, before):
+            began = _begun(row, before)
+        if began is not None and row["state"] in _ENDS:
+            yield _ended(began, row)
+            began = None
+        before = row
+    if began is not None:
+        yield began
+
+
+def _begins(row: Row, before: Row | None) -> bool:
+    if not is_newer(row["group_type"]):
+        return bool(row["state"] == "PreparingRebalance")
+    is_first = before is None or before["state"] == "Dead" or before["generation"] != row["generation"]
+    return row["state"] != "Dead" and row["reason"] != LOADED and is_first
+
+
+def _has_new_generation(row: Row, before: Row | None) -> bool:
+    if row["state"] not in ("Stable", "Empty") or not row["generation"]:
+        return False
+    return before is None or before["generation"] != row["generation"]
+
+
+def _begun(row: Row, before: Row | None) -> Row:
+    cause = Cause(UNKNOWN, None) if row["reason"] is None else cause_of(row["reason"])
+    generation_before = before["generation"] if before else None
+    if row["state"] == "PreparingRebalance":  # it still has the generation before
+        generation_before = row["generation"]
+    return {
+        **{name: row[name] for name in ("group_id", "began_at", "reason", *ORIGIN_KEY)},
+        **cause._asdict(),
+        "generation_before": generation_before,
+        "result": "unfinished",
+        "members_before": before["members"] if before else None,
+    }
+
+
+def _ended(began: Row, row: Row) -> Row:
+    if row["state"] == "Dead":
+        return began | {"result": "Dead"}
+    return began | {
+        "ended_at": row["began_at"],
+        "duration_ms": _between(began["began_at"], row["began_at"]),
+        "generation": row["generation"],
+        "result": row["state"],
+        "members": row["members"],
+    }
+
+
+def _between(began_at: int | None, ended_at: int | None) -> int | None:
+    """How long it took; None if that is not known, or the clock went back."""
+    if began_at is None or ended_at is None or ended_at < began_at:
+        return None
+    return ended_at - began_at
