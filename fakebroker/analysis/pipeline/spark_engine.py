@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -95,11 +96,8 @@ class SparkEngine:
         right = self._with_spark(known).select(*contract.key).alias("known")
         from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-        same = [F.col(f"new.{name}").eqNullSafe(F.col(f"known.{name}")) for name in contract.key]
-        condition = same[0]
-        for each in same[1:]:
-            condition = condition & each
-        return left.join(right, condition, how="left_anti")
+        same = (F.col(f"new.{name}").eqNullSafe(F.col(f"known.{name}")) for name in contract.key)
+        return left.join(right, reduce(and_, same), how="left_anti")
 
     def where_there(self, frame: Frame, column: str) -> Frame:
         """The rows that have a value there."""
