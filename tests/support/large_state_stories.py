@@ -56,6 +56,23 @@ def fetch_sessions(world: World) -> None:
     again("forgets all", forgotten_topics_data=forgotten, max_wait_ms=0)
 
 
+def waiting_fetches(world: World) -> None:
+    """Very many clients whose Fetches wait for the same: for a record, for the end of their time."""
+    clients = [world.client() for _ in range(world.entries)]
+
+    def wait() -> None:
+        for client in clients:
+            answer = world.ask(client, "Fetch", "waits", FIRST, session_id=0, session_epoch=-1, fetch_offset=0)
+            assert answer is None
+
+    wait()
+    world.wait("the time of many Fetches is up", 1_000)
+    assert None not in [client.answer("Fetch", world.newest("Fetch")) for client in clients]
+    wait()
+    world.ask(world.client(), "Produce", "wakes many Fetches", FIRST)
+    assert None not in [client.answer("Fetch", world.newest("Fetch")) for client in clients]
+
+
 def records(world: World) -> None:
     """Logs that are made, written, looked at, moved, cut and deleted."""
     client = world.client()
@@ -348,7 +365,7 @@ OF_PARTITIONS: tuple[Story, ...] = (
     streams_group, transaction,
 )  # fmt: skip
 OF_OTHERS: tuple[Story, ...] = (
-    many_groups, members_of("Consumer"), members_of("Share"), classic_members, many_transactions,
+    many_groups, waiting_fetches, members_of("Consumer"), members_of("Share"), classic_members, many_transactions,
 )  # fmt: skip
 
 

@@ -40,19 +40,22 @@ def fetch_response(
     """The response to `call` that lists `answers` in order, under one entry as long as the topic stays the same."""
     response = FetchResponse(responses=[], node_endpoints=[], session_id=session_id)
     entry: FetchableTopicResponse | None = None
+    size_bytes = 0
     for fetch, read in answers:
         if entry is None or (entry.topic, entry.topic_id) != (fetch.topic, fetch.topic_id):
             entry = FetchableTopicResponse(topic=fetch.topic, topic_id=fetch.topic_id, partitions=[])
             response.responses.append(entry)
-        data = partition_data(fetch.partition, read)
+        data = partition_data(fetch.partition, read, size_bytes)
         if data.error_code:
             _complete(call, fetch, read, data, response)
+        elif data.records:
+            size_bytes += len(data.records)
         entry.partitions.append(data)
     return response
 
 
-def partition_data(index: int, read: LogReadResult) -> PartitionData:
-    """The entry of the partition of that index."""
+def partition_data(index: int, read: LogReadResult, before_bytes: int = 0) -> PartitionData:
+    """The entry of the partition of that index; `before_bytes` are the records' of the partitions before it."""
     data = PartitionData(
         partition_index=index,
         error_code=read.code,
@@ -64,7 +67,7 @@ def partition_data(index: int, read: LogReadResult) -> PartitionData:
         snapshot_id=_NO_SNAPSHOT,
         aborted_transactions=None,
         preferred_read_replica=read.preferred_replica,
-        records=together(read.batches),
+        records=together(read.batches, before_bytes),
     )
     if read.aborted is not None:
         data.aborted_transactions = [
@@ -77,12 +80,15 @@ def partition_data(index: int, read: LogReadResult) -> PartitionData:
     return data
 
 
-def together(batches: Sequence[bytes]) -> bytes:
-    """The batches joined. More than LARGE_BYTES are not copied: they stay the stored batches, as `Pieces`."""
+def together(batches: Sequence[bytes], before_bytes: int) -> bytes:
+    """The batches joined, as long as the records of the answer are few; `before_bytes` are those before these.
+
+    What is beyond LARGE_BYTES is not copied: it stays the stored batches, as `Pieces`.
+    """
     if len(batches) == 1:
         return batches[0]
     pieces = Pieces(batches)
-    return b"".join(batches) if len(pieces) <= LARGE_BYTES else cast("bytes", pieces)
+    return b"".join(batches) if before_bytes + len(pieces) <= LARGE_BYTES else cast("bytes", pieces)
 
 
 def in_old_format(

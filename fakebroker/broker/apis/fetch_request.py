@@ -21,6 +21,7 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 
 TARGETS_PER_STEP = 1_000
+BYTES_PER_COST = 10_000  # what is sent costs little: it is not copied
 
 
 class _Fetch:
@@ -60,9 +61,18 @@ class _Fetch:
     def _wait_is_over(self, now: Instant) -> None:
         self.now = now
         self.look_again()
-        response = self._read_and(lambda done: self._answer(done.reads))
+        self._spend(len(self.targets))
+        response = self._read_and(self._answer_read)
         if response is not None:
             self.call.reply(response)
+
+    def _answer_read(self, done: ReadResult) -> FetchResponse | None:
+        self._spend(done.size_bytes // BYTES_PER_COST)
+        return self._answer(done.reads)
+
+    def _spend(self, cost: int) -> None:
+        """Note what the end of a wait costs, so that one turn does not answer too many."""
+        self.call.cluster.timers.passes.spend(cost)
 
     def _read_and(self, go_on: Callable[[ReadResult], FetchResponse | None]) -> FetchResponse | None:
         """What `go_on` answers to what the targets give; None: later.

@@ -136,9 +136,11 @@ def _encoded(call: Call, answers: list[Answer], session_id: int = 0) -> list[byt
 def _values(reads: Iterable[LogReadResult]) -> list[Any]:
     """The values of the answer's varying fields, in wire order."""
     values: list[Any] = []
+    size_bytes = 0
     for read in reads:
         batches = read.batches
-        records = batches[0] if len(batches) == 1 else together(batches)
+        records = batches[0] if len(batches) == 1 else together(batches, size_bytes)
+        size_bytes += len(records)
         values += (read.high_watermark, read.last_stable_offset, read.log_start_offset, records)
     return values
 

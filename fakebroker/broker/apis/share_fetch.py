@@ -230,11 +230,13 @@ def share_fetch_response(
     pace = Pace(PARTITIONS_PER_STEP)
     response = ShareFetchResponse(acquisition_lock_timeout_ms=ShareGroupSettings(call.node, group_id).lock_duration_ms)
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
+    size_bytes = 0
     for key in sorted({**found, **acknowledged}):
         topic_id, _ = key
         topic = topics.setdefault(topic_id, ShareFetchableTopicResponse(topic_id=topic_id, partitions=[]))
         records, error = found.get(key, _NOTHING), acknowledged.get(key, _NOT_ACKNOWLEDGED)
-        data = _partition_data(key, records, error)
+        data = _partition_data(key, records, error, size_bytes)
+        size_bytes += len(data.records or b"")
         topic.partitions.append(data)
         partition, _ = find_partition(call, key)
         if ErrorCode.NOT_LEADER_OR_FOLLOWER in (records.code, error[0]) and partition is not None:
@@ -245,13 +247,15 @@ def share_fetch_response(
     return response
 
 
-def _partition_data(key: TopicIdPartition, records: FetchedRecords, error: AcknowledgeError) -> PartitionData:
+def _partition_data(
+    key: TopicIdPartition, records: FetchedRecords, error: AcknowledgeError, before_bytes: int
+) -> PartitionData:
     return PartitionData(
         partition_index=key[1],
         error_code=records.code,
         acknowledge_error_code=error[0],
         acknowledge_error_message=error[1],
-        records=together(records.batches),
+        records=together(records.batches, before_bytes),
         acquired_records=[
             AcquiredRecords(first_offset=each[0], last_offset=each[1], delivery_count=each[2])
             for each in records.acquired

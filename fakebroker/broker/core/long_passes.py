@@ -21,6 +21,9 @@ TURN_COST: Final = 2_000
 STEP_COST: Final = 1_000
 """What a step of a pass should cost at most."""
 
+ACTIONS_COST: Final = 5_000
+"""What may be done at one moment of what many wait for; the rest of it has turns of its own."""
+
 AT_ONCE: Final = 5_000
 """How many records coordinators load at one moment without turns; that takes up to 0.1 s."""
 
@@ -41,6 +44,8 @@ class LongPasses:
         self._is_acting = False
         self._moment = Instant(0, 0)  # of what was done without turns last
         self._at_once_left = AT_ONCE
+        self._moment_of_actions = Instant(0, 0)
+        self._actions_left = ACTIONS_COST
 
     def __bool__(self) -> bool:
         """Whether a pass waits for the next turn."""
@@ -106,6 +111,24 @@ class LongPasses:
             return False
         self._at_once_left -= records
         return True
+
+    def now_or_later(self, action: Callable[[Instant], None], now: Instant) -> None:
+        """Do something that many wait for at the same moment, and that says by `spend` what it costs.
+
+        Beyond ACTIONS_COST, or when the turn is over, it is put off. When a test moves the clock it is done at once.
+        """
+        if now != self._moment_of_actions:
+            self._moment_of_actions, self._actions_left = now, ACTIONS_COST
+        if self.is_turn_over or (self._left is None and not self.is_unlimited and self._actions_left <= 0):
+            self.put_off(action)
+        elif self.is_unlimited or self._left is not None:
+            action(now)
+        else:
+            self._left = self._actions_left
+            try:
+                action(now)
+            finally:
+                self._actions_left, self._left = self._left, None
 
     def one_by_one(self, action: Callable[[Instant], None], now: Instant) -> None:
         """Do something, and after it what it brings about by this method; nested, that could be any depth."""

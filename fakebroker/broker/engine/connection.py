@@ -1,8 +1,8 @@
 """One client's connection: frames in, answers out, in request order (AV-1..AV-4, AV-11).
 
 Like Kafka, a connection has one request in work at a time: while it is parked the next frame is not read (AV-2), so
-answers are in order without a queue. After `REQUESTS_PER_TURN` requests it is the turn of the other connections. It is
-a state machine (`connection_state.py` has the states and which may follow). A request goes this way:
+answers are in order without a queue. After `REQUESTS_PER_TURN` requests, or `TURN_S`, others have their turn. It is a
+state machine (`connection_state.py` has the states and which may follow). A request goes this way:
 
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
                          -> _serve    header, body, handler
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 REQUESTS_PER_TURN = 64
+TURN_S = 0.05  # a turn takes no further request up after that
 MAX_OUT_BYTES = 1024 * 1024  # of large answers in one turn
 MAX_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 
@@ -297,10 +298,11 @@ class Connection:
     # Requests
 
     def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
-        """Take up frames until one parks or closes, or `REQUESTS_PER_TURN` or `MAX_OUT_BYTES` of answers are made."""
+        """Take up frames until one parks or closes, or the turn is over: by their number, answers or the stopwatch."""
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
         lane_of, short = self._lanes.get, self.engine.long_list_bytes
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
+        stopwatch, ends_s = self.engine.stopwatch, 0.0
         self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
             if end - position < REQUEST_HEAD_BYTES:
@@ -309,7 +311,7 @@ class Connection:
             start = position + prefix_bytes
             stop = start + size
             if stop > end or not smallest <= size <= limit:
-                break  # `_buffer_rest` finds out which
+                break  # `_measure_rest` finds out which
             frame = buffer[start:stop]
             position = stop
             route = routes.get(code) or self._find_route(code, frame)
@@ -319,24 +321,23 @@ class Connection:
                     # A negative length says that there is no client id.
                     offset = smallest + client_id_size if client_id_size > 0 else smallest
                     self._serve(route if size <= short else route.of_long_frames(size), frame, offset, now)
+                    if position < end:  # one that takes long does not have the others in its turn
+                        ends_s = ends_s or stopwatch() + TURN_S
+                        if stopwatch() > ends_s:
+                            break
             if self.state is not serving:
                 break
         if self.state is not PARKED:
             self.frame = b""  # an idle connection does not hold on to its last request
         if position == end and self.state is serving:
             self.state = READING
-        else:
-            self._buffer_rest(buffer, position)
+        elif self.state not in ENDED:
+            self._input.put_back(buffer, position)
+            self._measure_rest()
         engine = self.engine
         if engine.outbox:  # a request that was parked or closed its connection had consequences
             engine.drain()
         engine.to_flush[self] = None
-
-    def _buffer_rest(self, buffer: bytes, position: int) -> None:
-        """Keep what was not taken up."""
-        if self.state not in ENDED:
-            self._input.put_back(buffer, position)
-            self._measure_rest()
 
     def _measure_rest(self) -> None:
         """Find out how much makes the next frame whole; a bad length closes the connection (AV-3)."""
@@ -354,8 +355,7 @@ class Connection:
     def _kept_turn(self, now: Instant) -> None:
         """A turn for what is kept: for the next frame alone if it is so long that to read it is work in steps.
 
-        A turn that takes nothing, does not find out either how long the next frame is (nothing behind a parked request
-        is measured), and wants another turn would never end: it closes the connection.
+        A turn that takes nothing, does not learn how long the next frame is, and wants another ends the connection.
         """
         kept = self._input.buffered_bytes, self._input.wanted_bytes
         if self._input.wanted_bytes > PREFIX_BYTES + self.engine.at_once_bytes:

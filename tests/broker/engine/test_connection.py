@@ -1,11 +1,12 @@
 """Connections: frames in whatever pieces, order, turns, parked requests, and what closes them."""
 
 from struct import pack
+from typing import Any
 
 import pytest
 
 from fakebroker.broker.core.deadlines import Deadline
-from fakebroker.broker.engine.connection import REQUESTS_PER_TURN, Connection
+from fakebroker.broker.engine.connection import REQUESTS_PER_TURN, TURN_S, Connection
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import SimEngine
@@ -56,6 +57,29 @@ def test_a_turn_takes_up_at_most_64_requests() -> None:
         connection.resume(START)
     assert taken == [REQUESTS_PER_TURN, REQUESTS_PER_TURN, 150 - 2 * REQUESTS_PER_TURN]
     assert not connection.wants_turn
+
+
+@pytest.mark.rules("AV-2")
+@pytest.mark.parametrize("request_s", [0.02, 5.0])
+def test_a_turn_in_which_requests_take_long_ends_early(request_s: float) -> None:
+    """Requests that come together and take long by the driver's stopwatch do not keep other connections waiting."""
+    lab, passed = SimEngine(), [0.0]
+    lab.engine.stopwatch, lab.engine.uses_layouts = lambda: passed[0], False
+    connection = lab.bare_connection()
+    serve = connection._serve
+
+    def slow(*request: Any) -> None:
+        serve(*request)
+        passed[0] += request_s
+
+    connection._serve = slow
+    connection.receive(heartbeats(20), START)
+    turns = [correlation_ids(b"".join(connection.data_to_send()))]
+    while connection.wants_turn:
+        connection.resume(START)
+        turns.append(correlation_ids(b"".join(connection.data_to_send())))
+    assert max(map(len, turns)) <= max(2, TURN_S / request_s + 2)
+    assert [each for turn in turns for each in turn] == list(range(20))
 
 
 def test_more_bytes_between_turns_change_nothing() -> None:

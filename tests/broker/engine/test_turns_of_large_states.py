@@ -34,6 +34,8 @@ FEWER: dict[tuple[str, str], tuple[int, str]] = {
     ("TxnOffsetCommit", ""): (17_000, "offsets fit into a batch of the log of groups"),
     ("AlterShareGroupOffsets", "many topics"): (40_000, "topics fit into a record of the log of groups"),
     ("a classic group with many members", ""): (10_000, "members, each of which has a connection"),
+    ("Produce, wakes many Fetches", ""): (10_000, "clients wait, each of which has a connection"),
+    ("the time of many Fetches is up", ""): (10_000, "clients wait, each of which has a connection"),
     ("StreamsGroup", "many topics"): (20_000, "parts may be in a topology"),
 }
 """What there can be fewer of than ENTRIES, and why: by how what is done begins, and in which layout."""
@@ -46,6 +48,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         (emit_decode, "BYTES_PER_STEP"),
         (long_passes, "TURN_COST"),
         (long_passes, "STEP_COST"),
+        (long_passes, "ACTIONS_COST"),
         (engine, "DUE_PER_TURN"),
         (fetch_request, "TARGETS_PER_STEP"),
     ):

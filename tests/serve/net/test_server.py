@@ -57,6 +57,13 @@ def test_many_clients_at_once(broker: FakeBroker) -> None:
     broker.wait(lambda: not broker._engine.connections or None, 20, lambda: "connections are left")
 
 
+def test_turns_are_timed(broker: FakeBroker) -> None:
+    """The engine has a stopwatch that goes on: it ends turns in which requests take long."""
+    stopwatch = broker._engine.stopwatch
+    before_s = stopwatch()
+    broker.wait(lambda: stopwatch() > before_s or None, 20, lambda: "the stopwatch stands still")
+
+
 def test_a_client_that_does_not_read_blocks_itself_only(broker: FakeBroker) -> None:
     """We stop reading from it, serve the others, and it gets every answer when it reads at last."""
     broker.create_topic("t", partitions=200)

@@ -259,10 +259,21 @@ def longest_wait_ms(cluster: "TopicsHost", asked_ms: int) -> int:
 class DelayedFetch:
     """A parked fetch: it ends when enough can be read, when something goes wrong, or when its time is up (FT-4, FT-5).
 
-    It is registered in the `waiters` of its logs, and measures only the log that changed. Kafka: `DelayedFetch`.
+    It is registered in the `waiters` of its logs, and measures only the log that changed. `done` answers, and spends
+    what that costs. Kafka: `DelayedFetch`.
     """
 
-    __slots__ = ("_available", "_cluster", "_deadline", "_done", "_params", "_targets", "_timers", "_total")
+    __slots__ = (
+        "_available",
+        "_cluster",
+        "_deadline",
+        "_done",
+        "_is_stopped",
+        "_params",
+        "_targets",
+        "_timers",
+        "_total",
+    )
 
     def __init__(
         self,
@@ -275,6 +286,7 @@ class DelayedFetch:
         self._targets = targets
         self._params = params
         self._done = done
+        self._is_stopped = False
         self._timers: Timers = cluster.timers
         self._deadline = Deadline(self._end, self)
         self._available = [0] * len(targets)
@@ -296,7 +308,12 @@ class DelayedFetch:
         return True
 
     def stop(self) -> None:
-        """Stop waiting for good: disarm the timer and leave the waiters of all logs."""
+        """Stop for good: nobody waits for an answer any more."""
+        self._is_stopped = True
+        self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
+        """Disarm the timer, and leave the waiters of all logs."""
         self._deadline.end()
         for _, partition in self._targets:
             partition.log.waiters.pop(self, None)
@@ -306,8 +323,13 @@ class DelayedFetch:
             self._end(now)
 
     def _end(self, now: Instant) -> None:
-        self.stop()
-        self._done(now)
+        """One record may end the waits of very many: they are not all answered in the turn that brought it."""
+        self._stop_waiting()
+        self._timers.passes.now_or_later(self._answer, now)
+
+    def _answer(self, now: Instant) -> None:
+        if not self._is_stopped:  # the client has not left meanwhile
+            self._done(now)
 
     def _is_enough(self, index: int) -> bool:
         """Whether the fetch is over, after the log of the target at `index` has changed."""

@@ -3,6 +3,7 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from struct import Struct
+from typing import cast
 
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.running_maximum import RunningMaximum
@@ -123,7 +124,8 @@ class Segment:
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool) -> list[bytes]:
         """The batches from `offset` on that begin before `end`, as far as they fit into `max_bytes` (FT-6, FT-9).
 
-        Of the one that does not fit comes the beginning, if it is not the first: clients know that it is not whole.
+        Of the one that does not fit comes the beginning, if it is not the first: clients know that it is not whole. It
+        is a view of the stored batch: a client that does not read keeps no copy.
         """
         offsets, ends = self.offsets, self.ends
         first = bisect_left(offsets, offset)
@@ -138,7 +140,8 @@ class Segment:
             if fitting <= first:
                 fitting = first + 1 if at_least_one else first
             elif ends[fitting - 1] < limit:
-                return [*self.batches[first:fitting], self.batches[fitting][: limit - ends[fitting - 1]]]
+                beginning = memoryview(self.batches[fitting])[: limit - ends[fitting - 1]]
+                return [*self.batches[first:fitting], cast("bytes", beginning)]
         return self.batches[first:fitting]
 
     def bytes_between(self, offset: int, end: int) -> int:
