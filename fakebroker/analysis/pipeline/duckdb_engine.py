@@ -120,7 +120,7 @@ class DuckEngine:
     def _of_step(self, step: Step, known: Mapping[str, str]) -> DuckFrame:
         order = f" ORDER BY {listed((*step.together, *step.order))}" if step.together or step.order else ""
         given = rows_of(self._batches(f"SELECT * FROM ({_with(known, step.query)}){order}"))
-        made = [*batches_of(step.columns, step.function(given))]
+        made = [*batches_of(step.columns, step.made(given))]
         if not made:
             return self.frame(step.columns, [])
         return self._registered(pa.Table.from_batches(made))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Final
 
 from fakebroker.analysis.pipeline import expiry_facts
@@ -22,16 +21,13 @@ END: Final = "end"
 def audited(lines: Iterable[Row]) -> Iterator[Row]:
     """A row for each `offset_expired` line, and for each offset that should have expired and of which there is none.
 
-    `lines` are those of a group, and those of its run that matter to all groups, in their order; behind them comes one
-    of the kind END. Lines of other groups, sorted likewise, follow.
-
+    `lines` are those of a group, and those of its run that matter to all groups; behind them comes one of the kind END.
     That an offset should have expired is said only if it was due for longer than the interval of checks, while nothing
     about its group changed, its coordinator had it loaded, and the clock was not set back.
     """
-    for (run, _), of_group in groupby(lines, key=lambda row: (row["run"], row["of_group"])):
-        replay = _Replay(run)
-        for row in of_group:
-            yield from replay.take(row)
+    replay = _Replay()
+    for row in lines:
+        yield from replay.take(row)
 
 
 @dataclass
@@ -58,8 +54,7 @@ class _Group:
 class _Replay:
     """One group of one run. `now_ms` is the time of day of the last line."""
 
-    def __init__(self, run: str) -> None:
-        self._run = run
+    def __init__(self) -> None:
         self._found: list[Row] = []
         self._broker: expiry_facts.BrokerFacts | None = None
         self._groups: dict[str, _Group] = {}
@@ -217,7 +212,7 @@ class _Replay:
             agrees = expiry is not None and due == Due(expiry["rule"], expiry["due_ms"])
             agrees = agrees and due is not None and due.due_ms <= self._now_ms
         named = {name: line[name] for name in ("topic", "partition")}
-        found = {"source": self._run, "group_id": line["group"], **named, "committed_offset": line["offset"]}
+        found = {"source": line["run"], "group_id": line["group"], **named, "committed_offset": line["offset"]}
         found |= {"committed_at": time_or_none(line["committed_ms"]), "agrees": agrees, "unknown_because": unknown}
         if commit is not None:
             found |= {"commit_seq": commit.row["seq"], "commit_part": commit.row["part"]}

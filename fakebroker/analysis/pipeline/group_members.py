@@ -5,8 +5,6 @@ Records of classic groups are in logs alone. Of these groups a journal has the m
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from fakebroker.analysis.pipeline import group_records as records
@@ -15,31 +13,27 @@ from fakebroker.analysis.pipeline.group_transitions import CLASSIC
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, assigned_partitions, subscribed_topics
 
 
-def member_rows(sorted_records: Iterable[Row]) -> Iterator[Row]:
-    """The members that these records, sorted as `group_records` says, name.
+def member_rows(of_group: Iterable[Row]) -> Iterator[Row]:
+    """The members that the records of a group name.
 
     A record of a classic group has all its members. A member of a newer group has a row whenever it says something new
     of itself, and whenever its epoch is another: what it said last, with its epoch then.
     """
-    for group in records.by_group(sorted_records):
-        said: dict[str, Row] = {}
-        epochs: dict[str, int] = {}
-        for record in group:
-            if record["kind"] == records.CLASSIC_KIND:
-                yield from _classic_members(record)
-            else:
-                yield from _newer_member(record, said, epochs)
+    said: dict[str, Row] = {}
+    epochs: dict[str, int] = {}
+    for record in of_group:
+        is_classic = record["kind"] == records.CLASSIC_KIND
+        yield from _classic_members(record) if is_classic else _newer_member(record, said, epochs)
 
 
-def assignment_rows(sorted_records: Iterable[Row]) -> Iterator[Row]:
-    """The partitions that these records, sorted as `group_records` says, assign."""
-    for group in records.by_group(sorted_records):
-        known: dict[str, Row] = {}
-        for record in group:
-            if record["kind"] == records.CLASSIC_KIND:
-                yield from _classic_assignments(record)
-            elif records.part_of(record["kind"]) == "CurrentMemberAssignment":
-                yield from _newer_assignment(record, known)
+def assignment_rows(of_group: Iterable[Row]) -> Iterator[Row]:
+    """The partitions that the records of a group assign."""
+    known: dict[str, Row] = {}
+    for record in of_group:
+        if record["kind"] == records.CLASSIC_KIND:
+            yield from _classic_assignments(record)
+        elif records.part_of(record["kind"]) == "CurrentMemberAssignment":
+            yield from _newer_assignment(record, known)
 
 
 def answered(api: str) -> str:
@@ -57,9 +51,9 @@ def answered(api: str) -> str:
     """
 
 
-def joined_members(lines: Iterable[Row]) -> Iterator[Row]:
+def joined_members(of_run: Iterable[Row]) -> Iterator[Row]:
     """The members that answers to JoinGroup admit to classic groups, as `members` has them."""
-    for row, asked, answer in _of_classic_groups(lines):
+    for row, asked, answer in _of_classic_groups(of_run):
         protocol = answer["ProtocolName"] or None
         own = [each["Metadata"] for each in asked["Protocols"] if each["Name"] == protocol]
         yield {
@@ -73,27 +67,26 @@ def joined_members(lines: Iterable[Row]) -> Iterator[Row]:
         }
 
 
-def answered_assignments(lines: Iterable[Row]) -> Iterator[Row]:
+def answered_assignments(of_run: Iterable[Row]) -> Iterator[Row]:
     """The partitions that answers to SyncGroup give to members of classic groups, as `assignments` has them."""
-    for row, asked, answer in _of_classic_groups(lines):
+    for row, asked, answer in _of_classic_groups(of_run):
         if answer.get("ProtocolType") in (None, CONSUMER):  # before v5 it does not say
             member = _of_line(row, asked["GroupId"], asked["GenerationId"], asked["MemberId"])
             yield from _assigned(member, assigned_partitions(answer["Assignment"]))
 
 
-def _of_classic_groups(lines: Iterable[Row]) -> Iterator[tuple[Row, Row, Row]]:
-    """The requests of each run in their order, with both messages, but for those of groups that are consumer groups."""
-    for _, of_run in groupby(lines, key=itemgetter("run")):
-        consumer_groups: set[str] = set()
-        for row in of_run:
-            if row["kind"] == "transition":
-                change = consumer_groups.discard if row["after"] == "Dead" else consumer_groups.add
-                change(row["group"])
-                continue
-            asked, answer = json.loads(row["request"]), json.loads(row["response"])
-            are_whole = isinstance(asked, dict) and isinstance(answer, dict) and answer.get("ErrorCode") == 0
-            if are_whole and asked["GroupId"] not in consumer_groups:
-                yield row, asked, answer
+def _of_classic_groups(of_run: Iterable[Row]) -> Iterator[tuple[Row, Row, Row]]:
+    """The requests of a run, with both messages, but for those of groups that are consumer groups then."""
+    consumer_groups: set[str] = set()
+    for row in of_run:
+        if row["kind"] == "transition":
+            change = consumer_groups.discard if row["after"] == "Dead" else consumer_groups.add
+            change(row["group"])
+            continue
+        asked, answer = json.loads(row["request"]), json.loads(row["response"])
+        are_whole = isinstance(asked, dict) and isinstance(answer, dict) and answer.get("ErrorCode") == 0
+        if are_whole and asked["GroupId"] not in consumer_groups:
+            yield row, asked, answer
 
 
 def _of_line(row: Row, group_id: str, generation: int, member_id: str) -> Row:

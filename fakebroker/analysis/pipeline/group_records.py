@@ -6,8 +6,6 @@ the records of newer groups only, as `coordinator_record` lines.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import Any, Final
 
 from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Row
@@ -45,12 +43,6 @@ def part_of(kind: str) -> str:
     """What a record of a newer group is about: MemberMetadata, CurrentMemberAssignment, ... ; Metadata is its epoch."""
     prefix = next(prefix for prefix in _TYPES if kind.startswith(prefix))
     return kind.removeprefix(prefix)
-
-
-def by_group(rows: Iterable[Row]) -> Iterator[Iterator[Row]]:
-    """Sorted records, one group of one source after the other."""
-    for _, found in groupby(rows, key=lambda row: (row["source"], row["group_id"])):
-        yield found
 
 
 def value_of(row: Row) -> Any:

@@ -23,17 +23,12 @@ DEAD: Final[Row] = {
 }
 
 
-def spans(sorted_records: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with these records, which are sorted as `group_records` says.
+def spans(of_group: Iterable[Row]) -> Iterator[Row]:
+    """The spans that begin with the records of a group.
 
     A record of a classic group begins a span. A newer group writes several for one change, all with one timestamp: the
     last of them begins a span if the state, the epoch, the number of members or their topics are others than before.
     """
-    for group in records.by_group(sorted_records):
-        yield from _spans_of_group(group)
-
-
-def _spans_of_group(of_group: Iterable[Row]) -> Iterator[Row]:
     newer = NewerGroup()
     last: Row | None = None
     began_at = None

@@ -4,7 +4,6 @@ The records of newer groups say who their members are, other lines why they chan
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Final
 
 from fakebroker.analysis.pipeline.contract import Row, time_or_none
@@ -16,18 +15,13 @@ LINES_OF_NEWER: Final = ("coordinator_record", "group_epoch_bumped")
 """The kinds of lines, beside `transition`, that only newer groups have."""
 
 
-def journal_spans(changes: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with these lines, group by group in the order of their journals.
+def journal_spans(of_group: Iterable[Row]) -> Iterator[Row]:
+    """The spans that begin with the lines of a group.
 
     They are `transition` lines and those that say what a group is besides: `group_stored` of classic groups,
     `coordinator_record` and `group_epoch_bumped` of newer ones.
     """
-    for _, group in groupby(changes, key=lambda row: (row["run"], row["group"])):
-        yield from _spans_of_group(list(group))
-
-
-def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
-    """The spans of one group, whose rows these are in order."""
+    rows = list(of_group)
     following = _stored_after(rows)
     newer, last = _NewerSpans(), None
     for row, next_stored in zip(rows, following, strict=True):

@@ -8,7 +8,9 @@ it makes; the engine makes the columns of the contract of it. A time that no tab
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import Row, Table
@@ -25,8 +27,8 @@ class Given(NamedTuple):
 class Step(NamedTuple):
     """Rows that a function of a module, which Spark's workers run, makes of the rows of a query.
 
-    Later queries know them by `name`; `columns` are theirs. Rows that have the columns `together` alike come to one
-    call, one after the other, in the order of the columns `order`; without them in any order, and any to any call.
+    Later queries know them by `name`; `columns` are theirs. Rows that have the columns `together` alike are one call,
+    in the order of the columns `order`; without `together` they come in any order, and any to any call.
     """
 
     name: str
@@ -35,6 +37,14 @@ class Step(NamedTuple):
     function: Callable[[Iterable[Row]], Iterable[Row]]
     together: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+
+    def made(self, given: Iterable[Row]) -> Iterator[Row]:
+        """What the function makes of rows, which are sorted by `together` and `order`."""
+        if not self.together:
+            yield from self.function(given)
+            return
+        for _, rows in groupby(given, itemgetter(*self.together)):
+            yield from self.function(rows)
 
 
 class Kept(NamedTuple):

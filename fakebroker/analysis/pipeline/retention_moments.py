@@ -5,8 +5,6 @@ these moments lies between the two commits.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import Row, columns_only
@@ -64,23 +62,23 @@ def is_unloaded(span: Row) -> bool:
 
 
 class Moments:
-    """The function of a step: it gets the states of groups, one after the other, and makes rows of `MOMENTS`."""
+    """The function of a step: it gets the states of a group, and makes rows of `MOMENTS`."""
 
     def __init__(self, retentions_ms: Iterable[int], interval_ms: int, bucket_passes: int, policy: str) -> None:
         self._retentions_ms = sorted(set(retentions_ms))
         self._interval_ms, self._bucket_passes, self._policy = interval_ms, bucket_passes, policy
 
-    def __call__(self, states: Iterable[Row]) -> Iterator[Row]:
-        """The moments of all groups; rows of one bucket of a group are not yet put together."""
-        for group, of_group in groupby(states, key=itemgetter(*OF_GROUP)):
-            for first, last in self._of_group([row for row in of_group if not is_unloaded(row)]):
-                for bucket in range(first // self._bucket_passes - 1, last // self._bucket_passes + 1):
-                    yield {
-                        **dict(zip(OF_GROUP, group, strict=True)),
-                        "bucket": bucket,
-                        "first_moment": max(first, bucket * self._bucket_passes),
-                        "last_moment": min(last, (bucket + 2) * self._bucket_passes),
-                    }
+    def __call__(self, of_group: Iterable[Row]) -> Iterator[Row]:
+        """The moments of a group; rows of one bucket are not yet put together."""
+        states = [row for row in of_group if not is_unloaded(row)]
+        for first, last in self._of_group(states):
+            for bucket in range(first // self._bucket_passes - 1, last // self._bucket_passes + 1):
+                yield {
+                    **{name: states[0][name] for name in OF_GROUP},
+                    "bucket": bucket,
+                    "first_moment": max(first, bucket * self._bucket_passes),
+                    "last_moment": min(last, (bucket + 2) * self._bucket_passes),
+                }
 
     def _of_group(self, states: list[Row]) -> Iterator[tuple[int, int]]:
         """First and last cleanups: where the group ends, and where an Empty one would lose its offsets.

@@ -182,12 +182,11 @@ class SparkEngine:
             given = given.repartition(*step.together)
         if step.together or step.order:
             given = given.sortWithinPartitions(*step.together, *step.order)
-        columns, function = step.columns, step.function
 
         def made(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-            return batches_of(columns, function(rows_of(batches)))
+            return batches_of(step.columns, step.made(rows_of(batches)))
 
-        return given.mapInArrow(made, ddl_in_ms(columns))
+        return given.mapInArrow(made, ddl_in_ms(step.columns))
 
     def _of_query(self, query: str, known: Mapping[str, Frame]) -> Frame:
         """What a query gives. The session knows frames by their names only while the query is read."""

@@ -1,7 +1,6 @@
 """Rebalances, with cause and duration."""
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 
 from fakebroker.analysis.pipeline.causes import UNKNOWN, Cause, cause_of
 from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Row, Table, columns
@@ -49,20 +48,15 @@ _ENDS = ("Stable", "Empty", "Dead")
 
 
 def rebalance_rows(spans: Iterable[Row]) -> Iterator[Row]:
-    """A row for each rebalance of each group. `spans` are sorted by group, and of a group by their place.
+    """A row for each rebalance of a group.
 
     It lasts from its first span to the first one that is Stable, Empty or Dead. A classic group begins one with
     PreparingRebalance, a newer one with another epoch. A log does not show when a classic group began: there it is a
     record with another generation than the one before.
     """
-    for _, rows in groupby(spans, key=lambda row: (row["source"], row["group_id"])):
-        yield from _of_group(rows)
-
-
-def _of_group(rows: Iterable[Row]) -> Iterator[Row]:
     began: Row | None = None
     before: Row | None = None
-    for row in rows:
+    for row in spans:
         if row["log_offset"] is not None and not is_newer(row["group_type"]):
             if _has_new_generation(row, before):
                 yield _ended(_begun(row, before), row) | {"duration_ms": None}

@@ -1,7 +1,6 @@
 """Transactions: when they began, how they ended, and by whom."""
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import Final
 
 from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Check, Row, Table, columns
@@ -94,13 +93,10 @@ def recipe() -> Recipe:
 
 
 def transaction_rows(changes: Iterable[Row]) -> Iterator[Row]:
-    """A row for each transaction. `changes` are sorted by source and transactional id, and of an id by their place."""
-    for _, of_id in groupby(changes, key=lambda row: (row["source"], row["transactional_id"])):
-        yield from _of_id(of_id)
+    """A row for each transaction of a transactional id.
 
-
-def _of_id(changes: Iterable[Row]) -> Iterator[Row]:
-    """A transaction begins with Ongoing; with another state if what was before is not there, as in a compacted log."""
+    One begins with Ongoing; with another state if what was before is not there, as in a compacted log.
+    """
     found: Row | None = None
     client_version: int | None = None
     for change in changes:
