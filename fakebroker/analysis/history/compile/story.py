@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from fakebroker.analysis.history.compile.anonymise import Names
-from fakebroker.analysis.history.compile.batches import Batch, batches_of, folded
+from fakebroker.analysis.history.compile.batches import batches_of, folded
 from fakebroker.analysis.history.compile.consumer_rounds import ConsumerRounds
 from fakebroker.analysis.history.compile.happened import (
     Commit,
@@ -14,7 +14,6 @@ from fakebroker.analysis.history.compile.happened import (
     Member,
     Pending,
     Settled,
-    TopicPartition,
     Window,
 )
 from fakebroker.analysis.history.compile.producers import Producers
@@ -109,11 +108,8 @@ class Story:
     def _commits(self, commits: Sequence[Commit]) -> None:
         batches = batches_of(commits, lambda each: self.rounds.committer_of(each.member_id, each.place))
         for batch in batches if self._keeps_commits else folded(batches):
-            self.line.commit(batch, self._actor_of(batch))
+            self.line.commit(batch, None if batch.committer is None else self.rounds.actor(batch.committer))
             self.rounds.exists = True
-
-    def _actor_of(self, batch: Batch) -> str | None:
-        return None if batch.committer is None else self.rounds.actor(batch.committer)
 
     def _gone(self, gone: Sequence[Gone]) -> None:
         """Offsets that went at one moment: by the cleanup, which the clock does, or because somebody deleted them."""
@@ -250,16 +246,12 @@ def _earlier(settled: Settled, commits: Sequence[Commit]) -> Settled:
     """A generation of one member, which reads everything that was committed before the window."""
     topics = tuple(sorted({each.topic for each in commits}))
     places: dict[str, list[int]] = {}
-    for topic, partition in sorted(_places(commits)):
+    for topic, partition in sorted({each.place for each in commits}):
         places.setdefault(topic, []).append(partition)
     member = Member(EARLIER, None, None, None, None, topics, places)
     return settled._replace(
         state="Stable", generation=None, leader=EARLIER, members=(member,), causes=(), expired=frozenset()
     )
-
-
-def _places(commits: Sequence[Commit]) -> set[TopicPartition]:
-    return {each.place for each in commits}
 
 
 def window_text(window: Window) -> str:

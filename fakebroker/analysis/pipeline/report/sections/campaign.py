@@ -7,7 +7,7 @@ from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Command, Fin
 from fakebroker.analysis.pipeline.report.charts.bars import Series, ranked_bars
 from fakebroker.analysis.pipeline.report.charts.svg import BAD, GOOD, series_class
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, percent
+from fakebroker.analysis.pipeline.report.words import counted, left_out, percent
 
 KEY: Final = "campaign_runs"
 MAX_SCENARIOS: Final = 20
@@ -45,8 +45,7 @@ def _plot(counts: _Counts) -> Plot:
     shown = failing[:MAX_SCENARIOS]
     series = [Series(colour, outcome, [counts[each][outcome] for each in shown]) for outcome, colour in _OUTCOMES]
     about = "Outcomes of runs, by scenario"
-    if len(failing) > len(shown):
-        about += f"; {counted(len(failing) - len(shown), 'other scenario')} with failed runs not shown"
+    about += left_out(len(failing) - len(shown), "other scenario", "with failed runs not shown")
     if len(counts) > len(failing):
         about += f"; all runs of {counted(len(counts) - len(failing), 'other scenario')} passed"
     outcomes = [outcome for outcome, _ in _OUTCOMES]
@@ -60,6 +59,6 @@ def _failures(tables: Tables) -> Block:
     if not rows:
         return Text("These tables do not say how the runs failed.")
     left = tables.rows_in("campaign_failures") - len(rows)
-    about = "Ways to fail, the most frequent first" + (f"; {counted(left, 'other')} not shown" if left > 0 else "")
+    about = "Ways to fail, the most frequent first" + left_out(left, "other")
     cells = [[r["rank"], r["runs"], r["of_runs"], r["failure"], Command(r["repeat"])] for r in rows]
     return Grid(about, ["", "runs failed", "of runs", "message of the first", "repeat it"], cells)

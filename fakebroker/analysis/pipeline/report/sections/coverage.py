@@ -7,7 +7,7 @@ from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Finding, Grid, Number, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.heat_map import Cell, heat_map
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, percent, short
+from fakebroker.analysis.pipeline.report.words import counted, left_out, percent, short
 from fakebroker.testing.explanations.wording import STEPS
 
 KEY: Final = "protocol_coverage"
@@ -98,7 +98,5 @@ def _errors(errors: list[Row], total: int) -> Text | Grid:
         for row in errors[:MAX_ERRORS]
     ]
     more = len(errors) - MAX_ERRORS
-    about = "Errors that clients got" + (
-        f", the most frequent; {counted(more, 'other kind')} not shown" if more > 0 else ""
-    )
+    about = f"Errors that clients got{', the most frequent' if more > 0 else ''}{left_out(more, 'other kind')}"
     return Grid(about, ["error", "API", "version", "requests", "of all requests", "clients", ""], rows)

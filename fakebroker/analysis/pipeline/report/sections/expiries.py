@@ -8,7 +8,7 @@ from fakebroker.analysis.pipeline.report.charts.bars import Series, ranked_bars,
 from fakebroker.analysis.pipeline.report.charts.scales import bin_ms
 from fakebroker.analysis.pipeline.report.charts.svg import BAD, GOOD, MAX_SERIES, series_class
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, moment_text, percent, span_text, time_text
+from fakebroker.analysis.pipeline.report.words import counted, left_out, moment_text, percent, span_text, time_text
 
 KEY: Final = "expiries"
 MAX_GROUPS: Final = 25
@@ -99,8 +99,7 @@ def _kept_and_lost(tables: Tables) -> Block:
         for kind, label, colour in (("kept", "kept", GOOD), ("lost", "expired or deleted", BAD))
     ]
     about = "Groups that lost committed offsets: how many are kept, and how many expired or were deleted"
-    if len(hit) > len(shown):
-        about += f"; {counted(len(hit) - len(shown), 'other group')} with as many losses or fewer not shown"
+    about += left_out(len(hit) - len(shown), "other group", "with as many losses or fewer not shown")
     if len(hit) < len(groups):
         about += f". {counted(len(groups) - len(hit), 'group')} lost none"
     headings = ["group", "offsets kept", "expired or deleted"]

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from fakebroker.analysis.pipeline.recipe import listed
 from fakebroker.analysis.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span, Text
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, moment_text
+from fakebroker.analysis.pipeline.report.words import counted, left_out, moment_text
 
 KEY: Final = "group_health"
 MAX_ROWS: Final = 100
@@ -53,8 +53,7 @@ def section(tables: Tables) -> Section | None:
         ORDER BY rebalances DESC, failed_requests DESC, group_id, source LIMIT {MAX_ROWS}
     """)
     about = "Groups, most rebalances first. Click a heading to sort"
-    if total > MAX_ROWS:
-        about += f"; {counted(total - MAX_ROWS, 'group')} with as many rebalances or fewer not shown"
+    about += left_out(total - MAX_ROWS, "group", "with as many rebalances or fewer not shown")
     sources = {row["source"] for row in rows}
     shown = [each for each in _COLUMNS if each.name != "source" or len(sources) > 1]
     cells = [[each.shown(row[each.name]) for each in shown] for row in rows]

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Section, Text
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted
+from fakebroker.analysis.pipeline.report.words import counted, left_out
 from fakebroker.analysis.pipeline.tables import NAMES, table
 
 KEY: Final = "tables"
@@ -46,7 +46,7 @@ def _rejects(tables: Tables) -> Grid:
         GROUP BY reason ORDER BY rejected DESC, reason
     """)
     left = len(ranked) - MAX_REASONS
-    about = "What could not be read, by reason" + (f"; {counted(left, 'other reason')} not shown" if left > 0 else "")
+    about = "What could not be read, by reason" + left_out(left, "other reason")
     cells = [[row["reason"], row["rejected"], row["file"]] for row in ranked[:MAX_REASONS]]
     return Grid(about, ["reason", "rejected", "for example in"], cells)
 

@@ -9,7 +9,7 @@ from fakebroker.analysis.pipeline.report.charts.bars import Series, time_bars
 from fakebroker.analysis.pipeline.report.charts.scales import bin_ms
 from fakebroker.analysis.pipeline.report.charts.svg import MAX_SERIES, OTHERS, series_class
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, moment_text, span_text
+from fakebroker.analysis.pipeline.report.words import counted, left_out, moment_text, span_text
 
 KEY: Final = "rebalances"
 MAX_GROUPS: Final = 15
@@ -96,10 +96,8 @@ def _group_grid(groups: list[Row]) -> Grid:
         [g["group_id"], g["number"], g["cause"], Span(g["total_ms"]), Span(g["longest_ms"])]
         for g in groups[:MAX_GROUPS]
     ]
-    more = len(groups) - MAX_GROUPS
-    about = "Groups with the most rebalances" + (
-        f"; {counted(more, 'other group')} had as many or fewer" if more > 0 else ""
-    )
+    more = left_out(len(groups) - MAX_GROUPS, "other group", "had as many or fewer")
+    about = f"Groups with the most rebalances{more}"
     return Grid(about, ["group", "rebalances", "most frequent cause", "time in rebalances", "longest"], rows)
 
 

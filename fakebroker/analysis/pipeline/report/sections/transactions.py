@@ -5,7 +5,7 @@ from typing import Final
 from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, time_text
+from fakebroker.analysis.pipeline.report.words import counted, left_out, time_text
 
 KEY: Final = "transactions"
 MAX_ROWS: Final = 20
@@ -51,9 +51,7 @@ def _slowest(tables: Tables, total: int) -> Grid:
         ]
         for row in found
     ]
-    about = "Transactions, the longest first"
-    if total > MAX_ROWS:
-        about += f"; {counted(total - MAX_ROWS, 'shorter one')} not shown"
+    about = "Transactions, the longest first" + left_out(total - MAX_ROWS, "shorter one")
     headings = ["transactional id", "began (UTC)", "duration", "partitions", "outcome", "ended by", "reason"]
     return Grid(about, headings, rows)
 
