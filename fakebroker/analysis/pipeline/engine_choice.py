@@ -42,9 +42,8 @@ class Work(NamedTuple):
     @property
     def text(self) -> str:
         """The amount in words, compared with the limit."""
-        compared = (
-            f"more than {self.limit:,} are for Spark" if self.is_for_spark else f"up to {self.limit:,} need no Spark"
-        )
+        limit = f"{self.limit:,}"
+        compared = f"more than {limit} are for Spark" if self.is_for_spark else f"up to {limit} need no Spark"
         return f"{self.amount:,} {self.of}; {compared}"
 
 

@@ -4,13 +4,42 @@ Records of classic groups are in logs alone. Of these groups a journal has the m
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fakebroker.analysis.pipeline import group_records as records
-from fakebroker.analysis.pipeline.contract import Row
+from fakebroker.analysis.pipeline.contract import Row, Table
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, assigned_partitions, subscribed_topics
+from fakebroker.analysis.pipeline.recipe import Recipe, Step
+
+Rows = Callable[[Iterable[Row]], Iterator[Row]]
+
+
+def recorded_and_answered(table: Table, of_records: Rows, api: str, of_answers: Rows) -> Recipe:
+    """A table of what records of groups say, and what the members of classic groups got in answers of an API."""
+    return Recipe(
+        "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
+        (
+            Step("recorded", table, records.EVERYWHERE, of_records, records.TOGETHER, records.ORDER),
+            Step("answered", table, _answered(api), of_answers, ("run",), ("seq", "part")),
+        ),
+    )
+
+
+def _answered(api: str) -> str:
+    """A query for requests that were answered without an error, and for lines that tell of consumer groups.
+
+    Classic members can be in these; their records say more of them.
+    """
+    return f"""
+        SELECT kind, run, seq, part, wall_ms, client, request, response, "group", "after"
+        FROM events
+        WHERE (
+            kind = 'request' AND api = '{api}' AND ARRAY_LENGTH(errors) = 0
+            AND request IS NOT NULL AND response IS NOT NULL
+        ) OR (kind = 'transition' AND group_type = 'consumer')
+    """
 
 
 def member_rows(of_group: Iterable[Row]) -> Iterator[Row]:
@@ -34,21 +63,6 @@ def assignment_rows(of_group: Iterable[Row]) -> Iterator[Row]:
             yield from _classic_assignments(record)
         elif records.part_of(record["kind"]) == "CurrentMemberAssignment":
             yield from _newer_assignment(record, known)
-
-
-def answered(api: str) -> str:
-    """A query for requests that were answered without an error, and for lines that tell of consumer groups.
-
-    Classic members can be in these; their records say more of them.
-    """
-    return f"""
-        SELECT kind, run, seq, part, wall_ms, client, request, response, "group", "after"
-        FROM events
-        WHERE (
-            kind = 'request' AND api = '{api}' AND ARRAY_LENGTH(errors) = 0
-            AND request IS NOT NULL AND response IS NOT NULL
-        ) OR (kind = 'transition' AND group_type = 'consumer')
-    """
 
 
 def joined_members(of_run: Iterable[Row]) -> Iterator[Row]:

@@ -23,9 +23,7 @@ def storage_failures_reported(what: str = "") -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except ArrowException as error:
-        raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error
-    except _of_duckdb() as error:
+    except (ArrowException, *_of_duckdb()) as error:
         if type(error).__name__ in _OF_QUERIES:
             raise
         raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error

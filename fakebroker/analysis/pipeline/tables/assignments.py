@@ -1,9 +1,8 @@
 """Assigned partitions, by generation and member."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Table, columns
-from fakebroker.analysis.pipeline.group_members import answered, answered_assignments, assignment_rows
-from fakebroker.analysis.pipeline.group_records import EVERYWHERE, ORDER, TOGETHER
-from fakebroker.analysis.pipeline.recipe import Recipe, Step
+from fakebroker.analysis.pipeline.group_members import answered_assignments, assignment_rows, recorded_and_answered
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="assignments",
@@ -25,10 +24,4 @@ TABLE = Table(
 
 def recipe() -> Recipe:
     """What records assign, and what members of classic groups got in answers to SyncGroup."""
-    return Recipe(
-        "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
-        (
-            Step("recorded", TABLE, EVERYWHERE, assignment_rows, TOGETHER, ORDER),
-            Step("answered", TABLE, answered("SyncGroup"), answered_assignments, ("run",), ("seq", "part")),
-        ),
-    )
+    return recorded_and_answered(TABLE, assignment_rows, "SyncGroup", answered_assignments)

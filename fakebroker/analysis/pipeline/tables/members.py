@@ -1,9 +1,8 @@
 """Members of groups, by generation."""
 
 from fakebroker.analysis.pipeline.contract import ORIGIN, Table, columns
-from fakebroker.analysis.pipeline.group_members import answered, joined_members, member_rows
-from fakebroker.analysis.pipeline.group_records import EVERYWHERE, ORDER, TOGETHER
-from fakebroker.analysis.pipeline.recipe import Recipe, Step
+from fakebroker.analysis.pipeline.group_members import joined_members, member_rows, recorded_and_answered
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="members",
@@ -30,10 +29,4 @@ TABLE = Table(
 
 def recipe() -> Recipe:
     """The members that records name, and those of classic groups whose JoinGroup was answered."""
-    return Recipe(
-        "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
-        (
-            Step("recorded", TABLE, EVERYWHERE, member_rows, TOGETHER, ORDER),
-            Step("answered", TABLE, answered("JoinGroup"), joined_members, ("run",), ("seq", "part")),
-        ),
-    )
+    return recorded_and_answered(TABLE, member_rows, "JoinGroup", joined_members)
