@@ -58,10 +58,10 @@ KEY_CHECK: Final = "key"
 
 
 class Check(NamedTuple):
-    """Something that must be true of a table, as a query that returns the rows of which it is not.
+    """Something that must be true of a table: `query` returns the rows of which it is not, or is their condition.
 
-    `query` is SQL as in a recipe: tables stand in it by their names, times are numbers of milliseconds. It may use
-    other tables that are published with this one; where one of them is missing the check is left out, and said to be.
+    It is SQL as in a recipe: tables stand in it by their names, times are numbers of milliseconds. It may use other
+    tables that are published with this one; where one of them is missing the check is left out, and said to be.
     """
 
     name: str
@@ -92,7 +92,11 @@ class Table(NamedTuple):
     @property
     def all_checks(self) -> tuple[Check, ...]:
         """Its own checks, and those that every table has: the key is unique, what is not nullable is there."""
-        return (self._key_is_unique, self._columns_are_there, *self.checks)
+        return (self._key_is_unique, self._columns_are_there, *map(self._whole, self.checks))
+
+    def _whole(self, check: Check) -> Check:
+        is_condition = not check.query.startswith("SELECT")
+        return check._replace(query=f"SELECT * FROM {self.name} WHERE {check.query}") if is_condition else check
 
     @property
     def _key_is_unique(self) -> Check:

@@ -21,9 +21,7 @@ TABLE = Table(
         rule string: the rule that decided, such as EX-3
     """),
     key=("source", "seq", "part"),
-    checks=(
-        Check("not too early", "nothing expires before it is due", "SELECT * FROM expiries WHERE expired_at < due_at"),
-    ),
+    checks=(Check("not too early", "nothing expires before it is due", "expired_at < due_at"),),
 )
 
 
