@@ -41,8 +41,8 @@ def make_report(tables: Tables, progress: Progress | None = None) -> Report:
     for name in _SECTIONS:
         part = import_module(f"{sections.__name__}.{name}")
         is_there = tables.has(part.KEY)
-        is_told = progress is not None and (is_there or name == "reading")
-        with progress.stage(part.KEY) if progress and is_told else nullcontext(Stage(name)) as stage:
+        is_shown = progress is not None and (is_there or name == "reading")
+        with progress.stage(part.KEY) if progress and is_shown else nullcontext(Stage(name)) as stage:
             made.append(part.section(tables))
             stage.rows = tables.rows_in(part.KEY) if is_there else None
     folders = ", ".join(each.place for each in tables.published)
