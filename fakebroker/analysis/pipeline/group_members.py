@@ -13,10 +13,10 @@ from fakebroker.analysis.pipeline.group_transitions import CLASSIC
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, assigned_partitions, subscribed_topics
 from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
-Rows = Callable[[Iterable[Row]], Iterator[Row]]
+Maker = Callable[[Iterable[Row]], Iterator[Row]]
 
 
-def recorded_and_answered(table: Table, of_records: Rows, api: str, of_answers: Rows) -> Recipe:
+def recorded_and_answered(table: Table, of_records: Maker, api: str, of_answers: Maker) -> Recipe:
     """A table of what records of groups say, and what the members of classic groups got in answers of an API."""
     return Recipe(
         "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
