@@ -42,7 +42,7 @@ def read_json_lines(file: LogFile) -> Iterator[LogRecord | Reject]:
                     shape = shape.with_text_of(row)
                     yield record_of(row, shape, file, number)
                 except BadRow as fault:
-                    yield file.reject(number, str(fault), _sample(line))
+                    yield file.reject(number, str(fault), sample_of(line[:200].decode("utf-8", "replace")))
         except (OSError, *BAD_GZIP) as error:
             yield file.reject(number + 1, f"the file cannot be read after line {number}: {error}")
 
@@ -57,7 +57,3 @@ def _row(line: bytes) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadRow("the line is not a JSON object")
     return row
-
-
-def _sample(line: bytes) -> str:
-    return sample_of(line[:200].decode("utf-8", "replace"))

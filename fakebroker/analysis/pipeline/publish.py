@@ -132,7 +132,8 @@ class Staging:
         with self._progress.stage(name) as stage:
             self.engine.store(contract, made(), self.folder / name)
             if name in self._ahead:
-                _move_files(self._ahead.pop(name), self.folder / name)
+                for file in parquet_files(self._ahead.pop(name)):
+                    os.rename(file, self.folder / name / file.name)  # names of files are new each time
             stage.rows = self.made[name] = count_rows(self.folder / name)
         return self.engine.load(contract, self.folder / name)
 
@@ -319,12 +320,6 @@ def _link_files(source: Path, target: Path) -> None:
             os.link(file, other)
         except OSError:
             shutil.copy2(file, other)
-
-
-def _move_files(source: Path, target: Path) -> None:
-    """Move the files of a table into the folder of others of the same table; their names are other names."""
-    for file in parquet_files(source):
-        os.rename(file, target / file.name)
 
 
 def _put_in_place(staged: Path, target: Path) -> None:

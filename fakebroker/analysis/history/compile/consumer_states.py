@@ -30,7 +30,7 @@ def consumer_states(records: Sequence[Row], states: Sequence[Row], topic_names: 
         for record in together:
             group.apply(record)
         found = _settled(group, record, topic_names)
-        if found is not None and not _is_same(found, last):
+        if found is not None and (last is None or (found.generation, found.members) != (last.generation, last.members)):
             last = found
             yield found._replace(expired=expired)
 
@@ -45,10 +45,6 @@ def _as_record(row: Row) -> Row:
 def _change_of(record: Row) -> tuple[object, object]:
     """Equal for the records of one change: a log has one timestamp for them, a journal one entry."""
     return record.get("seq"), record["at"]
-
-
-def _is_same(found: Settled, last: Settled | None) -> bool:
-    return last is not None and (found.generation, found.members) == (last.generation, last.members)
 
 
 def _expired(states: Iterable[Row]) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """The whole timeline of a window: the state before it, then what happened in it, in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from fakebroker.analysis.history.compile.anonymise import Names
@@ -55,8 +55,8 @@ class Story:
         self._expect_visitor(self._window.settled)
         self.line.remark("The window begins.")
         self._expect_all()
-        for events in _stretches(self._window.events):
-            self._take(events)
+        for _, events in groupby(self._window.events, key=_stretch_of):
+            self._take(list(events))
         self.line.at(max(self._window.end_ms, self.line.now_ms))
         self.line.remark("The window ends.")
         self._expect_all()
@@ -215,13 +215,8 @@ class Story:
         self.line.expect_offsets(list(self.line.offsets), **seen)
 
 
-def _stretches(events: Sequence[Event]) -> Iterator[list[Event]]:
-    """Events that are taken together: commits that follow each other, and what goes at one moment."""
-    for _, found in groupby(events, key=_stretch_of):
-        yield list(found)
-
-
 def _stretch_of(event: Event) -> tuple[object, ...]:
+    """Equal for events that are taken together: commits that follow each other, and what goes at one moment."""
     if isinstance(event, Pending):
         return Pending, event.at_ms, event.transactional_id, event.commit.metadata
     return type(event), event.at_ms if isinstance(event, Gone) else 0

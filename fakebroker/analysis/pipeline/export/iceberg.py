@@ -27,7 +27,8 @@ def iceberg(catalog_uri: str) -> Format:
 def _commit_all(catalog_uri: str, store: Store, published: Published) -> None:
     """A snapshot of each table whose files changed. Raises FakebrokerError for what the catalog refuses."""
     with library_failures_reported("the Iceberg catalog"):
-        catalog = load_catalog(NAMESPACE, uri=catalog_uri, **_settings())
+        settings = {name: os.environ[given] for name, given in _OF_ENVIRONMENT.items() if given in os.environ}
+        catalog = load_catalog(NAMESPACE, uri=catalog_uri, **settings)
         catalog.create_namespace_if_not_exists(NAMESPACE)
         for name, about in published.tables.items():
             _commit(catalog, name, f"{store.uri}/{name}", about["files"])
@@ -50,7 +51,3 @@ def _commit(catalog: Catalog, name: str, place: str, files: list[str]) -> None:
         if known:
             change.delete(AlwaysTrue())
         change.add_files(wanted, check_duplicate_files=False)
-
-
-def _settings() -> dict[str, str]:
-    return {name: os.environ[variable] for name, variable in _OF_ENVIRONMENT.items() if variable in os.environ}

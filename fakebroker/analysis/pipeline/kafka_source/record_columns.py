@@ -161,7 +161,7 @@ def _fast_columns(data: bytes, starts: Any, batches: list[_Batch]) -> Columns:
     append_times = np.repeat([-1 if each.append_time_ms is None else each.append_time_ms for each in batches], counts)
     is_append_time = np.repeat([each.append_time_ms is not None for each in batches], counts)
     created = np.repeat(np.array([each.base_timestamp_ms for each in batches], np.int64), counts) + time_deltas
-    headers = {int(index): _headers_at(data, int(starts[index])) for index in np.flatnonzero(~plain)}
+    headers = {int(index): decode_record(data, int(starts[index]), 0)[5] for index in np.flatnonzero(~plain)}
     return Columns(
         data,
         np.repeat(np.array([each.base_offset for each in batches], np.int64), counts) + offset_deltas,
@@ -175,10 +175,6 @@ def _fast_columns(data: bytes, starts: Any, batches: list[_Batch]) -> Columns:
         null_values,
         headers,
     )
-
-
-def _headers_at(data: bytes, position: int) -> Sequence[tuple[bytes, bytes | None]]:
-    return decode_record(data, position, 0)[5]
 
 
 def _varints(array: Any, at: Any) -> tuple[Any, Any]:
