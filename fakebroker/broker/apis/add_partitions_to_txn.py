@@ -8,10 +8,11 @@ MOCK: a request of v4 or newer without transactions gets an empty answer, where 
 
 from collections.abc import Callable, Mapping
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.fencing import as_sent
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -22,6 +23,7 @@ from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
+PARTITIONS_PER_STEP = 2_000
 _FIRST_FENCED = 2
 _FIRST_OF_BROKERS = 4
 
@@ -36,8 +38,7 @@ def handle(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxn
         return None
     if not request.transactions:
         return AddPartitionsToTxnResponse()
-    _judge_all(call, request.transactions)
-    return None
+    return call.work(_judge_all(call, request.transactions), must_finish=True)
 
 
 def error_response(request: AddPartitionsToTxnRequest, version: int, code: ErrorCode) -> AddPartitionsToTxnResponse:
@@ -75,8 +76,9 @@ def _response_to_client(transaction: AddPartitionsToTxnTransaction, codes: _Code
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(transaction, codes))
 
 
-def _judge_all(call: Call, transactions: list[AddPartitionsToTxnTransaction]) -> None:
+def _judge_all(call: Call, transactions: list[AddPartitionsToTxnTransaction]) -> Steps[AddPartitionsToTxnResponse]:
     """Reply when every transaction has its codes; the results stand in the order of the request."""
+    pace = Pace(PARTITIONS_PER_STEP)
     results = [AddPartitionsToTxnResult(transactional_id=each.transactional_id) for each in transactions]
     missing = len(results)
 
@@ -89,6 +91,9 @@ def _judge_all(call: Call, transactions: list[AddPartitionsToTxnTransaction]) ->
 
     for transaction, result in zip(transactions, results, strict=True):
         _judge(call, transaction, lambda codes, t=transaction, r=result: note(t, r, codes))  # type: ignore[misc]
+        if missing and pace.is_over(1 + sum(len(topic.partitions) for topic in transaction.topics)):
+            yield
+    return None
 
 
 def _judge(call: Call, transaction: AddPartitionsToTxnTransaction, answer: Callable[[_Codes], None]) -> None:

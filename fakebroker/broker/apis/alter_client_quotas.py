@@ -5,9 +5,10 @@ MOCK: done at once (AD-1); entries are answered in the order of the request (AD-
 
 from collections.abc import Iterable, Sequence
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.quotas.client_quotas import ENTITY_TYPES, Entity, check_value, make_entity
 from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -17,31 +18,49 @@ from fakebroker.protocol.wire.messages.alter_client_quotas import (
     ResultEntryData,
 )
 
+CHANGES_PER_STEP = 5_000
+
 _Names = tuple[tuple[str, str | None], ...]
 
 
-def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse | None:
     """Each entity is changed as a whole or not at all.
 
     Of one that comes twice the first counts, and yet it is answered that it was ignored, as in Kafka.
     """
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: AlterClientQuotasRequest) -> Steps[AlterClientQuotasResponse]:
+    pace = Pace(CHANGES_PER_STEP)
     results: dict[_Names, ErrorContent | None] = {}
     for entry in request.entries:
         names = _names(entry)
         if names in results:
             results[names] = _twice(names).content
-            continue
-        try:
-            changes = _changes(entry.ops, names)
-            entity = make_entity(dict(names))
-            _check(entity, changes)
-        except KafkaError as error:
-            results[names] = error.content
         else:
-            results[names] = None
-            if not request.validate_only:
-                call.cluster.client_quotas.alter(entity, changes)
-    return AlterClientQuotasResponse(entries=[_result(names, error) for names, error in results.items()])
+            results[names] = _alter(call, entry, names, request.validate_only)
+        if pace.is_over(1 + len(entry.entity) + len(entry.ops)):
+            yield
+    entries = []
+    for names, error in results.items():
+        entries.append(_result(names, error))
+        if pace.is_over():
+            yield
+    return AlterClientQuotasResponse(entries=entries)
+
+
+def _alter(call: Call, entry: EntryData, names: _Names, validate_only: bool) -> ErrorContent | None:
+    """Change one entity; the error if it cannot be changed."""
+    try:
+        changes = _changes(entry.ops, names)
+        entity = make_entity(dict(names))
+        _check(entity, changes)
+    except KafkaError as error:
+        return error.content
+    if not validate_only:
+        call.cluster.client_quotas.alter(entity, changes)
+    return None
 
 
 def error_response(request: AlterClientQuotasRequest, _version: int, code: ErrorCode) -> AlterClientQuotasResponse:

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
 from fakebroker.broker.core.security.scram import MAX_ITERATIONS, MIN_ITERATIONS, credential_of_salted
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -16,16 +18,25 @@ from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 
+CREDENTIALS_PER_STEP = 2_000
 
-def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+
+def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse | None:
     """One entry for each user; of a user that is named twice nothing is changed."""
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: AlterUserScramCredentialsRequest) -> Steps[AlterUserScramCredentialsResponse]:
+    pace = Pace(CREDENTIALS_PER_STEP)
     times = Counter(each.name for each in request.deletions)
     times.update(each.name for each in request.upsertions)
+    deletions = ((each.name, partial(_delete, call, each)) for each in request.deletions)
+    upsertions = ((each.name, partial(_upsert, call, each)) for each in request.upsertions)
     results = {}
-    for deletion in request.deletions:
-        results[deletion.name] = _result(deletion.name, times, partial(_delete, call, deletion))
-    for upsertion in request.upsertions:
-        results[upsertion.name] = _result(upsertion.name, times, partial(_upsert, call, upsertion))
+    for name, act in chain(deletions, upsertions):
+        results[name] = _result(name, times, act)
+        if pace.is_over():
+            yield
     return AlterUserScramCredentialsResponse(results=list(results.values()))
 
 

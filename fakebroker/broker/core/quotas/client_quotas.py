@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from math import fmod, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
@@ -132,25 +132,26 @@ class ClientQuotas:
 
     def alter(self, entity: Entity, changes: Mapping[str, float | None]) -> None:
         """Set quotas of an entity that were checked; None removes one, if it is there (QU-2)."""
-        values = self._by_entity.setdefault(entity, {})
         for key, value in changes.items():
-            of_key = self._by_key.setdefault(key, {})
-            had_one = entity in of_key
-            if value is None:
-                values.pop(key, None)
-                of_key.pop(entity, None)
-            else:
-                values[key] = of_key[entity] = value
-            self._count(key, _kind_of(entity), (entity in of_key) - had_one)
-        if not values:
-            del self._by_entity[entity]
+            had_one = entity in self._by_key.get(key, ())
+            if value is not None:
+                self._by_entity.setdefault(entity, {})[key] = value
+                self._by_key.setdefault(key, {})[entity] = value
+                if not had_one:
+                    self._kinds.setdefault(key, Counter())[_kind_of(entity)] += 1
+            elif had_one:
+                self._remove(entity, key)
         self._on_change()
 
-    def _count(self, key: str, kind: Kind, more: int) -> None:
-        kinds = self._kinds.setdefault(key, Counter())
-        kinds[kind] += more
-        if not kinds[kind]:
-            del kinds[kind]
+    def _remove(self, entity: Entity, key: str) -> None:
+        """Remove a quota that is there. Nothing is left of an entity or a key without one: requests name any."""
+        _drop(self._by_entity, entity, key)
+        _drop(self._by_key, key, entity)
+        kinds = self._kinds[key]
+        kinds[_kind_of(entity)] -= 1
+        self._kinds[key] = +kinds
+        if not self._kinds[key]:
+            del self._kinds[key]
 
     def of_client(self, key: str, user: str, client_id: str) -> Applied:
         """Which quota of a key holds for a client: of the most specific entity (QU-7).
@@ -175,6 +176,13 @@ class ClientQuotas:
             if entity in quotas:
                 return Applied(Scope(address, ""), entity, quotas[entity])
         return Applied(Scope(address, ""), None, None)
+
+
+def _drop(tables: dict[Any, dict[Any, float]], name: Entity | str, entry: Entity | str) -> None:
+    """Remove an entry of a table, and the table with its last."""
+    del tables[name][entry]
+    if not tables[name]:
+        del tables[name]
 
 
 def _kind_of(entity: Entity) -> Kind:

@@ -128,6 +128,18 @@ def test_what_was_removed_is_gone() -> None:
     assert len(changes) == 3
 
 
+@pytest.mark.rules("QU-2")
+def test_what_was_never_there_leaves_nothing() -> None:
+    """Removals of made-up keys and entities keep no bytes: requests may name any."""
+    quotas, empty = ClientQuotas(lambda: None), vars(ClientQuotas(lambda: None))
+    for number in range(3):
+        quotas.alter(make_entity({"user": f"u{number}"}), {f"key{number}": None})
+        quotas.alter(make_entity({"user": "alice"}), {KEY: 1})
+        quotas.alter(make_entity({"user": "alice"}), {KEY: None, f"key{number}": None})
+    kept = {name: value for name, value in vars(quotas).items() if name != "_on_change"}
+    assert kept == {name: value for name, value in empty.items() if name != "_on_change"}
+
+
 def test_entities_for_people() -> None:
     """The user first."""
     assert entity_text(make_entity({"client-id": "app", "user": None})) == "user <default>, client-id app"
