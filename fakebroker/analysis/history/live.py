@@ -91,8 +91,6 @@ def live_ends(
             "log_start_offset": starts[each].offset,
             "log_end_offset": ends[each].offset,
             "at": at_ms,
-            "seq": None,
-            "part": None,
         }
         for each in there
     ]

@@ -11,16 +11,16 @@ from fakebroker.analysis.pipeline.member_bytes import CONSUMER, subscribed_topic
 
 _RECONCILED: Final = 0  # a member's state in its current assignment: it has what it shall have
 
-DEAD: Final[Row] = {
-    "state": "Dead",
-    "generation": None,
-    "protocol_type": None,
-    "protocol": None,
-    "leader": None,
-    "members": 0,
-    "subscribed_topics": [],
-    "state_at": None,
-}
+
+def _shown(
+    state: str, generation: int | None, protocol_type: str | None, members: int, topics: list[str] | None, **more: Any
+) -> Row:
+    """A group as a span shows it; only some have a `protocol`, a `leader`, and a time of their own (`state_at`)."""
+    said = {"state": state, "generation": generation, "protocol_type": protocol_type, "members": members}
+    return {**said, "subscribed_topics": topics, "protocol": None, "leader": None, "state_at": None, **more}
+
+
+DEAD: Final = _shown("Dead", None, None, 0, [])
 
 
 def spans(of_group: Iterable[Row]) -> Iterator[Row]:
@@ -71,16 +71,10 @@ def _classic(value: Any) -> Row:
     elif value["protocolType"] == CONSUMER:
         topics = subscribed_topics(member["subscription"] for member in members)
     state_ms = value.get("currentStateTimestamp", -1)
-    return {
-        "state": "Stable" if members else "Empty",
-        "generation": value["generation"],
-        "protocol_type": value["protocolType"],
-        "protocol": value["protocol"],
-        "leader": value["leader"],
-        "members": len(members),
-        "subscribed_topics": topics,
-        "state_at": None if state_ms == -1 else time_or_none(state_ms),
-    }
+    state_at = None if state_ms == -1 else time_or_none(state_ms)
+    more = {"protocol": value["protocol"], "leader": value["leader"], "state_at": state_at}
+    state = "Stable" if members else "Empty"
+    return _shown(state, value["generation"], value["protocolType"], len(members), topics, **more)
 
 
 class NewerGroup:
@@ -133,16 +127,7 @@ class NewerGroup:
         """The group as a span shows it."""
         if not self._exists and not self.members:
             return DEAD
-        return {
-            "state": self._state(),
-            "generation": self.epoch,
-            "protocol_type": self._type,
-            "protocol": None,
-            "leader": None,
-            "members": len(self.members),
-            "subscribed_topics": self._topics(),
-            "state_at": None,
-        }
+        return _shown(self._state(), self.epoch, self._type, len(self.members), self._topics())
 
     def _state(self) -> str:
         if not self.members:
