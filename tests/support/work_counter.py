@@ -1,9 +1,11 @@
-"""Work counted by calls, of Python and of built-in functions: the same on every machine, however busy it is."""
+"""Work counted by calls, of Python and of built-in functions, or by operations: the same on every machine."""
 
 import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 
 @contextmanager
@@ -33,4 +35,24 @@ def calls_of(work: Callable[[], object]) -> int:
             work()
         finally:
             sys.setprofile(before)
+    return count
+
+
+def operations_of(work: Callable[[], object]) -> int:
+    """How many operations of the interpreter something makes: a loop without calls counts, too."""
+    count = 0
+
+    def note(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal count
+        count += event == "opcode"
+        frame.f_trace_opcodes = True
+        return note
+
+    before = sys.gettrace()
+    with no_collection():
+        sys.settrace(note)
+        try:
+            work()
+        finally:
+            sys.settrace(before)
     return count

@@ -24,6 +24,7 @@ from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
 )
 
 PARTITIONS_PER_STEP = 2_000
+
 _FIRST_FENCED = 2
 _FIRST_OF_BROKERS = 4
 
@@ -77,10 +78,9 @@ def _response_to_client(transaction: AddPartitionsToTxnTransaction, codes: _Code
 
 
 def _judge_all(call: Call, transactions: list[AddPartitionsToTxnTransaction]) -> Steps[AddPartitionsToTxnResponse]:
-    """Reply when every transaction has its codes; the results stand in the order of the request."""
-    pace = Pace(PARTITIONS_PER_STEP)
+    """Reply when every transaction has its codes, and return None; the results stand in the order of the request."""
     results = [AddPartitionsToTxnResult(transactional_id=each.transactional_id) for each in transactions]
-    missing = len(results)
+    missing, pace = len(results), Pace(PARTITIONS_PER_STEP)
 
     def note(transaction: AddPartitionsToTxnTransaction, result: AddPartitionsToTxnResult, codes: _Codes) -> None:
         nonlocal missing
@@ -91,7 +91,7 @@ def _judge_all(call: Call, transactions: list[AddPartitionsToTxnTransaction]) ->
 
     for transaction, result in zip(transactions, results, strict=True):
         _judge(call, transaction, lambda codes, t=transaction, r=result: note(t, r, codes))  # type: ignore[misc]
-        if missing and pace.is_over(1 + sum(len(topic.partitions) for topic in transaction.topics)):
+        if pace.is_over(1 + sum([len(topic.partitions) for topic in transaction.topics])):
             yield
     return None
 

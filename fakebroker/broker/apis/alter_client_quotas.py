@@ -18,7 +18,7 @@ from fakebroker.protocol.wire.messages.alter_client_quotas import (
     ResultEntryData,
 )
 
-CHANGES_PER_STEP = 5_000
+ENTRIES_PER_STEP = 2_000
 
 _Names = tuple[tuple[str, str | None], ...]
 
@@ -32,33 +32,29 @@ def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasRe
 
 
 def _in_steps(call: Call, request: AlterClientQuotasRequest) -> Steps[AlterClientQuotasResponse]:
-    pace = Pace(CHANGES_PER_STEP)
-    results: dict[_Names, ErrorContent | None] = {}
+    errors, pace = dict[_Names, ErrorContent | None](), Pace(ENTRIES_PER_STEP)
     for entry in request.entries:
         names = _names(entry)
-        if names in results:
-            results[names] = _twice(names).content
-        else:
-            results[names] = _alter(call, entry, names, request.validate_only)
-        if pace.is_over(1 + len(entry.entity) + len(entry.ops)):
+        errors[names] = _twice(names).content if names in errors else _alter(call, request, entry, names)
+        if pace.is_over(1 + len(entry.ops)):
             yield
-    entries = []
-    for names, error in results.items():
-        entries.append(_result(names, error))
+    results = []
+    for names, error in errors.items():
+        results.append(_result(names, error))
         if pace.is_over():
             yield
-    return AlterClientQuotasResponse(entries=entries)
+    return AlterClientQuotasResponse(entries=results)
 
 
-def _alter(call: Call, entry: EntryData, names: _Names, validate_only: bool) -> ErrorContent | None:
-    """Change one entity; the error if it cannot be changed."""
+def _alter(call: Call, request: AlterClientQuotasRequest, entry: EntryData, names: _Names) -> ErrorContent | None:
+    """Change one entity, if that is not only to be checked; the error if it cannot be."""
     try:
         changes = _changes(entry.ops, names)
         entity = make_entity(dict(names))
         _check(entity, changes)
     except KafkaError as error:
         return error.content
-    if not validate_only:
+    if not request.validate_only:
         call.cluster.client_quotas.alter(entity, changes)
     return None
 

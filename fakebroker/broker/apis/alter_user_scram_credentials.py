@@ -1,7 +1,7 @@
 """AlterUserScramCredentials, key 51, v0: store and delete what users log in with by SCRAM (KIP-554, SC)."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 
@@ -18,7 +18,7 @@ from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 
-CREDENTIALS_PER_STEP = 2_000
+ENTRIES_PER_STEP = 2_000
 
 
 def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse | None:
@@ -27,14 +27,15 @@ def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserSc
 
 
 def _in_steps(call: Call, request: AlterUserScramCredentialsRequest) -> Steps[AlterUserScramCredentialsResponse]:
-    pace = Pace(CREDENTIALS_PER_STEP)
     times = Counter(each.name for each in request.deletions)
     times.update(each.name for each in request.upsertions)
-    deletions = ((each.name, partial(_delete, call, each)) for each in request.deletions)
-    upsertions = ((each.name, partial(_upsert, call, each)) for each in request.upsertions)
-    results = {}
-    for name, act in chain(deletions, upsertions):
-        results[name] = _result(name, times, act)
+    changes: Iterator[tuple[str, Callable[[], None]]] = chain(
+        ((each.name, partial(_delete, call, each)) for each in request.deletions),
+        ((each.name, partial(_upsert, call, each)) for each in request.upsertions),
+    )
+    results, pace = {}, Pace(ENTRIES_PER_STEP)
+    for name, change in changes:
+        results[name] = _result(name, times, change)
         if pace.is_over():
             yield
     return AlterUserScramCredentialsResponse(results=list(results.values()))

@@ -1,6 +1,6 @@
 """DeleteAcls, key 31, v0-v3: remove the ACLs that match filters (KIP-140, AU-13)."""
 
-from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
+from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, matching, refuse_unknown_filter
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.events import AclChanged
 from fakebroker.broker.core.security.acls import Acl, AclFilter, Acls
@@ -40,7 +40,7 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
     """
     pace = Pace(ENTRIES_PER_STEP)
     results, known = list[DeleteAclsFilterResult](), dict[AclFilter, DeleteAclsFilterResult]()
-    found = dict[Acl, DeleteAclsMatchingAcl]()
+    found, entries = dict[Acl, DeleteAclsMatchingAcl](), list(acls)
     for each in request.filters:
         wanted = filter_of(each)
         if wanted is None:
@@ -48,12 +48,12 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
             results.append(DeleteAclsFilterResult(error_code=ErrorCode.INVALID_REQUEST, error_message=text))
             continue
         result = known.get(wanted)
-        entries = len(acls) if result is None else len(result.matching_acls)
         if result is None:
-            matching = [found.get(acl) or found.setdefault(acl, _removed(acl)) for acl in acls.find(wanted)]
-            result = known[wanted] = DeleteAclsFilterResult(error_message=None, matching_acls=matching)
+            meant = yield from matching(entries, wanted, pace)
+            removed = [found.get(acl) or found.setdefault(acl, _removed(acl)) for acl in meant]
+            result = known[wanted] = DeleteAclsFilterResult(error_message=None, matching_acls=removed)
         results.append(result)
-        if pace.is_over(entries + _REMOVAL_COSTS_ENTRIES):
+        if pace.is_over(len(result.matching_acls) + _REMOVAL_COSTS_ENTRIES):
             yield
     for acl in found:
         if acls.remove(acl):

@@ -1,10 +1,8 @@
 """DescribeAcls, key 29, v0-v3: the ACLs that match a filter (KIP-140, AU-10, AU-11)."""
 
-from collections.abc import Iterable
-
-from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
+from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, matching, refuse_unknown_filter
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.core.security.acls import Acl, ResourcePattern
+from fakebroker.broker.core.security.acls import AclFilter, Acls, ResourcePattern
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_acls import (
@@ -28,13 +26,16 @@ def handle(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse | N
         text = f"{NO_AUTHORIZER} on the broker"
         return DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=text)
     wanted = filter_of(request)
-    return call.work(_in_steps(authorizer.acls.find(wanted) if wanted is not None else ()))
+    if wanted is None:
+        return DescribeAclsResponse(error_message="")
+    return call.work(_in_steps(authorizer.acls, wanted))
 
 
-def _in_steps(acls: Iterable[Acl]) -> Steps[DescribeAclsResponse]:
+def _in_steps(acls: Acls, wanted: AclFilter) -> Steps[DescribeAclsResponse]:
+    """The entries that there are at the beginning."""
     resources: dict[ResourcePattern, DescribeAclsResource] = {}
     pace = Pace(ENTRIES_PER_STEP)
-    for acl in acls:
+    for acl in (yield from matching(list(acls), wanted, pace)):
         resource = resources.get(acl.pattern)
         if resource is None:
             resource = resources[acl.pattern] = DescribeAclsResource(

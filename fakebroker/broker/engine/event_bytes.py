@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from fakebroker.broker.core.events import CoordinatorRecords, GroupsLoaded, GroupStored, OffsetsDeleted, OffsetsExpired
 from fakebroker.protocol.records.offsets_topic import METADATA
+from fakebroker.protocol.schema import Struct
 
 _ROW_BYTES: Final = 64  # beside what is in it
+_LIST_BYTES: Final = 56
 _NAME_BYTES: Final = 16  # beside its characters; most names are shared with what the broker has besides
-_ROWS_MEASURED: Final = 16  # of a list; the others count as much
 _metadata = itemgetter(METADATA)
 _is_text = str.__instancecheck__
 
@@ -22,25 +23,36 @@ def event_bytes(event: Sequence[Any]) -> int:
     return texts_bytes if rows_bytes is None else texts_bytes + rows_bytes(event)
 
 
-def _bytes_of(value: Any) -> int:
-    """The bytes of a value: a text, numbers, a list of them, or a message of the records of groups."""
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_bytes_of, chain(value, value.values())))
-    if not isinstance(value, list | tuple):
-        return _bytes_of(getattr(value, "__dict__", ()))
-    kinds = set(map(type, value))
-    if kinds <= {str}:
-        return _NAME_BYTES * len(value) + sum(map(len, value))
-    if kinds <= {int}:
-        return _ROW_BYTES * len(value)
-    first = value[:_ROWS_MEASURED]
-    return (_ROW_BYTES + sum(map(_bytes_of, first)) // len(first)) * len(value)
+def _bytes_of_all(values: Sequence[Any]) -> int:
+    """The bytes of values of any kinds: texts, numbers, lists of them, messages of the records of groups.
+
+    Each of them counts, by columns: no step of Python is taken for each row, or for each number of its lists.
+    """
+    kinds = set(map(type, values))
+    if len(kinds) == 1:
+        return _bytes_of_kind(kinds.pop(), values)
+    return sum(_bytes_of_kind(kind, [each for each in values if type(each) is kind]) for kind in kinds)
+
+
+def _bytes_of_kind(kind: type, values: Sequence[Any]) -> int:
+    if issubclass(kind, str | bytes):
+        return sum(map(len, values))
+    if issubclass(kind, list | tuple):
+        return _LIST_BYTES * len(values) + _bytes_of_held([*chain.from_iterable(values)])
+    if issubclass(kind, dict):
+        return _bytes_of_held([*chain.from_iterable(values), *chain.from_iterable(map(dict.values, values))])
+    names = [*(spec.name for spec in kind.fields), "unknown_tags"] if issubclass(kind, Struct) else ()
+    return sum(_bytes_of_all([*map(attrgetter(name), values)]) for name in names)
+
+
+def _bytes_of_held(values: Sequence[Any]) -> int:
+    """The same of all that is in lists."""
+    names = sum(map(_is_text, values))
+    return _NAME_BYTES * names + _ROW_BYTES * (len(values) - names) + _bytes_of_all(values)
 
 
 def _of_records(event: CoordinatorRecords) -> int:
-    return sum(_bytes_of(part) for record in event.records for part in (record.key, record.value))
+    return _bytes_of_held([part for record in event.records for part in (record.key, record.value)])
 
 
 def _of_expired(event: OffsetsExpired) -> int:
@@ -50,7 +62,7 @@ def _of_expired(event: OffsetsExpired) -> int:
 
 _ROWS_BYTES: Final[dict[type, Callable[[Any], int]]] = {
     CoordinatorRecords: _of_records,
-    GroupStored: lambda event: _bytes_of(event.subscribed_topics),
+    GroupStored: lambda event: _bytes_of_all([event.subscribed_topics]),
     GroupsLoaded: lambda event: sum(map(event_bytes, event.groups)),
     OffsetsDeleted: lambda event: _ROW_BYTES * len(event.partitions),
     OffsetsExpired: _of_expired,

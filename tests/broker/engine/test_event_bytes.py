@@ -16,9 +16,16 @@ from fakebroker.broker.core.events import (
 from fakebroker.broker.engine.event_bytes import event_bytes
 from fakebroker.broker.engine.journal import Event, Journal
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.records.consumer_group_schema import ConsumerGroupMemberMetadataKey
+from fakebroker.protocol.records.consumer_group_schema import (
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    TargetPartitions,
+)
 from fakebroker.protocol.records.group_records import GroupRecord
 from fakebroker.protocol.records.offsets_topic import TopicPartition, stored_offset
+from fakebroker.protocol.records.streams_group_schema import StreamsGroupTopologyValue, Subtopology
+from tests.support.kept_memory import kept_bytes
+from tests.support.work_counter import calls_of
 
 LONG = "x" * 1_000
 NOW = Instant(0, 0)
@@ -60,6 +67,53 @@ def rows(count: int) -> list[Any]:
 def test_rows_count(index: int) -> None:
     """An event with more of them is longer."""
     assert event_bytes(rows(2_000)[index]) > 1.9 * event_bytes(rows(1_000)[index]) > 0
+
+
+def test_a_group_whose_topics_nobody_knows() -> None:
+    """They are not known if no member says them in a way that can be read."""
+    assert event_bytes(group_stored(["t"])._replace(subscribed_topics=None)) < event_bytes(group_stored(["t"]))
+
+
+def of_one_record(value: Any) -> CoordinatorRecords:
+    key = ConsumerGroupMemberMetadataKey(group_id="g", member_id="m")
+    return CoordinatorRecords("written", [GroupRecord(5, key, value)])
+
+
+def assigned(lengths: Sequence[int]) -> CoordinatorRecords:
+    """An assignment of topics with so many partitions each."""
+    topics = [TargetPartitions(topic_id=bytes(16), partitions=list(range(300, 300 + each))) for each in lengths]
+    return of_one_record(ConsumerGroupTargetAssignmentMemberValue(topic_partitions=topics))
+
+
+EVENTS = {
+    "few long rows behind many short ones": assigned([1] * 50 + [9_999] * 8),
+    "long rows before short ones": assigned([9_999] * 8 + [1] * 50),
+    "many short rows": assigned([1] * 5_000),
+    "a topology": of_one_record(
+        StreamsGroupTopologyValue(
+            subtopologies=[
+                Subtopology(subtopology_id=str(n), source_topics=[f"topic-{n}-{m}" for m in range(n // 4)])
+                for n in range(200)
+            ]
+        )
+    ),
+    "a tag that nobody knows": of_one_record(unknown := ConsumerGroupTargetAssignmentMemberValue()),
+}
+unknown.unknown_tags = {7: bytes(100_000)}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_what_an_event_keeps_counts(name: str) -> None:
+    """All of it, in whatever order: what is kept is not much more than what counts, nor very much less."""
+    event = EVENTS[name]
+    kept = kept_bytes(event)
+    assert kept / 5 < event_bytes(event) < 3 * kept
+
+
+def test_rows_cost_no_step_each() -> None:
+    """An event of 80,000 partitions is counted by as few calls as a short one."""
+    few, many = (assigned([1] * count) for count in (100, 1_000))
+    assert calls_of(lambda: event_bytes(few)) == calls_of(lambda: event_bytes(many))
 
 
 def test_the_journal_is_bounded_by_them() -> None:

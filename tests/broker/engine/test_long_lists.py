@@ -1,18 +1,14 @@
 """Requests with very many entries in a list: the work grows with them, and the answer can be written."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fakebroker.protocol.schema.jsonable import from_json
-from fakebroker.protocol.wire.frame import encode_request
 from fakebroker.protocol.wire.registry import APIS, api
 from tests.support.engine import SimEngine
-from tests.support.frames import framed, request
+from tests.support.frames import request
 from tests.support.long_lists import NAME, Path, list_paths, with_many
 from tests.support.rights import AUTHORIZER, client_of
-from tests.support.small_steps import make_steps_smaller
 from tests.support.work_counter import calls_of
 
 NAMES = [each.name for each in APIS.values()]
@@ -75,54 +71,6 @@ def first_turn(name: str, version: int, target: Path, count: int) -> int:
     lab.network.flush()
     assert lab.engine.errors == []
     return work
-
-
-ENTRIES: dict[str, tuple[int, str, Callable[[int], dict[str, Any]]]] = {
-    "AlterClientQuotas": (
-        1, "Entries",
-        lambda n: {"Entity": [{"EntityType": "user", "EntityName": f"u{n}"}],
-                   "Ops": [{"Key": "producer_byte_rate", "Value": 1.0, "Remove": False}]},
-    ),
-    "AlterUserScramCredentials": (
-        0, "Upsertions",
-        lambda n: {"Name": f"u{n}", "Mechanism": 1, "Iterations": 4096, "Salt": {"hex": "00"},
-                   "SaltedPassword": {"hex": "00"}},
-    ),
-    "AddPartitionsToTxn": (
-        4, "Transactions",
-        lambda n: {"TransactionalId": f"x{n}", "ProducerId": 1, "ProducerEpoch": 0, "VerifyOnly": True,
-                   "Topics": [{"Name": NAME.format(0), "Partitions": [0]}]},
-    ),
-}  # fmt: skip
-"""Requests of which each entry is valid: the version, the list, and an entry by its number."""
-
-
-@pytest.mark.parametrize("name", ENTRIES)
-def test_entries_that_are_valid_have_several_turns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a request that changes very much, a turn does a part, and the answer has all."""
-    make_steps_smaller(monkeypatch, 100)
-    version, entries, entry = ENTRIES[name]
-
-    def work(count: int) -> list[int]:
-        lab = lab_with_topics(1)
-        client = client_of(lab, "root")
-        fields = from_json(api(name).request, version, {entries: list(map(entry, range(count)))})
-        data = framed(encode_request(fields, version, 1, "test"))
-        connection, now = client.socket.connection, lab.network.now
-        turns = [calls_of(lambda: connection.receive(data, now))]
-        while lab.engine.works:
-            turns.append(calls_of(lambda: lab.engine.step(now)))
-        lab.network.flush()
-        assert lab.engine.errors == []
-        (answered,) = [
-            value for value in vars(client.answer(name, version)).values() if isinstance(value, list) and value
-        ]
-        assert len(answered) == count
-        return turns
-
-    few, many = work(300), work(600)
-    assert len(many) > len(few) + 2
-    assert max(many) < 1.5 * max(few)
 
 
 @pytest.mark.slow

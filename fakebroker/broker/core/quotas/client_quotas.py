@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from math import fmod, isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 
@@ -132,26 +132,32 @@ class ClientQuotas:
 
     def alter(self, entity: Entity, changes: Mapping[str, float | None]) -> None:
         """Set quotas of an entity that were checked; None removes one, if it is there (QU-2)."""
+        values = self._by_entity.setdefault(entity, {})
         for key, value in changes.items():
-            had_one = entity in self._by_key.get(key, ())
             if value is not None:
-                self._by_entity.setdefault(entity, {})[key] = value
-                self._by_key.setdefault(key, {})[entity] = value
-                if not had_one:
-                    self._kinds.setdefault(key, Counter())[_kind_of(entity)] += 1
-            elif had_one:
+                self._set(entity, key, value)
+            elif key in values:
                 self._remove(entity, key)
+        if not values:
+            del self._by_entity[entity]
         self._on_change()
 
+    def _set(self, entity: Entity, key: str, value: float) -> None:
+        of_key = self._by_key.setdefault(key, {})
+        if entity not in of_key:
+            self._kinds.setdefault(key, Counter())[_kind_of(entity)] += 1
+        of_key[entity] = self._by_entity[entity][key] = value
+
     def _remove(self, entity: Entity, key: str) -> None:
-        """Remove a quota that is there. Nothing is left of an entity or a key without one: requests name any."""
-        _drop(self._by_entity, entity, key)
-        _drop(self._by_key, key, entity)
-        kinds = self._kinds[key]
-        kinds[_kind_of(entity)] -= 1
-        self._kinds[key] = +kinds
-        if not self._kinds[key]:
-            del self._kinds[key]
+        """What has become empty is gone: a client may choose any key."""
+        del self._by_entity[entity][key]
+        of_key, kinds, kind = self._by_key[key], self._kinds[key], _kind_of(entity)
+        del of_key[entity]
+        kinds[kind] -= 1
+        if not kinds[kind]:
+            del kinds[kind]
+        if not of_key:
+            del self._by_key[key], self._kinds[key]
 
     def of_client(self, key: str, user: str, client_id: str) -> Applied:
         """Which quota of a key holds for a client: of the most specific entity (QU-7).
@@ -176,13 +182,6 @@ class ClientQuotas:
             if entity in quotas:
                 return Applied(Scope(address, ""), entity, quotas[entity])
         return Applied(Scope(address, ""), None, None)
-
-
-def _drop(tables: dict[Any, dict[Any, float]], name: Entity | str, entry: Entity | str) -> None:
-    """Remove an entry of a table, and the table with its last."""
-    del tables[name][entry]
-    if not tables[name]:
-        del tables[name]
 
 
 def _kind_of(entity: Entity) -> Kind:

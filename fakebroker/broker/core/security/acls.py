@@ -3,10 +3,11 @@
 The entries are part of the cluster's durable state. What follows from them is decided in `authorizer.py`.
 """
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from itertools import chain
 from typing import NamedTuple
 
 from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
@@ -128,7 +129,63 @@ class AclFilter(NamedTuple):
         return self.pattern_type in (PatternType.ANY, pattern.pattern_type) and self.name in (None, pattern.name)
 
 
-_Entries = dict[Acl, None]  # in the order in which they were added; Python has no ordered set
+Who = tuple[str, str]
+"""Principal and host, as entries have them."""
+
+
+class Found(NamedTuple):
+    """What there is about a resource and a client: entries in their order, and how many looks it took to find them.
+
+    `is_matched`: there is an entry for the resource, whoever it is about.
+    """
+
+    entries: list[Acl]
+    is_matched: bool
+    looks: int
+
+
+class PatternEntries:
+    """The entries of one pattern in the order in which they were added, and by whom they are about.
+
+    There may be one for each user: nobody who asks for one client goes over all of them.
+    """
+
+    __slots__ = ("_added", "_all", "_by_who")
+
+    def __init__(self) -> None:
+        self._all: dict[Acl, None] = {}  # Python has no ordered set
+        self._by_who: dict[Who, list[tuple[int, Acl]]] = {}  # with numbers, by which they are in order
+        self._added = 0
+
+    def __iter__(self) -> Iterator[Acl]:
+        return iter(self._all)
+
+    def __contains__(self, acl: Acl) -> bool:
+        return acl in self._all
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, acl: Acl) -> None:
+        """Add an entry that is not there."""
+        self._all[acl] = None
+        self._added += 1
+        self._by_who.setdefault((acl.principal, acl.host), []).append((self._added, acl))
+
+    def remove(self, acl: Acl) -> None:
+        """Remove an entry that is there."""
+        del self._all[acl]
+        who = acl.principal, acl.host
+        left = [each for each in self._by_who[who] if each[1] != acl]
+        if left:
+            self._by_who[who] = left
+        else:
+            del self._by_who[who]
+
+    def about(self, whom: Iterable[Who]) -> list[Acl]:
+        """The entries about any of these, which are different, in the order in which they were added."""
+        found = [entries for who in whom if (entries := self._by_who.get(who)) is not None]
+        return [acl for _, acl in sorted(chain.from_iterable(found))]
 
 
 class PrefixLengths:
@@ -138,8 +195,12 @@ class PrefixLengths:
         self._patterns = Counter[int]()
         self._ascending: list[int] = []
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._ascending)
+    def __len__(self) -> int:
+        return len(self._ascending)
+
+    def up_to(self, length: int) -> Sequence[int]:
+        """Those that are not longer than this."""
+        return self._ascending[: bisect_right(self._ascending, length)]
 
     def add(self, length: int) -> None:
         """Count a pattern more."""
@@ -154,13 +215,46 @@ class PrefixLengths:
             self._ascending.remove(length)
 
 
+class Patterns:
+    """The patterns of one type of resource that have entries, by their names."""
+
+    def __init__(self) -> None:
+        self._literal: dict[str, PatternEntries] = {}
+        self._prefixed: dict[str, PatternEntries] = {}
+        self._prefix_lengths = PrefixLengths()
+
+    def add(self, pattern: ResourcePattern, entries: PatternEntries) -> None:
+        """There are entries of a pattern that had none."""
+        self._named(pattern)[pattern.name] = entries
+        if pattern.pattern_type is PatternType.PREFIXED:
+            self._prefix_lengths.add(len(pattern.name))
+
+    def remove(self, pattern: ResourcePattern) -> None:
+        """There are none any more."""
+        del self._named(pattern)[pattern.name]
+        if pattern.pattern_type is PatternType.PREFIXED:
+            self._prefix_lengths.remove(len(pattern.name))
+
+    def of_resource(self, name: str) -> list[PatternEntries | None]:
+        """The entries of each pattern that matches a name: itself, its prefixes, the wildcard; None if it has none."""
+        found = [self._literal.get(name)]
+        found += [self._prefixed.get(name[:length]) for length in self._prefix_lengths.up_to(len(name))]
+        if name != ANY_NAME:
+            found.append(self._literal.get(ANY_NAME))
+        return found
+
+    def _named(self, pattern: ResourcePattern) -> dict[str, PatternEntries]:
+        return self._prefixed if pattern.pattern_type is PatternType.PREFIXED else self._literal
+
+
 class Acls:
     """All entries of a cluster, found by the resources that they are for. `on_change` is called after each change."""
 
     def __init__(self) -> None:
         self.on_change: OnChange = not_kept
-        self._by_pattern: dict[ResourcePattern, _Entries] = {}
-        self._prefix_lengths: dict[ResourceType, PrefixLengths] = {}
+        self._by_pattern: dict[ResourcePattern, PatternEntries] = {}
+        self._by_type: dict[ResourceType, Patterns] = {}
+        self._count = 0
 
     def __iter__(self) -> Iterator[Acl]:
         """All entries, those of one pattern together, in the order in which patterns and entries were added."""
@@ -171,47 +265,48 @@ class Acls:
         return acl in self._by_pattern.get(acl.pattern, ())
 
     def __len__(self) -> int:
-        return sum(map(len, self._by_pattern.values()))
+        return self._count
 
     def add(self, acl: Acl) -> bool:
         """Add an entry; whether it was not there before (AU-11)."""
-        entries = self._by_pattern.setdefault(acl.pattern, {})
+        entries = self._by_pattern.get(acl.pattern)
+        if entries is None:
+            entries = self._by_pattern[acl.pattern] = PatternEntries()
+            self._by_type.setdefault(acl.pattern.resource_type, Patterns()).add(acl.pattern, entries)
         is_new = acl not in entries
-        if not entries and acl.pattern.pattern_type is PatternType.PREFIXED:
-            self._prefix_lengths.setdefault(acl.pattern.resource_type, PrefixLengths()).add(len(acl.pattern.name))
-        entries[acl] = None
+        if is_new:
+            entries.add(acl)
+            self._count += 1
         self.on_change(MetadataPart.ACLS)
         return is_new
 
     def remove(self, acl: Acl) -> bool:
         """Remove an entry; whether it was there."""
-        entries = self._by_pattern.get(acl.pattern, {})
-        if acl not in entries:
+        entries = self._by_pattern.get(acl.pattern)
+        if entries is None or acl not in entries:
             return False
-        del entries[acl]
+        entries.remove(acl)
+        self._count -= 1
         self.on_change(MetadataPart.ACLS)
         if not entries:
             del self._by_pattern[acl.pattern]
-            if acl.pattern.pattern_type is PatternType.PREFIXED:
-                self._prefix_lengths[acl.pattern.resource_type].remove(len(acl.pattern.name))
+            self._by_type[acl.pattern.resource_type].remove(acl.pattern)
         return True
 
     def find(self, wanted: AclFilter) -> list[Acl]:
         """The entries that a filter means."""
         return [acl for acl in self if wanted.matches(acl)]
 
-    def of_resource(self, resource_type: ResourceType, name: str) -> Iterator[Acl]:
-        """The entries whose patterns match a resource: its own name, prefixes of it, the wildcard."""
-        literal, prefixed = PatternType.LITERAL, PatternType.PREFIXED
-        patterns = [ResourcePattern(resource_type, name, literal)]
-        for length in self._prefix_lengths.get(resource_type, ()):
-            if length > len(name):
-                break
-            patterns.append(ResourcePattern(resource_type, name[:length], prefixed))
-        if name != ANY_NAME:
-            patterns.append(ResourcePattern(resource_type, ANY_NAME, literal))
-        for pattern in patterns:
-            yield from self._by_pattern.get(pattern, ())
+    def about(self, resource_type: ResourceType, name: str, whom: Iterable[Who]) -> Found:
+        """The entries about any of `whom` that are for a resource: for its own name, prefixes of it, the wildcard.
+
+        Each of `whom` is another.
+        """
+        patterns = self._by_type.get(resource_type)
+        of_resource = [] if patterns is None else patterns.of_resource(name)
+        matching = [entries for entries in of_resource if entries is not None]
+        found = [acl for entries in matching for acl in entries.about(whom)]
+        return Found(found, bool(matching), len(of_resource) + len(found))
 
     # State
 
@@ -221,7 +316,7 @@ class Acls:
 
     def restore(self, states: Iterable[AclState]) -> None:
         """Have the entries of a state, and no others. Raises ValueError for codes that there are not."""
-        self._by_pattern, self._prefix_lengths = {}, {}
+        self._by_pattern, self._by_type, self._count = {}, {}, 0
         for each in states:
             self.add(acl_of(*each))
         self.on_change(MetadataPart.ACLS)

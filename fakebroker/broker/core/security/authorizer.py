@@ -1,20 +1,22 @@
 """Who may do what: the decisions of Kafka's StandardAuthorizer (AU-2..AU-5, AU-7..AU-9)."""
 
-from collections.abc import Iterable
-from functools import reduce
+from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.broker.core.security.acls import (
     ANY_NAME,
     EVERYBODY,
     Acl,
-    AclFilter,
     Acls,
     Operation,
     PatternType,
     Permission,
+    PrefixLengths,
+    ResourcePattern,
     ResourceType,
+    Who,
 )
+from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.settings import Settings
@@ -35,6 +37,26 @@ OPERATIONS: Final = {  # that there are on resources of a type, which authorized
         _O.IDEMPOTENT_WRITE,
     ),
 }  # fmt: skip
+
+
+Count = Callable[[int], object]
+"""Gets how much was looked at."""
+
+ENTRIES_PER_STEP = 10_000  # that are looked at
+
+
+def _bits(operations: Iterable[Operation]) -> int:
+    return sum([1 << operation for operation in operations])
+
+
+_ALLOWED_BITS: Final = {  # what an ALLOW of the operation allows
+    given: _bits(each for each in _O if given in _IMPLY.get(each, (each, _O.ALL))) for given in _O
+}
+_DENIED_BITS: Final = {given: _bits(_O if given is _O.ALL else (given,)) for given in _O}  # the same of a DENY
+
+
+def _uncounted(_looks: int) -> None:
+    """Nobody wants to know."""
 
 
 class Client(NamedTuple):
@@ -64,22 +86,27 @@ class Authorizer:
         self.super_users = frozenset(super_users)
         self._allows_without_acl = allows_without_acl
 
-    def decide(self, client: Client, operation: Operation, resource_type: ResourceType, name: str) -> Decision:
-        """Whether a client may do something with a resource, and what decides it (AU-2)."""
+    def decide(
+        self, client: Client, operation: Operation, resource_type: ResourceType, name: str, *, count: Count = _uncounted
+    ) -> Decision:
+        """Whether a client may do something with a resource, and what decides it (AU-2).
+
+        `count` gets how many patterns and entries were looked at.
+        """
         if client.principal in self.super_users:
             return Decision(True, None, f"{client.principal} is a super user")
+        found = self.acls.about(resource_type, name, _entries_about(client))
+        count(found.looks)
         allowing: Acl | None = None
-        has_entries = False
-        for acl in self.acls.of_resource(resource_type, name):
-            has_entries = True
-            if not _is_about(acl, client, operation):
+        for acl in found.entries:
+            if not _is_about(acl, operation):
                 continue
             if acl.permission is Permission.DENY:
                 return Decision(False, acl, str(acl))
             allowing = allowing or acl
         if allowing is not None:
             return Decision(True, allowing, str(allowing))
-        if has_entries:
+        if found.is_matched:
             return Decision(False, None, "no ACL that matches the resource allows it")
         if self._allows_without_acl:
             reason = "no ACL matches the resource, and allow.everyone.if.no.acl.found is true"
@@ -87,48 +114,89 @@ class Authorizer:
             reason = "no ACL matches the resource"
         return Decision(self._allows_without_acl, None, reason)
 
-    def is_allowed_somewhere(self, client: Client, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether the client may do it with any resource of the type that there could be (AU-6, InitProducerId)."""
+    def is_allowed_somewhere(
+        self, client: Client, operation: Operation, resource_type: ResourceType
+    ) -> Generator[None, None, bool]:
+        """Whether the client may do it with any resource of the type that there could be (AU-6, InitProducerId).
+
+        In steps: every entry that there is at the beginning is looked at.
+        """
         if self.decide(client, operation, resource_type, "hardcode").is_allowed:  # Kafka asks for that name first
             return True
-        entries = [
-            acl
-            for acl in self.acls.find(AclFilter(resource_type))
-            if acl.operation in (operation, Operation.ALL) and _is_of(acl, client)
-        ]
-        against = [acl.pattern for acl in entries if acl.permission is Permission.DENY]
-        literal, prefixed = PatternType.LITERAL, PatternType.PREFIXED
-        if any(pattern.name == ANY_NAME and pattern.pattern_type is literal for pattern in against):
-            return False
-        denied_names = {pattern.name for pattern in against if pattern.pattern_type is literal}
-        denied_prefixes = tuple([pattern.name for pattern in against if pattern.pattern_type is prefixed])
-        for acl in entries:
-            name, pattern_type = acl.pattern.name, acl.pattern.pattern_type
-            if acl.permission is Permission.DENY:
-                continue
-            if pattern_type is literal and name == ANY_NAME:
+        whom, pace = set(_entries_about(client)), Pace(ENTRIES_PER_STEP)
+        allowed, denied = list[ResourcePattern](), _Denied()
+        for acl in list(self.acls):
+            is_meant = acl.pattern.resource_type is resource_type and acl.operation in (operation, Operation.ALL)
+            if is_meant and (acl.principal, acl.host) in whom:
+                note = denied.add if acl.permission is Permission.DENY else allowed.append
+                note(acl.pattern)
+            if pace.is_over():
+                yield
+        for pattern in allowed:
+            if not denied.covers(pattern):
                 return True
-            if not (pattern_type is literal and name in denied_names) and not name.startswith(denied_prefixes):
-                return True
+            if pace.is_over(denied.looks):
+                yield
         return False
 
-    def operations(self, client: Client, among: Iterable[Operation], resource_type: ResourceType, name: str) -> int:
-        """Which of these operations the client may do, as a bit field: bit n stands for operation n (AU-14)."""
-        entries = list(self.acls.of_resource(resource_type, name))
-        if client.principal in self.super_users or not entries:
-            is_all = client.principal in self.super_users or self._allows_without_acl
-            return reduce(_with_bit, among, 0) if is_all else 0
-        own = [acl for acl in entries if _is_of(acl, client)]
-        bits = 0
-        for operation in among if own else ():
-            about = [acl.permission for acl in own if _is_about(acl, client, operation)]
-            if about and Permission.DENY not in about:
-                bits = _with_bit(bits, operation)
-        return bits
+    def operations(
+        self,
+        client: Client,
+        among: Iterable[Operation],
+        resource_type: ResourceType,
+        name: str,
+        *,
+        count: Count = _uncounted,
+    ) -> int:
+        """Which of these operations the client may do, as a bit field: bit n stands for operation n (AU-14).
+
+        `count` is as in `decide`.
+        """
+        asked = _bits(among)
+        if client.principal in self.super_users:
+            return asked
+        found = self.acls.about(resource_type, name, _entries_about(client))
+        count(found.looks)
+        if not found.is_matched:
+            return asked if self._allows_without_acl else 0
+        allowed = denied = 0
+        for acl in found.entries:
+            if acl.permission is Permission.DENY:
+                denied |= _DENIED_BITS[acl.operation]
+            else:
+                allowed |= _ALLOWED_BITS[acl.operation]
+        return asked & allowed & ~denied
 
 
-def _with_bit(bits: int, operation: Operation) -> int:
-    return bits | 1 << operation
+class _Denied:
+    """Names with which a client may do nothing, and what they begin with; in Kafka these are sets, too."""
+
+    def __init__(self) -> None:
+        self._names = set[str]()
+        self._prefixes = set[str]()
+        self._lengths = PrefixLengths()
+
+    @property
+    def looks(self) -> int:
+        """How many looks `covers` takes at most."""
+        return 1 + len(self._lengths)
+
+    def add(self, pattern: ResourcePattern) -> None:
+        """One pattern more is denied."""
+        if pattern.pattern_type is PatternType.LITERAL:
+            self._names.add(pattern.name)
+        else:
+            self._prefixes.add(pattern.name)
+            self._lengths.add(len(pattern.name))
+
+    def covers(self, pattern: ResourcePattern) -> bool:
+        """Whether nothing is left of what a pattern allows."""
+        name, is_literal = pattern.name, pattern.pattern_type is PatternType.LITERAL
+        if ANY_NAME in self._names:
+            return True
+        if is_literal and (name == ANY_NAME or name in self._names):
+            return name != ANY_NAME
+        return any(name[:length] in self._prefixes for length in self._lengths.up_to(len(name)))
 
 
 def authorizer_of(settings: "Settings") -> Authorizer:
@@ -138,14 +206,15 @@ def authorizer_of(settings: "Settings") -> Authorizer:
     return Authorizer(Acls(), super_users, settings.get_bool("allow.everyone.if.no.acl.found"))
 
 
-def _is_about(acl: Acl, client: Client, operation: Operation) -> bool:
-    """Whether an entry of the resource says anything of the client and the operation."""
-    if not _is_of(acl, client):
-        return False
+def _entries_about(client: Client) -> tuple[Who, ...]:
+    """Whom entries name that are about a client, each once."""
+    principal, host = client
+    whom = (principal, host), (principal, ANY_NAME), (EVERYBODY, host), (EVERYBODY, ANY_NAME)
+    return whom if principal != EVERYBODY and host != ANY_NAME else tuple(dict.fromkeys(whom))
+
+
+def _is_about(acl: Acl, operation: Operation) -> bool:
+    """Whether an entry says anything of the operation."""
     if acl.permission is Permission.ALLOW and operation in _IMPLY:
         return acl.operation in _IMPLY[operation]
     return acl.operation in (operation, Operation.ALL)
-
-
-def _is_of(acl: Acl, client: Client) -> bool:
-    return acl.principal in (client.principal, EVERYBODY) and acl.host in (client.host, ANY_NAME)

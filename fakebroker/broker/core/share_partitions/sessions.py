@@ -68,6 +68,7 @@ class ShareSessions:
         self._settings = settings
         self._sessions: dict[tuple[str, str], ShareSession] = {}
         self._of_group: dict[str, int] = {}  # how many
+        self._of_connections: dict[int, dict[ShareSession, None]] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -90,6 +91,7 @@ class ShareSessions:
             raise KafkaError(ErrorCode.SHARE_SESSION_LIMIT_REACHED, "too many share sessions")
         session = ShareSession(group_id, member_id, connection_id, partitions)
         self._sessions[group_id, member_id] = session
+        self._of_connections.setdefault(connection_id, {})[session] = None
         self._of_group[group_id] = self._of_group.get(group_id, 0) + 1
         return session
 
@@ -111,15 +113,20 @@ class ShareSessions:
 
     def close(self, session: ShareSession) -> None:
         """Forget a session; nothing happens if the member has another one by now."""
-        if self._sessions.get((session.group_id, session.member_id)) is session:
-            del self._sessions[session.group_id, session.member_id]
-            self._of_group[session.group_id] -= 1
-            if not self._of_group[session.group_id]:
-                del self._of_group[session.group_id]
+        if self._sessions.get((session.group_id, session.member_id)) is not session:
+            return
+        del self._sessions[session.group_id, session.member_id]
+        self._of_group[session.group_id] -= 1
+        if not self._of_group[session.group_id]:
+            del self._of_group[session.group_id]
+        of_connection = self._of_connections[session.connection_id]
+        del of_connection[session]
+        if not of_connection:
+            del self._of_connections[session.connection_id]
 
     def of_connection(self, connection_id: int) -> list[ShareSession]:
         """The sessions that a connection has opened."""
-        return [session for session in self._sessions.values() if session.connection_id == connection_id]
+        return list(self._of_connections.get(connection_id, ()))
 
     def has_group(self, group_id: str) -> bool:
         """Whether a member of the group has a session here."""

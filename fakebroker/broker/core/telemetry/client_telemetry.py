@@ -17,6 +17,9 @@ _NEVER_MS = -(1 << 62)
 _ASKS_AGAIN = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
 
+_Key = tuple[int, int, bytes, str]  # of an instance: node, its process, id, owner
+
+
 class TelemetryNode(Protocol):
     """The broker that a client is connected to. `incarnation` counts its processes."""
 
@@ -100,7 +103,8 @@ class ClientTelemetry:
 
     def __init__(self, cluster: TelemetryHost) -> None:
         self._cluster = cluster
-        self._instances: dict[tuple[int, int, bytes, str], Instance] = {}  # by node, its process, id, owner
+        self._instances: dict[_Key, Instance] = {}
+        self._of_connections: dict[int, set[_Key]] = {}  # those that came on each last
         self._pushes: deque[Push] = deque(maxlen=MAX_PUSHES)
         self._pushed_bytes = 0
         self.pushes_count = 0  # that there ever were
@@ -120,16 +124,18 @@ class ClientTelemetry:
         if known is None or known.changes != changes:
             wanted = yield from wanted_of(list(self._cluster.client_metrics.values()), identity)
             known = Instance(instance_id, wanted, changes)
-        known.connection_id = connection_id
-        self._instances.pop(key, None)
+        self._forget(key)
         while len(self._instances) >= MAX_INSTANCES:
-            del self._instances[next(iter(self._instances))]
+            self._forget(next(iter(self._instances)))
+        known.connection_id = connection_id
         self._instances[key] = known  # the last one used is the last
+        self._of_connections.setdefault(connection_id, set()).add(key)
         return known
 
     def forget(self, connection_id: int) -> None:
         """A connection is closed: the clients that came on it last are forgotten."""
-        self._instances = {key: each for key, each in self._instances.items() if each.connection_id != connection_id}
+        for key in self._of_connections.pop(connection_id, ()):
+            del self._instances[key]
 
     def new_instance_id(self) -> bytes:
         """An id for a client that has none."""
@@ -149,6 +155,16 @@ class ClientTelemetry:
         """Delete all pushes."""
         self._pushes.clear()
         self._pushed_bytes = 0
+
+    def _forget(self, key: _Key) -> None:
+        """Also that its connection has it, if it is there."""
+        known = self._instances.pop(key, None)
+        if known is None:
+            return
+        keys = self._of_connections[known.connection_id]
+        keys.remove(key)
+        if not keys:
+            del self._of_connections[known.connection_id]
 
     def _drop_oldest(self) -> None:
         self._pushed_bytes -= len(self._pushes.popleft().payload)

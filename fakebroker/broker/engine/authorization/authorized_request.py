@@ -32,7 +32,6 @@ Refusing = Generator[None, None, list[Entry]]
 Finisher = Callable[[Answered], Generator[None, None, None] | None]
 """Changes an answer, at once or in steps."""
 
-NAMES_PER_STEP = 2_000  # that are judged
 QUESTIONS_OF_OPERATIONS = 10  # about one resource, when all that the client may do with it is shown
 CODES = {  # what is answered for a refusal, by the type of the resource (AU-4)
     ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -158,7 +157,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
         An id that was unknown may be that of a topic which another client made between two steps, so what is left is
         asked once more then, all at once: `Access` has most of the answers.
         """
-        refused, rest, errors, pace = list[T](), list[T](), list[Entry](), Pace(NAMES_PER_STEP)
+        refused, rest, errors, pace = list[T](), list[T](), list[Entry](), self.access.pace
         topics = self.call.cluster.topics
         creation = topics.last_creation
         for entry in getattr(self.request, field) or ():
@@ -171,7 +170,7 @@ class AuthorizedRequest(Generic[Asked, Answered]):
                 refused = []
                 yield
         if topics.last_creation != creation:
-            late, rest = finished(parted(rest, is_refused))
+            late, rest = finished(parted(rest, is_refused, pace))
             refused += late
         errors += self._error_entries(field, refused, code, text)
         if errors:
@@ -254,13 +253,10 @@ def add_entries(response: Message, field: str, entries: list[Entry]) -> None:
 
 
 def parted(
-    entries: Iterable[T], is_refused: Callable[[T], bool], pace: Pace | None = None
+    entries: Iterable[T], is_refused: Callable[[T], bool], pace: Pace
 ) -> Generator[None, None, tuple[list[T], list[T]]]:
-    """The entries that are refused, and the rest, each in their order; in steps.
-
-    `pace` is that of a caller who does this for many lists: each may be too short for a step of its own.
-    """
-    refused, rest, pace = list[T](), list[T](), pace or Pace(NAMES_PER_STEP)
+    """The entries that are refused, and the rest, each in their order; in steps, at the pace of the request."""
+    refused, rest = list[T](), list[T]()
     for entry in entries:
         (refused if is_refused(entry) else rest).append(entry)
         if pace.is_over():
@@ -268,25 +264,24 @@ def parted(
     return refused, rest
 
 
-def asked_in_steps(entries: Iterable[T], is_refused: Callable[[T], object]) -> Generator[None, None, None]:
+def asked_in_steps(entries: Iterable[T], is_refused: Callable[[T], object], pace: Pace) -> Generator[None, None, None]:
     """Ask about all entries in steps, where the answer also depends on what the cluster has.
 
     That may change between steps. The caller asks once more, all at once, which is cheap: `Access` has the answers.
     """
-    yield from parted(entries, lambda entry: bool(is_refused(entry)))
+    yield from parted(entries, lambda entry: bool(is_refused(entry)), pace)
 
 
-def kept(
-    entries: Iterable[T], is_shown: Callable[[T], bool], pace: Pace | None = None
-) -> Generator[None, None, list[T]]:
+def kept(entries: Iterable[T], is_shown: Callable[[T], bool], pace: Pace) -> Generator[None, None, list[T]]:
     """The entries that are shown, in their order; in steps, as `parted`."""
     _, shown = yield from parted(entries, lambda entry: not is_shown(entry), pace)
     return shown
 
 
-def show_operations(entries: Iterable[T], operations_of: Callable[[T], int], field: str) -> Generator[None, None, None]:
+def show_operations(
+    entries: Iterable[T], operations_of: Callable[[T], int], field: str, pace: Pace
+) -> Generator[None, None, None]:
     """Put what the client may do with each entry into its field, in steps: each is a dozen questions."""
-    pace = Pace(NAMES_PER_STEP)
     for entry in entries:
         setattr(entry, field, operations_of(entry))
         if pace.is_over(QUESTIONS_OF_OPERATIONS):

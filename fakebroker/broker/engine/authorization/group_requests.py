@@ -13,14 +13,12 @@ from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization import authorized_request as in_steps
 from fakebroker.broker.engine.authorization.authorized_request import (
     CODES,
-    NAMES_PER_STEP,
     REFUSED_TEXTS,
     AuthorizedRequest,
     name_in,
 )
 from fakebroker.broker.engine.error_response import element_of, has_code
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.drafts import Kip88DescribeGroupsResponse
@@ -105,7 +103,7 @@ def show_operations(authorized: "Describe") -> None:
 
     def finish(response: "DescribeGroupsResponse | ModernResponse") -> Generator[None, None, None]:
         groups = cast("list[DescribedGroup | ModernGroup]", response.groups)
-        return in_steps.show_operations(groups, operations_of, "authorized_operations")
+        return in_steps.show_operations(groups, operations_of, "authorized_operations", access.pace)
 
     if getattr(authorized.request, "include_authorized_operations", False):
         authorized.finish_with(finish)
@@ -154,7 +152,9 @@ def list_allowed(authorized: "ListGroups") -> None:
 
     def finish(response: "ListGroupsResponse") -> Generator[None, None, None]:
         response.groups = yield from in_steps.kept(
-            response.groups, lambda group: access.may(Operation.DESCRIBE, GROUP, group.group_id, noted=False)
+            response.groups,
+            lambda group: access.may(Operation.DESCRIBE, GROUP, group.group_id, noted=False),
+            access.pace,
         )
 
     if not access.may_cluster(Operation.DESCRIBE, noted=False):
@@ -191,17 +191,17 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> Generator[None, None, No
     if authorized.route.version < _FIRST_WITH_GROUPS:
         yield from _fetch_of_one_group(authorized)
         return
-    access, pace = authorized.access, Pace(NAMES_PER_STEP)
+    access = authorized.access
     groups: list[OffsetFetchRequestGroup] = []
     refused: list[OffsetFetchResponseGroup] = []
     topics_refused: list[list[OffsetFetchResponseTopics]] = []  # of each of the groups: one may be there twice
     for group in authorized.request.groups:
-        if pace.is_over():
+        if access.pace.is_over():
             yield
         if not access.may(Operation.DESCRIBE, GROUP, group.group_id):
             refused.append(OffsetFetchResponseGroup(group_id=group.group_id, error_code=int(CODES[GROUP])))
             continue
-        rest, errors = yield from _parted(authorized, group.topics, OffsetFetchResponseTopics, _REFUSED_ROW, pace)
+        rest, errors = yield from _parted(authorized, group.topics, OffsetFetchResponseTopics, _REFUSED_ROW)
         topics_refused.append(errors)
         groups.append(with_fields(group, topics=rest) if errors else group)
     hides = any(group.topics is None for group in groups)
@@ -217,7 +217,7 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> Generator[None, None, No
             if asked.topics is None:
                 all_topics = group.topics
                 if id(all_topics) not in shown:
-                    shown[id(all_topics)] = yield from _describable(authorized, all_topics, pace)
+                    shown[id(all_topics)] = yield from _describable(authorized, all_topics)
                 group.topics = shown[id(all_topics)]
             else:
                 group.topics = [*group.topics, *errors]
@@ -280,15 +280,16 @@ def _parted(
     topics: "Sequence[Topic] | None",
     answered: type[AnsweredTopic],
     refused_row: tuple[object, ...],
-    pace: Pace | None = None,
 ) -> "Generator[None, None, tuple[list[Topic] | None, list[AnsweredTopic]]]":
     """The topics that the client may describe, and entries with errors for the others; in steps.
 
-    `refused_row` is what their partitions have behind the index. `pace` is as in `parted`.
+    `refused_row` is what their partitions have behind the index.
     """
     if topics is None:
         return None, []
-    refused, rest = yield from in_steps.parted(topics, lambda topic: not _may_describe(authorized, topic), pace)
+    refused, rest = yield from in_steps.parted(
+        topics, lambda topic: not _may_describe(authorized, topic), authorized.access.pace
+    )
     errors: list[AnsweredTopic] = []
     for topic in refused:
         rows = [(index, *refused_row) for index in topic.partition_indexes]
@@ -297,10 +298,8 @@ def _parted(
     return rest, errors
 
 
-def _describable(
-    authorized: "OffsetFetch", topics: Iterable[Part], pace: Pace | None = None
-) -> Generator[None, None, list[Part]]:
-    return in_steps.kept(topics, lambda topic: _may_describe(authorized, topic), pace)
+def _describable(authorized: "OffsetFetch", topics: Iterable[Part]) -> Generator[None, None, list[Part]]:
+    return in_steps.kept(topics, lambda topic: _may_describe(authorized, topic), authorized.access.pace)
 
 
 def _may_describe(authorized: "OffsetFetch", topic: object) -> bool:
@@ -345,11 +344,10 @@ def run_allowed_topology(authorized: "StreamsGroupHeartbeat") -> Generator[None,
 
 def _may_describe_all(access: "Access", names: Iterable[str]) -> Generator[None, None, bool]:
     """Whether the client may describe every one of these topics, in steps up to the first that it may not."""
-    pace = Pace(NAMES_PER_STEP)
     for name in dict.fromkeys(names):
         if not access.may(Operation.DESCRIBE, TOPIC, name):
             return False
-        if pace.is_over():
+        if access.pace.is_over():
             yield
     return True
 

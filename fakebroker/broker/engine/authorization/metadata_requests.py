@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
-    NAMES_PER_STEP,
     AuthorizedRequest,
     asked_in_steps,
     kept,
@@ -13,7 +12,7 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     show_operations,
 )
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -51,7 +50,7 @@ def show_allowed(authorized: "Metadata") -> Generator[None, None, None]:
     if wants_all:
         authorized.finish_with(
             lambda response: _keep(
-                response, lambda topic: access.may(Operation.DESCRIBE, TOPIC, topic.name or "", noted=False)
+                response, lambda topic: access.may(Operation.DESCRIBE, TOPIC, topic.name or "", noted=False), access
             )
         )
     else:
@@ -60,14 +59,15 @@ def show_allowed(authorized: "Metadata") -> Generator[None, None, None]:
 
 
 def _keep(
-    response: "MetadataResponse", is_shown: "Callable[[MetadataResponseTopic], bool]"
+    response: "MetadataResponse", is_shown: "Callable[[MetadataResponseTopic], bool]", access: "Access"
 ) -> Generator[None, None, None]:
-    response.topics = yield from kept(response.topics, is_shown)
+    response.topics = yield from kept(response.topics, is_shown, access.pace)
 
 
 def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
     """Take out of the request what its client may not see or make."""
     wanted, topics = authorized.request.topics or [], authorized.call.cluster.topics
+    access = authorized.access
     if any(entry.name is None and entry.topic_id == ZERO_UUID for entry in wanted):
         return  # refused as a whole by the handler
     by_id = any(entry.topic_id != ZERO_UUID for entry in wanted)
@@ -79,8 +79,8 @@ def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
     def is_refused(entry: "MetadataRequestTopic") -> bool:
         return not _may_be_asked(authorized, _name(entry, topics, by_id=by_id))
 
-    yield from asked_in_steps(asked, is_refused)
-    unseen, rest = finished(parted(asked, is_refused))
+    yield from asked_in_steps(asked, is_refused, access.pace)
+    unseen, rest = finished(parted(asked, is_refused, access.pace))
     if by_id:
         authorized.finish_with(lambda response: _hide_made_meanwhile(authorized, response))
     authorized.change(topics=rest)
@@ -93,19 +93,19 @@ def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
     distinct = {(each.name, each.topic_id): each for each in refused}
     if not rest and authorized.route.version == 0:  # in v0 an empty list would mean all topics
         authorized.change(topics=None)
-        authorized.finish_with(lambda response: _keep(response, lambda _topic: False))
+        authorized.finish_with(lambda response: _keep(response, lambda _topic: False, access))
     authorized.finish_with(lambda response: _add(response, list(distinct.values())))
 
 
 def _hide_made_meanwhile(authorized: "Metadata", response: "MetadataResponse") -> Generator[None, None, None]:
     """An id that was unknown when it was judged stays so for this request, if the client may not describe its topic."""
-    access, pace = authorized.access, Pace(NAMES_PER_STEP)
+    access = authorized.access
     topics = list(response.topics)
     for index, topic in enumerate(topics):
         if topic.name is not None and not access.may(Operation.DESCRIBE, TOPIC, topic.name):
             code = int(ErrorCode.UNKNOWN_TOPIC_ID)
             topics[index] = MetadataResponseTopic(error_code=code, name=None, topic_id=topic.topic_id)
-        if pace.is_over():
+        if access.pace.is_over():
             yield
     response.topics = topics
 
@@ -149,7 +149,7 @@ def _show_operations(authorized: "Metadata", response: "MetadataResponse") -> Ge
             name = None if topic.error_code == _REFUSED else topic.name
             return _NOT_ASKED if name is None else access.operations(TOPIC, name)
 
-        yield from show_operations(response.topics, operations_of, "topic_authorized_operations")
+        yield from show_operations(response.topics, operations_of, "topic_authorized_operations", access.pace)
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = cluster_operations(authorized.access)
 
@@ -182,13 +182,12 @@ def describe_allowed(
         return
     names = [name for name in names if cursor is None or name >= cursor.topic_name]
     refused, shown = list[DescribeTopicPartitionsResponseTopic](), list[str]()
-    pace = Pace(NAMES_PER_STEP)
     for name in names:
         if access.may(Operation.DESCRIBE, TOPIC, name):
             shown.append(name)
         elif not wants_all:
             refused.append(DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name))
-        if pace.is_over():
+        if access.pace.is_over():
             yield
     if cursor is not None and cursor.topic_name not in shown:
         request = with_fields(request, cursor=None)
@@ -196,7 +195,10 @@ def describe_allowed(
 
     def finish(response: "DescribeTopicPartitionsResponse") -> Generator[None, None, None]:
         yield from show_operations(
-            response.topics, lambda topic: access.operations(TOPIC, topic.name or ""), "topic_authorized_operations"
+            response.topics,
+            lambda topic: access.operations(TOPIC, topic.name or ""),
+            "topic_authorized_operations",
+            access.pace,
         )
         response.topics = [*response.topics, *refused]
 

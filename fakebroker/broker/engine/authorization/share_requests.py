@@ -8,7 +8,6 @@ from fakebroker.broker.apis import handlers
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.share_state.states import NO_OFFSET
 from fakebroker.broker.engine.authorization.authorized_request import (
-    NAMES_PER_STEP,
     REFUSED_TEXTS,
     AuthorizedRequest,
     add_entries,
@@ -17,7 +16,6 @@ from fakebroker.broker.engine.authorization.authorized_request import (
 )
 from fakebroker.broker.engine.error_response import ENTRIES, error_entries, mirrors_between
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema.message import with_fields
 
 if TYPE_CHECKING:
@@ -64,12 +62,11 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generat
     refused: list[
         list[DescribeShareGroupOffsetsResponseTopic]
     ] = []  # topics of each of the groups: one may be there twice
-    pace = Pace(NAMES_PER_STEP)
     for group in authorized.request.groups:
-        if pace.is_over(1 if group.topics is None else GROUP_COSTS_NAMES):
+        if access.pace.is_over(1 if group.topics is None else GROUP_COSTS_NAMES):
             yield
         denied, rest = yield from parted(
-            group.topics or (), lambda each: not access.may(Operation.DESCRIBE, TOPIC, each.topic_name), pace
+            group.topics or (), lambda each: not access.may(Operation.DESCRIBE, TOPIC, each.topic_name), access.pace
         )
         refused.append([])
         if denied:
@@ -86,7 +83,6 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generat
         return access.may(Operation.DESCRIBE, TOPIC, topic.topic_name)
 
     def finish(response: "DescribeShareGroupOffsetsResponse") -> Generator[None, None, None]:
-        pace = Pace(NAMES_PER_STEP)
         whole: dict[int, DescribeShareGroupOffsetsResponseGroup] = {}  # one that comes again is the same object
         # Groups that are refused themselves stand behind these.
         for asked, group, topics in zip(groups, response.groups, refused, strict=False):
@@ -97,7 +93,7 @@ def describe_allowed_offsets(authorized: "DescribeShareGroupOffsets") -> Generat
             else:
                 group.topics = [*group.topics, *topics]
         for group in whole.values():
-            group.topics = yield from kept(group.topics, is_shown, pace)
+            group.topics = yield from kept(group.topics, is_shown, access.pace)
 
     if any(refused) or any(group.topics is None for group in groups):
         authorized.finish_with(finish)
@@ -116,7 +112,9 @@ def delete_allowed_offsets(authorized: "DeleteShareGroupOffsets") -> Generator[N
 def _take_out(authorized: "AlterShareGroupOffsets | DeleteShareGroupOffsets") -> Generator[None, None, None]:
     request, route, access = authorized.request, authorized.route, authorized.access
     topics: Iterable[_Topic] = request.topics
-    denied, rest = yield from parted(topics, lambda each: not access.may(Operation.READ, TOPIC, each.topic_name))
+    denied, rest = yield from parted(
+        topics, lambda each: not access.may(Operation.READ, TOPIC, each.topic_name), access.pace
+    )
     if not denied:
         return
     mirror = next(mirrors_between(route.response, route.request, outermost=False))

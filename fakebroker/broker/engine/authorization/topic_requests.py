@@ -9,7 +9,6 @@ from fakebroker.broker.apis import delete_records, delete_topics, fetch
 from fakebroker.broker.apis.produce_transactions import is_transactional
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
-    NAMES_PER_STEP,
     REPEATED_TOPIC,
     AuthorizedRequest,
     asked_in_steps,
@@ -17,7 +16,6 @@ from fakebroker.broker.engine.authorization.authorized_request import (
 )
 from fakebroker.broker.engine.faults.entries import with_session
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.wire.messages.delete_topics import (
@@ -110,7 +108,7 @@ def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
             name = name_in(topic, call.cluster.topics)
             return name is not None and not access.may(Operation.READ, TOPIC, name)
 
-        yield from asked_in_steps(topics, is_refused)
+        yield from asked_in_steps(topics, is_refused, access.pace)
         hidden = [name_in(topic, call.cluster.topics) for topic in _topics_of(authorized) if is_refused(topic)]
     if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
         hidden = [name for name in hidden if name]
@@ -143,14 +141,12 @@ def create_allowed(authorized: "CreateTopics") -> Generator[None, None, None]:
         yield from _refuse_creations(authorized)
 
     def hide_configs(response: "CreateTopicsResponse") -> Generator[None, None, None]:
-        pace = Pace(NAMES_PER_STEP)
         for index, topic in enumerate(response.topics):
-            if topic.error_code or access.may(Operation.DESCRIBE_CONFIGS, TOPIC, topic.name, noted=False):
-                continue
-            hidden = type(topic)(name=topic.name, topic_id=topic.topic_id)
-            hidden.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            response.topics[index] = hidden
-            if pace.is_over():
+            if not topic.error_code and not access.may(Operation.DESCRIBE_CONFIGS, TOPIC, topic.name, noted=False):
+                hidden = type(topic)(name=topic.name, topic_id=topic.topic_id)
+                hidden.topic_config_error_code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                response.topics[index] = hidden
+            if access.pace.is_over():
                 yield
 
     if authorized.route.version >= 5:
@@ -201,7 +197,9 @@ def delete_allowed(authorized: "DeleteTopics") -> Generator[None, None, None]:
     _, valid = delete_topics.parted(call, entries)
     if request.timeout_ms <= 0 and any(each.topic_id != ZERO_UUID for each in valid):
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)  # Kafka looks ids up before it asks about rights (AD-5)
-    yield from asked_in_steps(valid, lambda each: _refusal(authorized, each, name_in(each, call.cluster.topics)))
+    yield from asked_in_steps(
+        valid, lambda each: _refusal(authorized, each, name_in(each, call.cluster.topics)), access.pace
+    )
     authorized.handle = partial(
         delete_topics.handle, may_delete=lambda topic: access.may(Operation.DELETE, TOPIC, topic.name)
     )

@@ -8,12 +8,10 @@ from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.topics import INTERNAL_TOPICS
 from fakebroker.broker.engine.authorization.authorized_request import (
     CODES,
-    NAMES_PER_STEP,
     AuthorizedRequest,
     kept,
     parted,
 )
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
@@ -39,7 +37,7 @@ TOPIC, TRANSACTIONAL_ID = ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID
 _FIRST_OF_BROKERS = 4
 
 
-def check_producer(authorized: "InitProducerId") -> None:
+def check_producer(authorized: "InitProducerId") -> Generator[None, None, None]:
     """InitProducerId: WRITE on the transactional id; without one IDEMPOTENT_WRITE, or WRITE on some topic."""
     request, access = authorized.request, authorized.access
     if request.transactional_id is not None:
@@ -49,7 +47,7 @@ def check_producer(authorized: "InitProducerId") -> None:
         if not allowed:
             authorized.refuse(TRANSACTIONAL_ID)
         return
-    if access.may_somewhere(Operation.WRITE, TOPIC):
+    if (yield from access.may_somewhere(Operation.WRITE, TOPIC)):
         return
     if not access.may_cluster(Operation.IDEMPOTENT_WRITE):
         authorized.refuse(ResourceType.CLUSTER)
@@ -66,7 +64,7 @@ def add_allowed(authorized: "AddPartitionsToTxn") -> Generator[None, None, None]
         authorized.refuse(TRANSACTIONAL_ID)
         return
     names = [each.name for each in request.v3_and_below_topics if each.name not in INTERNAL_TOPICS]
-    denied, _ = yield from parted(names, lambda name: not access.may(Operation.WRITE, TOPIC, name))
+    denied, _ = yield from parted(names, lambda name: not access.may(Operation.WRITE, TOPIC, name), access.pace)
     if denied:
         authorized.answer = add_partitions_to_txn.refused_response(authorized.call, request, frozenset(denied))
 
@@ -89,11 +87,10 @@ def show_allowed_topics(
         return access.may(Operation.DESCRIBE, TOPIC, topic.topic)
 
     def finish(response: "DescribeTransactionsResponse") -> Generator[None, None, None]:
-        pace = Pace(NAMES_PER_STEP)
         # Of an id that comes again and again the state is the same object.
         for state in {id(state): state for state in response.transaction_states}.values():
             if state.error_code != CODES[TRANSACTIONAL_ID]:
-                state.topics = yield from kept(state.topics, is_shown, pace)
+                state.topics = yield from kept(state.topics, is_shown, access.pace)
 
     authorized.finish_with(finish)
 
@@ -106,6 +103,7 @@ def list_allowed(authorized: "ListTransactions") -> None:
         response.transaction_states = yield from kept(
             response.transaction_states,
             lambda each: access.may(Operation.DESCRIBE, TRANSACTIONAL_ID, each.transactional_id, noted=False),
+            access.pace,
         )
 
     authorized.finish_with(finish)

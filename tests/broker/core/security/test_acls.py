@@ -1,5 +1,6 @@
 """ACLs by themselves: what patterns and filters match, what is found for a resource, and the state."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from fakebroker.broker.core.security.acls import (
     Permission,
     ResourcePattern,
     ResourceType,
+    Who,
     acl_of,
 )
+from tests.support.work_counter import calls_of
 
 LITERAL, PREFIXED, ANY, MATCH = PatternType.LITERAL, PatternType.PREFIXED, PatternType.ANY, PatternType.MATCH
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
@@ -30,6 +33,20 @@ ENTRIES = st.builds(
     st.sampled_from([Operation.READ, Operation.WRITE, Operation.ALL]),
     st.sampled_from([Permission.ALLOW, Permission.DENY]),
 )
+
+
+EVERYONE = [(principal, host) for principal in ("User:alice", "User:bob", "User:*") for host in ("*", "10.0.0.1")]
+
+
+def plainly(entries: Iterable[Acl], name: str, whom: Iterable[Who]) -> list[Acl]:
+    """What there is about a topic and clients, by a look at every entry: its name, prefixes, the wildcard."""
+
+    def rank(acl: Acl) -> tuple[bool, int]:
+        is_prefix = acl.pattern.pattern_type is PREFIXED
+        return acl.pattern.name != name and not is_prefix, 1 + len(acl.pattern.name) if is_prefix else 0
+
+    matching = [each for each in entries if each.pattern.resource_type is TOPIC and each.pattern.matches(name)]
+    return sorted([each for each in matching if (each.principal, each.host) in whom], key=rank)
 
 
 def entry(name: str = "a", pattern_type: PatternType = LITERAL, principal: str = "User:alice") -> Acl:
@@ -53,19 +70,34 @@ def test_what_a_pattern_matches(name: str, pattern_type: PatternType, matched: l
 
 
 @pytest.mark.rules("AU-2", "AU-9")
-@given(st.lists(ENTRIES, max_size=12), st.sampled_from(["a", "ab", "abc", "b", "*", "*a", "x", ""]))
-def test_entries_of_a_resource_are_all_whose_patterns_match(entries: list[Acl], name: str) -> None:
-    """What is found by names and prefixes is what a look at every entry finds, each once."""
+@given(
+    st.lists(ENTRIES, max_size=12),
+    st.sampled_from(["a", "ab", "abc", "b", "*", "*a", "x", ""]),
+    st.sets(st.sampled_from(EVERYONE)),
+)
+def test_entries_of_a_resource_are_all_whose_patterns_match(entries: list[Acl], name: str, whom: set[Who]) -> None:
+    """What is found by names, prefixes and clients is what a look at every entry finds, in that order."""
     acls = Acls()
     for each in entries:
         acls.add(each)
     for each in entries[::3]:
         acls.remove(each)
     left = [each for each in dict.fromkeys(entries) if each not in entries[::3]]
-    wanted = [each for each in left if each.pattern.resource_type is TOPIC and each.pattern.matches(name)]
-    found = list(acls.of_resource(TOPIC, name))
-    assert sorted(found) == sorted(wanted)
-    assert len(found) == len(set(found))
+    found = acls.about(TOPIC, name, whom)
+    assert found.entries == plainly(left, name, whom)
+    assert found.is_matched is bool(plainly(left, name, EVERYONE))
+    assert (set(acls), len(acls)) == (set(left), len(left))
+
+
+@pytest.mark.rules("AU-2")
+def test_entries_about_others_cost_nothing() -> None:
+    """A topic, or all of them, may have an entry for each user."""
+    acls, calls = Acls(), list[int]()
+    for count in (10, 1_000):
+        for number in range(count):
+            acls.add(entry("*", principal=f"User:{number}"))
+        calls.append(calls_of(lambda: acls.about(TOPIC, "a", EVERYONE)))
+    assert calls[0] == calls[1]
 
 
 @pytest.mark.rules("AU-11")
@@ -130,7 +162,8 @@ def test_the_state_is_all_of_it(entries: list[Acl]) -> None:
     again.add(entry("gone"))
     again.restore(acls.state())
     assert list(again) == list(acls)
-    assert [list(again.of_resource(GROUP, "abc"))] == [list(acls.of_resource(GROUP, "abc"))]
+    assert again.about(GROUP, "abc", EVERYONE) == acls.about(GROUP, "abc", EVERYONE)
+    assert len(again) == len(acls)
 
 
 def test_codes_that_do_not_exist() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.core.events import AccessDenied
-from fakebroker.broker.core.security.acls import Permission
+from fakebroker.broker.core.security.acls import AclFilter, Permission, ResourceType
 from fakebroker.broker.engine.authorization.needs import NEEDS
 from fakebroker.broker.engine.error_response import getter
 from fakebroker.broker.engine.faults import entries
@@ -158,7 +158,7 @@ def test_a_right_that_is_taken_away_ends_a_fetch_session() -> None:
     assert found == [("t", 0), ("u", 0)]
     assert codes(session_id, 1, [])[1] == []
     assert lab.cluster.authorizer is not None
-    (entry,) = lab.cluster.authorizer.acls.of_resource(2, "u")  # type: ignore[arg-type]
+    (entry,) = lab.cluster.authorizer.acls.find(AclFilter(ResourceType.TOPIC, "u"))
     lab.cluster.authorizer.acls.remove(entry)
     assert codes(session_id, 2, [])[1] == [("u", ErrorCode.TOPIC_AUTHORIZATION_FAILED)]
     assert codes(session_id, 3, [])[1] == [("u", ErrorCode.TOPIC_AUTHORIZATION_FAILED)]

@@ -3,8 +3,7 @@
 import pytest
 
 from fakebroker.broker.core.events import AccessDenied
-from fakebroker.broker.engine.authorization.access import MAX_NOTED
-from fakebroker.broker.engine.authorization.authorized_request import NAMES_PER_STEP
+from fakebroker.broker.engine.authorization.access import MAX_NOTED, NAMES_PER_STEP
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.registry import api
 from tests.support.engine import SimEngine

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker.engine.authorization import authorized_request
+from fakebroker.broker.engine.authorization import access
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
@@ -58,8 +58,7 @@ def played(lab: SimEngine, user: str, data: bytes, made_at: int, name: str, vers
 
 @pytest.fixture(autouse=True)
 def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("authorized_request", "metadata_requests", "topic_requests"):
-        monkeypatch.setattr(f"{authorized_request.__package__}.{module}.NAMES_PER_STEP", STEP)
+    monkeypatch.setattr(access, "NAMES_PER_STEP", STEP)
     monkeypatch.setattr("fakebroker.broker.apis.delete_topics.GROUPS_PER_STEP", STEP)
 
 

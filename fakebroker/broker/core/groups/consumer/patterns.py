@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SHORTEST_PAUSE_MS: Final = 10_000  # between two resolutions of a group's patterns; a constant in Kafka, too
 STATES_PER_STEP: Final = 5_000  # of the patterns' machines that one step looks at
+RIGHT_COSTS_STATES: Final = 10  # to ask whether a topic may be described
 NEVER_MS: Final = -(2**63)
 
 
@@ -86,8 +87,8 @@ class PatternResolver:
     def _start(self, now: Instant, may_describe: Callable[[str], bool] | None) -> None:
         topics = self._group.host.topics
         self._seen_creation = topics.last_creation
-        names = sorted(topic.name for topic in topics if may_describe is None or may_describe(topic.name))
-        steps = _matches(JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order(), names)
+        patterns = JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order()
+        steps = _matches_of_allowed(patterns, sorted(topic.name for topic in topics), may_describe)
         version, passes = topics.changes, self._group.host.timers.passes
 
         def store(found: Mapping[str, tuple[str, ...]], now: Instant) -> None:
@@ -142,6 +143,21 @@ def _reason(changed: list[str]) -> str:
     return (
         f"the pattern {changed[0]} now matches other topics" if len(changed) == 1 else "patterns now match other topics"
     )
+
+
+def _matches_of_allowed(
+    patterns: Iterable[str], names: list[str], may_describe: Callable[[str], bool] | None
+) -> Generator[None, None, dict[str, tuple[str, ...]]]:
+    """Which of the names that may be described each pattern matches, in steps; None: all may be."""
+    if may_describe is not None:
+        allowed, pace = list[str](), Pace(STATES_PER_STEP)
+        for name in names:
+            if may_describe(name):
+                allowed.append(name)
+            if pace.is_over(RIGHT_COSTS_STATES):
+                yield
+        names = allowed
+    return (yield from _matches(patterns, names))
 
 
 def _matches(patterns: Iterable[str], names: list[str]) -> Generator[None, None, dict[str, tuple[str, ...]]]:

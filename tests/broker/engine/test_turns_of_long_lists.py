@@ -1,0 +1,82 @@
+"""Requests that change very much, each entry something else: no turn does all of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fakebroker.protocol.wire.messages import add_partitions_to_txn as txn
+from fakebroker.protocol.wire.messages import alter_client_quotas as quotas
+from fakebroker.protocol.wire.messages import alter_user_scram_credentials as scram
+from tests.support.engine import Client, SimEngine
+from tests.support.frames import request
+from tests.support.small_steps import make_steps_smaller
+from tests.support.work_counter import calls_of
+
+FEW, MANY = 100, 500
+SCALE = 100  # requests are so much shorter than in an attack; so are steps
+MOST_CALLS = 15  # of an entry in one turn: what it takes to read it, and less than to do what it says
+
+
+def quotas_of_users(count: int) -> dict[str, Any]:
+    """With one that comes twice, and one that cannot be."""
+    op = quotas.OpData(key="producer_byte_rate", value=1e9)
+    named = [[quotas.EntityData(entity_type="user", entity_name=f"u{number // 2}")] for number in range(count)]
+    return {"entries": [quotas.EntryData(entity=each, ops=[op]) for each in [*named, []]]}
+
+
+def users(count: int) -> dict[str, Any]:
+    each = [f"u{number}" for number in range(count // 2)]
+    return {
+        "deletions": [scram.ScramCredentialDeletion(name=f"not {name}", mechanism=1) for name in each],
+        "upsertions": [
+            scram.ScramCredentialUpsertion(name=name, mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
+            for name in each
+        ],
+    }
+
+
+def transactions(count: int) -> dict[str, Any]:
+    topic = txn.AddPartitionsToTxnTopic(name="t", partitions=[0])
+    fields: dict[str, Any] = {"producer_id": 1, "producer_epoch": 1, "verify_only": True, "topics": [topic]}
+    return {
+        "transactions": [
+            txn.AddPartitionsToTxnTransaction(transactional_id=f"x{number}", **fields) for number in range(count)
+        ]
+    }
+
+
+def turns(lab: SimEngine, client: Client, data: bytes) -> Iterator[int]:
+    """What the turns of a request cost."""
+    yield calls_of(lambda: client.socket.connection.receive(data, lab.network.now))
+    while lab.engine.works:
+        yield calls_of(lambda: lab.engine.step(lab.network.now))
+
+
+def dearest(name: str, version: int, fields: dict[str, Any]) -> int:
+    """The calls of the dearest turn."""
+    lab = SimEngine()
+    lab.cluster.topics.create("t")
+    client = lab.client()
+    client.ask("FindCoordinator", 4, key_type=1, coordinator_keys=["x"])
+    found = max(turns(lab, client, request(name, version, **fields)))
+    lab.network.flush()
+    assert client.answer(name, version) is not None
+    assert lab.engine.errors == []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "asked"),
+    [
+        ("AlterClientQuotas", 1, quotas_of_users),
+        ("AlterUserScramCredentials", 0, users),
+        ("AddPartitionsToTxn", 4, transactions),
+    ],
+)
+def test_no_turn_does_all(name: str, version: int, asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some 100,000 entries fit into 5 MB, and take seconds together."""
+    make_steps_smaller(monkeypatch, SCALE)
+    dearest(name, version, asked(FEW))  # the first may load and compile things
+    few, many = (dearest(name, version, asked(count)) for count in (FEW, MANY))
+    assert many - few < (MANY - FEW) * MOST_CALLS
