@@ -17,8 +17,9 @@ from pathlib import Path
 
 import click
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.publish import Published
-from fakebroker.analysis.pipeline.rows import Row, read_rows
+from fakebroker.analysis.pipeline.rows import read_rows
 from fakebroker.analysis.pipeline.tables import table
 from fakebroker.cli.main import main
 from fakebroker.testing.exchanges.writing import line_of

@@ -14,11 +14,11 @@ from typing import Any
 
 from bench.spark.measured import Took, goal, machine_scaling, took, use_cores
 from bench.spark.records import parquet_of
-from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
 from fakebroker.analysis.pipeline.build import make_tables
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.publish import Staging, staging
 from fakebroker.analysis.pipeline.session import spark_session
+from fakebroker.analysis.pipeline.sources.history import decoded_on_spark
 from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fakebroker.analysis.history.decode import Row, decode_record
+from fakebroker.analysis.history.decode import decode_record
 from fakebroker.analysis.history.log_record import LogRecord
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.protocol.records.consumer_protocol import decode_assignment, decode_subscription
 from tests.support.real_kafka import JAVA
 

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.publish import Published
-from fakebroker.analysis.pipeline.rows import Row, read_rows
+from fakebroker.analysis.pipeline.rows import read_rows
 from fakebroker.analysis.pipeline.tables import table
 
 MAX_SHOWN = 5

@@ -10,10 +10,10 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from fakebroker.analysis.history.log_record import LogRecord, Reject, sample_of
-from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, Row
 from fakebroker.analysis.pipeline.tables import decoded
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.markers import coordinator_epoch_of
@@ -21,8 +21,6 @@ from fakebroker.protocol.records.offsets_schema import OffsetCommitKey, OffsetCo
 from fakebroker.protocol.records.record_types import OFFSET_COMMIT, RECORD_TYPES, RecordType
 from fakebroker.protocol.schema import ZERO_UUID, Message
 from fakebroker.protocol.schema.jsonable import to_json, uuid_to_text
-
-Row = dict[str, Any]
 
 _BLANK: Final[Row] = dict.fromkeys(decoded.TABLE.column_names)
 _version_of = struct.Struct(">h").unpack_from
@@ -199,17 +197,7 @@ def _check_time(record: LogRecord, rows: list[Row], column: str) -> None:
 
 def _reject(record: LogRecord, reason: str) -> Row:
     parts = [f"{name} {sample_of(data)}" for name, data in (("key", record.key), ("value", record.value)) if data]
-    return reject_row(
-        Reject(
-            record.source,
-            record.file,
-            record.position,
-            record.log_partition,
-            record.log_offset,
-            reason,
-            ", ".join(parts) or None,
-        )
-    )
+    return reject_row(record.reject(reason, ", ".join(parts) or None))
 
 
 def _value_version(record_type: RecordType, value: bytes) -> int:

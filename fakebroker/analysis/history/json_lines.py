@@ -10,7 +10,7 @@ may be in Connect's envelope of schema and payload. A value that is null or miss
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fakebroker.analysis.history.log_record import LogRecord, Openable, Reject, sample_of
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
 from fakebroker.analysis.history.packed import BAD_GZIP, unpacked
 from fakebroker.analysis.history.sink_rows import BadRow, Shape, record_of, shape_of, unwrapped
 from fakebroker.protocol.json_text import parse_json
@@ -19,40 +19,32 @@ LONGEST_LINE_BYTES: Final = 64 << 20
 """What one line may take in memory."""
 
 
-def read_json_lines(path: Openable, source: str, *, log_partition: int | None = None) -> Iterator[LogRecord | Reject]:
+def read_json_lines(file: LogFile) -> Iterator[LogRecord | Reject]:
     """The records of a file, packed by gzip or not, in the order of its lines, and a reject for each other line.
-
-    Args:
-        path: The file.
-        source: The name of the log.
-        log_partition: The partition that the file's folder tells, for lines without one.
 
     Raises OSError when the file cannot be opened; a failure later on is a reject.
     """
     shape: Shape | None = None
     columns: tuple[str, ...] = ()
     number = 0
-    with path.open("rb") as opened:
+    with file.path.open("rb") as opened:
         try:
-            file = unpacked(opened)
-            while line := file.readline(LONGEST_LINE_BYTES):
+            lines = unpacked(opened)
+            while line := lines.readline(LONGEST_LINE_BYTES):
                 number += 1
                 if not line.strip():
                     continue
                 try:
                     row = _row(line)
                     if shape is None or tuple(row) != columns:  # a line without its nulls, say
-                        named = shape_of(row, has_partition=log_partition is not None)
+                        named = shape_of(row, has_partition=file.log_partition is not None)
                         shape, columns = named._replace(text=shape.text if shape else None), tuple(row)
                     shape = shape.with_text_of(row)
-                    yield record_of(
-                        row, shape, source=source, file=str(path), position=number, log_partition=log_partition
-                    )
+                    yield record_of(row, shape, file, number)
                 except BadRow as fault:
-                    yield Reject(source, str(path), number, log_partition, None, str(fault), _sample(line))
+                    yield file.reject(number, str(fault), sample_of(line[:200].decode("utf-8", "replace")))
         except (OSError, *BAD_GZIP) as error:
-            reason = f"the file cannot be read after line {number}: {error}"
-            yield Reject(source, str(path), number + 1, log_partition, None, reason, None)
+            yield file.reject(number + 1, f"the file cannot be read after line {number}: {error}")
 
 
 def _row(line: bytes) -> dict[str, Any]:
@@ -65,7 +57,3 @@ def _row(line: bytes) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadRow("the line is not a JSON object")
     return row
-
-
-def _sample(line: bytes) -> str:
-    return sample_of(line[:200].decode("utf-8", "replace"))

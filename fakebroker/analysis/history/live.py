@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from fakebroker.analysis.history.log_record import LogRecord, Reject
-from fakebroker.analysis.history.segments import Segment, read_batch
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
+from fakebroker.analysis.history.segments import read_batch
 from fakebroker.analysis.history.sink_rows import TOPIC
 from fakebroker.analysis.history.transaction_log import TOPIC as TRANSACTIONS
 from fakebroker.client.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, Fetch
@@ -48,10 +48,7 @@ def read_live(kafka: ClientConfig, source: str) -> Iterator[LogRecord | Reject]:
 
 
 def read_live_transactions(kafka: ClientConfig, source: str) -> Iterator[LogRecord | Reject]:
-    """The same of `__transaction_state`: nothing if it does not exist, a reject if it may not be read.
-
-    Raises ClusterError.
-    """
+    """The same of `__transaction_state`: nothing if it does not exist, a reject if it may not be read."""
     with _client(kafka) as cluster:
         try:
             there = TRANSACTIONS in cluster.topics([TRANSACTIONS])
@@ -94,8 +91,6 @@ def live_ends(
             "log_start_offset": starts[each].offset,
             "log_end_offset": ends[each].offset,
             "at": at_ms,
-            "seq": None,
-            "part": None,
         }
         for each in there
     ]
@@ -116,7 +111,7 @@ def _read(
     cluster: ClusterClient, kafka: ClientConfig, span: Span, source: str, topic: str = TOPIC
 ) -> Iterator[LogRecord | Reject]:
     """A batch is fetched as a whole: what is before the first and behind the last offset is left out."""
-    segment = Segment(Path(kafka.bootstrap), span.log_partition, source)
+    segment = LogFile(Path(kafka.bootstrap), span.log_partition, source)
     first = Fetch(TopicPartition(topic, span.log_partition), span.start)
     for chunk in read_range(cluster, first, span.end):
         records = chunk.fetched.records

@@ -17,21 +17,10 @@ class Openable(Protocol):
 class LogRecord(NamedTuple):
     """One record of the log, not decoded yet.
 
-    Attributes:
-        source: The name of the log: rows of one source belong together.
-        file: The file it was read from, or HOST:PORT of a live broker.
-        position: Where in it: the first byte of the batch in a segment, the line of a text file or the row of Parquet
-            counted from 1, the offset of a live read.
-        log_partition: The partition of `__consumer_offsets`.
-        log_offset: The record's offset in that partition.
-        at_ms: The record's timestamp; None without one.
-        key: None for a record without a key, which Kafka never writes there.
-        value: None for a tombstone.
-        producer_id: The producer of the transaction that it belongs to or, for a marker, ends; None without one.
-        producer_epoch: That producer's epoch; None without one.
-        is_transactional: Whether it belongs to a transaction. Sinks do not tell: False for what they wrote.
-        control: "commit" or "abort" for a marker that ends a transaction, "unknown" for another control record, None
-            for data.
+    `position` is the first byte of the batch in a segment, the line of a text file or the row of Parquet, counted from
+    1, or the offset of a live read. `at_ms` is None without a timestamp, `value` for a tombstone; Kafka writes no
+    record without a key here. A marker has the producer whose transaction it ends. Sinks do not tell what is of a
+    transaction: False. `control` is "commit" or "abort" for a marker, "unknown" for another control record.
     """
 
     source: str
@@ -47,6 +36,10 @@ class LogRecord(NamedTuple):
     is_transactional: bool = False
     control: str | None = None
 
+    def reject(self, reason: str, sample: str | None) -> "Reject":
+        """What cannot be read of the record."""
+        return Reject(*self[:5], reason, sample)
+
 
 class Reject(NamedTuple):
     """Something that could not be read, and why: the columns of the table `rejects`."""
@@ -58,6 +51,18 @@ class Reject(NamedTuple):
     log_offset: int | None
     reason: str
     sample: str | None
+
+
+class LogFile(NamedTuple):
+    """A file of a log: where it is, the partition that its folder or name tells, if they do, and the log's name."""
+
+    path: Openable
+    log_partition: int | None
+    source: str
+
+    def reject(self, position: int, reason: str, sample: str | None = None, log_offset: int | None = None) -> Reject:
+        """What cannot be read at a position of the file."""
+        return Reject(self.source, str(self.path), position, self.log_partition, log_offset, reason, sample)
 
 
 MAX_SAMPLE_BYTES = 48

@@ -5,9 +5,9 @@ in `sink_rows`. Key and value are binary; text is read as in JSON lines. It need
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from fakebroker.analysis.history.log_record import LogRecord, Openable, Reject
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
 from fakebroker.analysis.history.sink_rows import BadRow, Shape, record_of, shape_of
 from fakebroker.analysis.pipeline.extras import need_extra
 
@@ -18,39 +18,56 @@ PARQUET_MAGIC: Final = b"PAR1"
 _ROWS: Final = 10_000
 
 
-def read_parquet(path: Openable, source: str, *, log_partition: int | None = None) -> Iterator[LogRecord | Reject]:
+def read_parquet(file: LogFile) -> Iterator[LogRecord | Reject]:
     """The records of a file in the order of its rows, and a reject for each row that is none.
 
-    The arguments are those of `read_json_lines`. A file that is not Parquet, is cut, or lacks a column is one reject.
-    Raises MissingExtra without pyarrow, and OSError when the file cannot be opened.
+    A file that is not Parquet, is cut, or lacks a column is one reject. Raises MissingExtra without pyarrow, and
+    OSError when the file cannot be opened.
     """
     need_extra("history")
+    shape: Shape | None = None
+    for found in read_batches(file, _ROWS):
+        if isinstance(found, Reject):
+            yield found
+            continue
+        shape = shape or found.shape
+        for number, row in enumerate(rows_in_ms(found.batch), found.first):
+            try:
+                shape = shape.with_text_of(row)
+                yield record_of(row, shape, file, number)
+            except BadRow as fault:
+                yield file.reject(number, str(fault), sample_of(str(row)))
+
+
+class Batch(NamedTuple):
+    """Rows of a file, the number of the first of them, counted from 1, and the shape of all."""
+
+    first: int
+    batch: "RecordBatch"
+    shape: Shape
+
+
+def read_batches(file: LogFile, rows: int, groups: range | None = None) -> Iterator[Batch | Reject]:
+    """The rows of a file, or of some of its row groups, so many at a time; a reject at the place that is damaged.
+
+    Raises OSError when the file cannot be opened.
+    """
     import pyarrow
     from pyarrow import parquet
 
-    row_number = 0
-    with path.open("rb") as opened:
+    number = 0
+    with file.path.open("rb") as opened:
         try:
-            file = parquet.ParquetFile(opened)
-            shape = shape_of(list(file.schema_arrow.names), has_partition=log_partition is not None)
-            for batch in file.iter_batches(_ROWS, columns=sorted(shape.names.values())):
-                for row in rows_in_ms(batch):
-                    row_number += 1
-                    try:
-                        shape = shape.with_text_of(row)
-                        yield _record(row, shape, path, source, row_number, log_partition)
-                    except BadRow as fault:
-                        sample = str(row)[:96]
-                        yield Reject(source, str(path), row_number, log_partition, None, str(fault), sample)
+            found = parquet.ParquetFile(opened)
+            number = sum(found.metadata.row_group(group).num_rows for group in range(groups.start if groups else 0))
+            shape = shape_of(list(found.schema_arrow.names), has_partition=file.log_partition is not None)
+            for batch in found.iter_batches(
+                rows, row_groups=None if groups is None else list(groups), columns=sorted(shape.names.values())
+            ):
+                yield Batch(number + 1, batch, shape)
+                number += len(batch)
         except (pyarrow.ArrowException, OSError, BadRow) as error:
-            reason = f"the file cannot be read after row {row_number}: {str(error)[:300]}"
-            yield Reject(source, str(path), row_number + 1, log_partition, None, reason, None)
-
-
-def _record(
-    row: dict[str, Any], shape: Shape, path: Openable, source: str, number: int, log_partition: int | None
-) -> LogRecord:
-    return record_of(row, shape, source=source, file=str(path), position=number, log_partition=log_partition)
+            yield file.reject(number + 1, f"the file cannot be read after row {number}: {str(error)[:300]}")
 
 
 def rows_in_ms(batch: "RecordBatch") -> Iterator[dict[str, Any]]:

@@ -7,25 +7,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
+from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fakebroker.analysis.history.decode import Row, decode_all
-from fakebroker.analysis.history.file_kinds import (
-    FRONT_BYTES,
-    Kind,
-    is_hidden,
-    is_log_folder,
-    kind_by_front,
-    kind_by_name,
-    partition_in,
-    reading_order,
-)
+from fakebroker.analysis.history import file_kinds
+from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.json_lines import read_json_lines
-from fakebroker.analysis.history.log_record import LogRecord, Reject
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
 from fakebroker.analysis.history.parquet import read_parquet
-from fakebroker.analysis.history.segments import Segment, read_segment
+from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.history.sink_rows import TOPIC
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.protocol.errors import FakebrokerError
 
 SOURCE: Final = TOPIC
@@ -38,29 +31,18 @@ class HistoryError(FakebrokerError):
 
 
 class HistoryFile(NamedTuple):
-    """A file of a history.
-
-    Attributes:
-        path: Where it is.
-        kind: "segment", "json" or "parquet".
-        log_partition: The partition that its folder or name tells; None if the rows tell it.
-    """
+    """A file of a history. The partition is that which its folder or name tells; None if the rows tell it."""
 
     path: Path
-    kind: Kind
+    kind: file_kinds.Kind
     log_partition: int | None
 
 
 def read_history(paths: Iterable[str | Path], *, source: str | None = None) -> Iterator[Row]:
     """The rows of the table `decoded` for all records in files, folders and patterns such as `dump/*.parquet`.
 
-    A record that stands in several files comes several times; `distinct_rows` makes one of them. Files are read in the
-    order of the paths, those of a folder by partition and base offset, or by name.
-
-    Args:
-        paths: Log segments, partition folders, a broker's data directory, JSON lines, Parquet, or folders of these.
-        source: The name of the log; `__consumer_offsets` unless given.
-
+    A record that stands in several files comes several times. Files are read in the order of the paths, those of a
+    folder by partition and base offset, or by name. `source` names the log; `__consumer_offsets` unless given.
     Raises HistoryError, at once, when a path names nothing that can be read. A file that turns out unreadable later is
     a reject.
     """
@@ -82,19 +64,19 @@ def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
 
 def read_file(file: HistoryFile, source: str) -> Iterator[LogRecord | Reject]:
     """What is in one file. A file that cannot be opened is a reject."""
+    named = LogFile(file.path, file.log_partition, source)
     try:
         if file.kind == "segment":
-            assert file.log_partition is not None, "files_of has found it"
-            yield from read_segment(Segment(file.path, file.log_partition, source))
+            yield from read_segment(named)
         elif file.kind == "json":
-            yield from read_json_lines(file.path, source, log_partition=file.log_partition)
+            yield from read_json_lines(named)
         else:
-            yield from read_parquet(file.path, source, log_partition=file.log_partition)
+            yield from read_parquet(named)
     except OSError as error:
-        yield Reject(source, str(file.path), 0, file.log_partition, None, _reason_of(error), None)
+        yield named.reject(0, reason_of(error))
 
 
-def has_scheme(path: str | Path) -> bool:
+def has_scheme(path: str | PathLike[str]) -> bool:
     """Whether a path names files of another file system, such as `s3a://bucket/folder`."""
     return "://" in str(path)
 
@@ -126,7 +108,7 @@ def _check_that_one_opens(files: Sequence[HistoryFile]) -> None:
             return
         except OSError as error:
             errors.append(error)
-    raise HistoryError(f"{files[0].path}: {_reason_of(errors[0])}")
+    raise HistoryError(f"{files[0].path}: {reason_of(errors[0])}")
 
 
 def _check_name(path: Path) -> None:
@@ -148,20 +130,20 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
         elif not may_skip:
             raise HistoryError(f"{path}: {_why_unknown(path)}")
     except OSError as error:
-        raise HistoryError(f"{error.filename or path}: {_reason_of(error)}") from None
+        raise HistoryError(f"{error.filename or path}: {reason_of(error)}") from None
 
 
 def _files_in(folder: Path) -> Iterator[HistoryFile]:
     """The files in a folder and those in it: of a data directory only the partitions of `__consumer_offsets`."""
     children = sorted(folder.iterdir())
-    partitions = [each for each in children if is_log_folder(each.name) and each.is_dir()]
+    partitions = [each for each in children if file_kinds.is_log_folder(each.name) and each.is_dir()]
     for child in partitions or children:
-        if is_hidden(child.name):
+        if file_kinds.is_hidden(child.name):
             continue
         if child.is_dir():
             if not _leads_back(child, folder):
                 yield from _files_in(child)
-        elif child.is_file() and kind_by_name(child.name) and (file := _known(child)):
+        elif child.is_file() and file_kinds.kind_by_name(child.name) and (file := _known(child)):
             yield file
 
 
@@ -172,16 +154,16 @@ def _leads_back(child: Path, folder: Path) -> bool:
 
 def _known(path: Path) -> HistoryFile | None:
     """The file with its kind, by name and else by first bytes; None if it is of no kind that is read."""
-    partition = partition_in(path.absolute().as_posix())
-    kind = kind_by_name(path.name) or _kind_by_bytes(path)
+    partition = file_kinds.partition_in(path.absolute().as_posix())
+    kind = file_kinds.kind_by_name(path.name) or _kind_by_bytes(path)
     if kind is None or (kind == "segment" and partition is None):
         return None
     return HistoryFile(path, kind, partition)
 
 
-def _kind_by_bytes(path: Path) -> Kind | None:
+def _kind_by_bytes(path: Path) -> file_kinds.Kind | None:
     with path.open("rb") as file:
-        return kind_by_front(file.read(FRONT_BYTES))
+        return file_kinds.kind_by_front(file.read(file_kinds.FRONT_BYTES))
 
 
 def _why_unknown(path: Path) -> str:
@@ -189,14 +171,15 @@ def _why_unknown(path: Path) -> str:
         return "neither a file nor a folder; write the output of a pipe to a file first"
     if path.stat().st_size == 0:
         return "the file is empty"
-    if kind_by_name(path.name) == "segment" or _kind_by_bytes(path) == "segment":
+    if file_kinds.kind_by_name(path.name) == "segment" or _kind_by_bytes(path) == "segment":
         return f"a log segment must be in a folder {TOPIC}-N, where N is its partition"
     return "not a log segment, JSON lines or Parquet"
 
 
 def _order(file: HistoryFile) -> tuple[int, int, str]:
-    return reading_order(str(file.path), file.kind, file.log_partition)
+    return file_kinds.reading_order(str(file.path), file.kind, file.log_partition)
 
 
-def _reason_of(error: OSError) -> str:
+def reason_of(error: OSError) -> str:
+    """Why a file is a reject, or stops reading."""
     return f"the file cannot be read: {error.strerror or error}"

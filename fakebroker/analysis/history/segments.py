@@ -9,9 +9,9 @@ a broker leaves a file that it has allocated in advance.
 
 import os
 from collections.abc import Iterator
-from typing import IO, Final, NamedTuple
+from typing import IO, Final
 
-from fakebroker.analysis.history.log_record import LogRecord, Openable, Reject, sample_of
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch import check_crc, parse_header, peek, read_records
 from fakebroker.protocol.records.batch_format import LENGTH_END, MAGIC_POSITION, NO_TIMESTAMP
@@ -31,21 +31,8 @@ _NEWEST_MAGIC: Final = 2
 _CONTROLS: Final[dict[int, str]] = {ControlRecordType.COMMIT: "commit", ControlRecordType.ABORT: "abort"}
 
 
-class Segment(NamedTuple):
-    """A segment file: its path, the partition of `__consumer_offsets` that it is of, the log's name."""
-
-    path: Openable
-    log_partition: int
-    source: str
-
-
-def read_segment(segment: Segment, start: int = 0, end: int | None = None) -> Iterator[LogRecord | Reject]:
-    """The records of a segment in its order, and what could not be read.
-
-    Args:
-        segment: The file.
-        start: The byte to begin at, where a batch begins.
-        end: The byte to end at, where a batch ends; the end of the file unless given.
+def read_segment(segment: LogFile, start: int = 0, end: int | None = None) -> Iterator[LogRecord | Reject]:
+    """The records of a segment in its order, and what could not be read, from one byte to another where batches begin.
 
     Raises OSError when the file cannot be opened; a failure later on is a reject.
     """
@@ -59,12 +46,13 @@ def read_segment(segment: Segment, start: int = 0, end: int | None = None) -> It
                 if isinstance(batch, str):
                     file.seek(position)
                     if not _only_zeros(file):
-                        yield _cannot_read(segment, file, position, batch)
+                        file.seek(position)
+                        yield segment.reject(position, batch, sample_of(file.read(FRONT_BYTES + 47)))
                     return
                 yield from read_batch(segment, position, batch)
                 position += len(batch)
         except OSError as error:
-            yield Reject(segment.source, str(segment.path), position, segment.log_partition, None, str(error), None)
+            yield segment.reject(position, str(error))
 
 
 def _next_batch(file: IO[bytes], left_bytes: int) -> bytes | str:
@@ -88,7 +76,7 @@ def batch_size(front: bytes) -> int | None:
     return size_bytes
 
 
-def read_batch(segment: Segment, position: int, batch: bytes) -> Iterator[LogRecord | Reject]:
+def read_batch(segment: LogFile, position: int, batch: bytes) -> Iterator[LogRecord | Reject]:
     """The records of one batch of any format that stands at byte `position`, up to what cannot be read in it."""
     base_offset = int.from_bytes(batch[:8], "big", signed=True)
     try:
@@ -103,36 +91,26 @@ def read_batch(segment: Segment, position: int, batch: bytes) -> Iterator[LogRec
                 raise InvalidRecord(f"the record has offset {record.log_offset}")
             yield record
     except InvalidRecord as fault:
-        reason = fault.message or str(fault)
         offset = base_offset if base_offset >= 0 else None
-        yield Reject(
-            segment.source, str(segment.path), position, segment.log_partition, offset, reason, sample_of(batch)
-        )
+        yield segment.reject(position, fault.message or str(fault), sample_of(batch), offset)
 
 
-def _records(segment: Segment, position: int, batch: bytes) -> Iterator[LogRecord]:
+def _records(segment: LogFile, position: int, batch: bytes) -> Iterator[LogRecord]:
     """The records of a batch of format 2. Raises InvalidRecord."""
     header = parse_header(batch)
     check_crc(batch, header)
-    file = str(segment.path)
-    in_transaction = header.is_transactional
-    producer_id = header.producer_id if in_transaction else None
-    producer_epoch = header.producer_epoch if in_transaction else None
-    for record in read_records(batch):
-        yield LogRecord(
-            segment.source,
-            file,
-            position,
-            segment.log_partition,
-            record.offset,
-            None if record.timestamp_ms == NO_TIMESTAMP else record.timestamp_ms,
-            record.key,
-            record.value,
-            producer_id,
-            producer_epoch,
-            in_transaction,
-            _control(record.key) if header.is_control else None,
-        )
+    place = _place(segment, position)
+    is_transactional = header.is_transactional
+    producer_id, epoch = (header.producer_id, header.producer_epoch) if is_transactional else (None, None)
+    for one in read_records(batch):
+        at_ms = None if one.timestamp_ms == NO_TIMESTAMP else one.timestamp_ms
+        control = _control(one.key) if header.is_control else None
+        yield LogRecord(*place, one.offset, at_ms, one.key, one.value, producer_id, epoch, is_transactional, control)
+
+
+def _place(segment: LogFile, position: int) -> tuple[str, str, int, int]:
+    assert segment.log_partition is not None, "its folder has told it"
+    return segment.source, str(segment.path), position, segment.log_partition
 
 
 def _control(key: bytes | None) -> str:
@@ -143,21 +121,13 @@ def _control(key: bytes | None) -> str:
         return "unknown"
 
 
-def _old(segment: Segment, position: int, message: bytes) -> Iterator[LogRecord]:
+def _old(segment: LogFile, position: int, message: bytes) -> Iterator[LogRecord]:
     """The records of a message of format 0 or 1, compressed or not. Raises InvalidRecord."""
+    place = _place(segment, position)
     for outer in read_message_set(message):
         for one in unwrap(outer):
             at_ms = None if one.timestamp_ms == NO_TIMESTAMP else one.timestamp_ms
-            yield LogRecord(
-                segment.source,
-                str(segment.path),
-                position,
-                segment.log_partition,
-                one.offset,
-                at_ms,
-                one.key,
-                one.value,
-            )
+            yield LogRecord(*place, one.offset, at_ms, one.key, one.value)
 
 
 def _only_zeros(file: IO[bytes]) -> bool:
@@ -166,9 +136,3 @@ def _only_zeros(file: IO[bytes]) -> bool:
         if part.count(0) != len(part):
             return False
     return True
-
-
-def _cannot_read(segment: Segment, file: IO[bytes], position: int, reason: str) -> Reject:
-    file.seek(position)
-    sample = sample_of(file.read(FRONT_BYTES + 47))
-    return Reject(segment.source, str(segment.path), position, segment.log_partition, None, reason, sample)

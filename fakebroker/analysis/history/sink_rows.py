@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from fakebroker.analysis.history.log_record import LogRecord
+from fakebroker.analysis.history.log_record import LogFile, LogRecord
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
 
@@ -82,28 +82,15 @@ def shape_of(columns: Mapping[str, Any] | list[str], *, has_partition: bool) -> 
     return Shape(names)
 
 
-def record_of(
-    row: Mapping[str, Any], shape: Shape, *, source: str, file: str, position: int, log_partition: int | None
-) -> LogRecord:
-    """The record in a row of a sink. Raises BadRow.
-
-    Args:
-        row: Column to value, of JSON or of Parquet.
-        shape: Of the file.
-        source: The name of the log.
-        file: Where the row stands.
-        position: The line or row there, from 1.
-        log_partition: What the file's folder says; used if the row does not say it.
-    """
+def record_of(row: Mapping[str, Any], shape: Shape, file: LogFile, position: int) -> LogRecord:
+    """The record in a row of a sink: a line or row of a file, counted from 1. Raises BadRow."""
     _check_topic(shape.of(row, "topic"))
+    log_partition = file.log_partition
     if "partition" in shape.names:
         log_partition = _number(shape.of(row, "partition"), "partition", _INT32)
     assert log_partition is not None, "shape_of has checked it"
     return LogRecord(
-        source,
-        file,
-        position,
-        log_partition,
+        *(file.source, str(file.path), position, log_partition),
         _number(shape.of(row, "offset"), "offset", _INT64),
         _time_ms(shape.of(row, "timestamp")),
         _bytes(shape.of(row, "key"), "key", shape.text),

@@ -5,19 +5,22 @@ topic.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fakebroker.analysis.history.decode import reject_row
-from fakebroker.analysis.history.log_record import LogRecord, Reject, sample_of
-from fakebroker.analysis.history.segments import Segment, read_segment
-from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
+from fakebroker.analysis.history.reading import has_scheme
+from fakebroker.analysis.history.segments import read_segment
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
 from fakebroker.protocol.records.transaction_log import TransactionEntry, TransactionValue, read_transaction
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from fakebroker.analysis.pipeline.publish import Staging
+    from fakebroker.client.security import ClientConfig
 
 TOPIC: Final = "__transaction_state"
 STATES: Final = (
@@ -32,24 +35,23 @@ _NO_VALUE: Final[Row] = dict.fromkeys(
 )  # fmt: skip
 
 
-def transaction_segments(paths: Iterable[str | Path], source: str) -> list[Segment]:
+def transaction_segments(paths: Iterable[str | Path], source: str) -> list[LogFile]:
     """The segments of the log in folders and files, each once, in the order of partitions and base offsets."""
-    found: dict[Path, Segment] = {}
+    found: dict[Path, LogFile] = {}
     for path in map(Path, paths):
         for file in path.rglob("*.log") if path.is_dir() else [path]:
             if folder := _FOLDER.fullmatch(file.absolute().parent.name):
-                found.setdefault(file.resolve(), Segment(file, int(folder[1]), source))
+                found.setdefault(file.resolve(), LogFile(file, int(folder[1]), source))
     return sorted(found.values(), key=lambda each: (each.log_partition, str(each.path)))
 
 
-def read_segments(segments: Iterable[Segment]) -> Iterator[LogRecord | Reject]:
+def read_segments(segments: Iterable[LogFile]) -> Iterator[LogRecord | Reject]:
     """What is in these segments. A file that cannot be opened is a reject."""
     for segment in segments:
         try:
             yield from read_segment(segment)
         except OSError as error:
-            reason = f"the file cannot be read: {error.strerror or error}"
-            yield Reject(segment.source, str(segment.path), 0, segment.log_partition, None, reason, None)
+            yield segment.reject(0, f"the file cannot be read: {error.strerror or error}")
 
 
 def decode_transactions(records: Iterable[LogRecord | Reject], rejects: list[Row]) -> Iterator[Row]:
@@ -64,7 +66,8 @@ def decode_transactions(records: Iterable[LogRecord | Reject], rejects: list[Row
             try:
                 entry = read_transaction(record.key, record.value)
             except WireError as error:
-                rejects.append(reject_row(_rejected(record, str(error))))
+                data = record.key if record.key is not None else record.value
+                rejects.append(reject_row(record.reject(str(error), None if data is None else sample_of(data))))
             else:
                 if entry is not None:
                     yield _row(record, entry)
@@ -97,9 +100,30 @@ def _columns_of(value: TransactionValue) -> Row:
     }
 
 
-def _rejected(record: LogRecord, reason: str) -> Reject:
-    data = record.key if record.key is not None else record.value
-    return Reject(
-        record.source, record.file, record.position, record.log_partition, record.log_offset, reason,
-        None if data is None else sample_of(data),
-    )  # fmt: skip
+def transaction_frames(
+    stage: "Staging", paths: Sequence[str], kafka: "ClientConfig | None", source: str
+) -> tuple[Any, list[Row], int]:
+    """The frame `transaction_log`, rejects as rows of `decoded`, and how many rows there are of both.
+
+    Paths of other file systems have none. It is read in this process: of a transaction there are four records, of a
+    group's offsets thousands. Raises ClusterError.
+    """
+    from fakebroker.analysis.pipeline.rows import write_rows
+    from fakebroker.analysis.pipeline.tables.transaction_log import TABLE
+
+    rejects: list[Row] = []
+    frame, rows = stage.write_ahead(
+        TABLE.name,
+        (),
+        lambda folder: write_rows(TABLE, decode_transactions(_records(paths, kafka, source), rejects), folder),
+    )
+    return frame, rejects, rows + len(rejects)
+
+
+def _records(paths: Sequence[str], kafka: "ClientConfig | None", source: str) -> Iterator[LogRecord | Reject]:
+    if kafka is None:
+        yield from read_segments(transaction_segments((path for path in paths if not has_scheme(path)), source))
+        return
+    from fakebroker.analysis.history.live import read_live_transactions
+
+    yield from read_live_transactions(kafka, source)

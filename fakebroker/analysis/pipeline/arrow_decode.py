@@ -13,14 +13,8 @@ from pyarrow import compute
 
 from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.log_record import LogRecord
+from fakebroker.analysis.pipeline import offset_columns
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
-from fakebroker.analysis.pipeline.offset_columns import (
-    KeyColumns,
-    ValueColumns,
-    are_of_commits,
-    decode_keys,
-    decode_values,
-)
 from fakebroker.analysis.pipeline.rows import arrow_schema, to_arrow
 from fakebroker.analysis.pipeline.tables.decoded import TABLE
 
@@ -73,12 +67,12 @@ def decode_batch(raw: Any, wanted: Wanted = EVERYTHING) -> Iterator[Any]:
         return
     # Rows that give commits or rejects and nothing else. A key that is shorter than any of a commit may be that of a
     # marker, which a sink has written as if it were data.
-    may_be_commit = are_of_commits(raw.column("key")) & _flags(raw.column("control").is_null())
+    may_be_commit = offset_columns.are_of_commits(raw.column("key")) & _flags(raw.column("control").is_null())
     if wanted.what == "record":
         yield from _one_by_one(raw, ~may_be_commit)
         return
     keys, indices = _keys(raw)
-    values = decode_values(raw.column("value"))
+    values = offset_columns.decode_values(raw.column("value"))
     is_tombstone = _flags(raw.column("value").is_null())
     is_plain = np.append(keys.is_plain, False)[indices] & may_be_commit & _has_time(raw)
     is_plain &= is_tombstone | (values.is_plain & are_times(values.commit_ms) & are_times(values.expire_ms))
@@ -104,10 +98,10 @@ def are_times(ms: "NDArray[np.int64]") -> "Flags":
     return (ms >= FIRST_TIME_MS) & (ms <= LAST_TIME_MS)
 
 
-def _keys(raw: Any) -> "tuple[KeyColumns, NDArray[np.int64]]":
+def _keys(raw: Any) -> "tuple[offset_columns.KeyColumns, NDArray[np.int64]]":
     """The distinct keys, and which of them each row has; -1: none."""
     found = raw.column("key").dictionary_encode()
-    keys = decode_keys(found.dictionary)
+    keys = offset_columns.decode_keys(found.dictionary)
     return keys, found.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
@@ -120,9 +114,9 @@ def _commits(
     raw: Any,
     is_plain: "Flags",
     is_tombstone: "Flags",
-    keys: KeyColumns,
+    keys: offset_columns.KeyColumns,
     indices: "NDArray[np.int64]",
-    values: ValueColumns,
+    values: offset_columns.ValueColumns,
 ) -> Any:
     """The rows of plain committed offsets."""
     raw = raw.select([*_TAKEN_OVER, "at_ms", "is_transactional"])
@@ -130,7 +124,7 @@ def _commits(
         chosen = np.flatnonzero(is_plain)
         rows = pa.array(chosen)
         raw, is_tombstone, indices = raw.take(rows), is_tombstone[chosen], indices[chosen]
-        values = ValueColumns._make(
+        values = offset_columns.ValueColumns._make(
             each[chosen] if isinstance(each, np.ndarray) else each.take(rows) for each in values
         )
     count = len(raw)

@@ -6,25 +6,13 @@ from typing import Any, Final
 from fakebroker.analysis.pipeline.engines import Frame, contract_of, make, tables_needed
 from fakebroker.analysis.pipeline.publish import Staging
 from fakebroker.analysis.pipeline.recipe import Recipe
+from fakebroker.analysis.pipeline.tables import NAMES
 
 # Of `__consumer_offsets`: what decoding gives, and what follows from it.
-FROM_LOG: Final = (
-    *("coordinator_records", "transaction_records", "rejects"),
-    *("commits", "group_states", "members", "assignments", "transactions"),
-)
-SILVER: Final = (
-    "commits",
-    "group_states",
-    "members",
-    "assignments",
-    "transactions",
-    "requests",
-    "log_ends",
-    "expiries",
-)
-GOLD: Final = ("lag_minute", "rebalances", "expiry_audit", "protocol_coverage", "group_health")
-_LIVE_ENDS: Final = Recipe("SELECT * FROM log_ends WHERE seq IS NULL")
+FROM_LOG: Final = ("coordinator_records", *NAMES[NAMES.index("transaction_records") : NAMES.index("requests")])
 OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whatif` makes them of commits and states
+_BUILT: Final = NAMES[NAMES.index("commits") : NAMES.index("retention_losses")]
+_LIVE_ENDS: Final = Recipe("SELECT * FROM log_ends WHERE seq IS NULL")
 
 
 def make_tables(stage: Staging, names: Iterable[str], frames: dict[str, Frame], options: Any = None) -> None:
@@ -44,7 +32,7 @@ def build(stage: Staging) -> None:
     frames: dict[str, Frame] = {"live_ends": live_ends(stage)} if stage.has("log_ends") else {}
     if stage.has("commits"):
         frames["commits"] = _with_commits_of_log(stage)
-    names = [name for name in (*SILVER, *GOLD) if name not in frames]
+    names = [name for name in _BUILT if name not in frames]
     make_tables(stage, names, frames)
     stage.drop(OF_RETENTION)
 

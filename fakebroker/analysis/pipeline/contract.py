@@ -1,9 +1,11 @@
 """What a table promises: columns with types and units, a key, and checks, which are queries that return nothing."""
 
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 ColumnType = Literal["string", "int", "long", "double", "boolean", "timestamp", "strings"]
 Layer = Literal["bronze", "silver", "gold"]
+Row = dict[str, Any]
+"""A row of a table, by column."""
 
 # How Spark writes a column's type. A timestamp is UTC; in rows and queries it is a number of milliseconds.
 SPARK_TYPES: Final[dict[ColumnType, str]] = {
@@ -37,6 +39,17 @@ class Column(NamedTuple):
     is_nullable: bool = False
 
 
+def columns(text: str) -> tuple[Column, ...]:
+    """The columns that a text has, a line for each: `name type: about`, or `name type?: about` if it is nullable."""
+    return tuple(map(_column, text.strip().splitlines()))
+
+
+def _column(line: str) -> Column:
+    declared, _, about = line.partition(": ")
+    name, kind = declared.split()
+    return Column(name, cast("ColumnType", kind.rstrip("?")), about, kind.endswith("?"))
+
+
 MAX_SHOWN: Final = 5
 """So many rows of a check that fails are shown."""
 
@@ -45,10 +58,10 @@ KEY_CHECK: Final = "key"
 
 
 class Check(NamedTuple):
-    """Something that must be true of a table, as a query that returns the rows of which it is not.
+    """Something that must be true of a table: `query` returns the rows of which it is not, or is their condition.
 
-    `query` is SQL as in a recipe: tables stand in it by their names, times are numbers of milliseconds. It may use
-    other tables that are published with this one; where one of them is missing the check is left out, and said to be.
+    It is SQL as in a recipe: tables stand in it by their names, times are numbers of milliseconds. It may use other
+    tables that are published with this one; where one of them is missing the check is left out, and said to be.
     """
 
     name: str
@@ -79,7 +92,11 @@ class Table(NamedTuple):
     @property
     def all_checks(self) -> tuple[Check, ...]:
         """Its own checks, and those that every table has: the key is unique, what is not nullable is there."""
-        return (self._key_is_unique, self._columns_are_there, *self.checks)
+        return (self._key_is_unique, self._columns_are_there, *map(self._whole, self.checks))
+
+    def _whole(self, check: Check) -> Check:
+        is_condition = not check.query.startswith("SELECT")
+        return check._replace(query=f"SELECT * FROM {self.name} WHERE {check.query}") if is_condition else check
 
     @property
     def _key_is_unique(self) -> Check:
@@ -95,14 +112,19 @@ class Table(NamedTuple):
         return Check("not null", f"{', '.join(names)} are never null", f"SELECT * FROM {self.name} WHERE {missing}")
 
 
+def columns_only(text: str) -> Table:
+    """The contract of rows that are never stored: columns, from a text as for `columns`."""
+    return Table("", "bronze", "", columns(text), ())
+
+
 # Where a row comes from: a record of a log, or a line of a journal.
-ORIGIN: Final = (
-    Column("source", "string", "the run of a journal, or the name of a log: rows of one source belong together"),
-    Column("log_partition", "int", "the partition of `__consumer_offsets`; null for a row from a journal", True),
-    Column("log_offset", "long", "the record's offset in that partition; null for a row from a journal", True),
-    Column("seq", "long", "the entry of the journal; null for a row from a log", True),
-    Column("part", "int", "the line's number within that entry; null for a row from a log", True),
-)
+ORIGIN: Final = columns("""
+    source string: the run of a journal, or the name of a log: rows of one source belong together
+    log_partition int?: the partition of `__consumer_offsets`; null for a row from a journal
+    log_offset long?: the record's offset in that partition; null for a row from a journal
+    seq long?: the entry of the journal; null for a row from a log
+    part int?: the line's number within that entry; null for a row from a log
+""")
 ORIGIN_KEY: Final = tuple(column.name for column in ORIGIN)
 
 

@@ -8,14 +8,10 @@ rely on where nulls are sorted, on a whole number from a division, or on a text 
 import re
 from typing import Final
 
-from fakebroker.analysis.pipeline.contract import ColumnType
+from fakebroker.analysis.pipeline.contract import SPARK_TYPES, ColumnType
 
 DUCKDB_TYPES: Final[dict[ColumnType, str]] = {
-    "string": "VARCHAR",
-    "int": "INTEGER",
-    "long": "BIGINT",
-    "double": "DOUBLE",
-    "boolean": "BOOLEAN",
+    **SPARK_TYPES,
     "timestamp": "BIGINT",  # in queries a time is a number of milliseconds
     "strings": "VARCHAR[]",
 }

@@ -14,10 +14,8 @@ from fakebroker.analysis.pipeline.recipe import listed
 class DecodedOptions(NamedTuple):
     """What is known of the rows of `decoded` beforehand.
 
-    Attributes:
-        may_repeat: Whether two rows may be of one record, of a file and its copy. Without it the transformations on
-            Spark leave out the comparing, which moves every row through a shuffle.
-        has_transactions: Whether a row may be of a transaction: sinks do not tell, only segments and live logs do.
+    Without `may_repeat` no two rows are of one record, of a file and its copy: comparing them moves every row through a
+    shuffle. Without `has_transactions` no row is of a transaction: sinks do not tell, only segments and live logs do.
     """
 
     may_repeat: bool = True
@@ -25,22 +23,9 @@ class DecodedOptions(NamedTuple):
 
 
 CONTENT: Final = (
-    "what",
-    "record_type",
-    "kind",
-    "value_version",
-    "group_id",
-    "key",
-    "value",
-    "topic",
-    "partition",
-    "committed_offset",
-    "leader_epoch",
-    "metadata",
-    "committed_at",
-    "expires_at",
-    "topic_id",
-)
+    "what", "record_type", "kind", "value_version", "group_id", "key", "value", "topic", "partition",
+    "committed_offset", "leader_epoch", "metadata", "committed_at", "expires_at", "topic_id",
+)  # fmt: skip
 """The columns that say what stands in a record. Two rows of one record have them alike; what only some readers know
 (the producer, whether it was in a transaction, the timestamp) may be missing in one of them."""
 

@@ -7,17 +7,16 @@ from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any, Final
+from typing import Any, Final, Literal
 from weakref import finalize
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, MAX_SHOWN, Check, Column, Table
 from fakebroker.analysis.pipeline.dialects import DUCKDB_TYPES
 from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step, listed, tables_named
-from fakebroker.analysis.pipeline.rows import Rows, parquet_files, to_arrow, write_rows
+from fakebroker.analysis.pipeline.rows import Rows, batches_of, parquet_files, rows_of, to_arrow, write_rows
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 from fakebroker.analysis.pipeline.tables import table
 
@@ -39,7 +38,7 @@ class DuckFrame:
 class DuckEngine:
     """A frame is a query, which is run when its rows are stored."""
 
-    name = "embedded"
+    name: Literal["embedded"] = "embedded"
 
     def __init__(self) -> None:
         import duckdb
@@ -106,8 +105,12 @@ class DuckEngine:
 
     def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
         """The first rows that a check returns."""
-        known = {name: self.load(table(name), folders[name]).query for name in tables_named(check.query) & {*folders}}
-        return list(rows_of(self._batches(f"SELECT * FROM ({_with(known, check.query)}) LIMIT {MAX_SHOWN}")))
+        known = {name: self.load(table(name), folders[name]) for name in tables_named(check.query) & {*folders}}
+        return self.asked(f"SELECT * FROM ({check.query}) LIMIT {MAX_SHOWN}", known)
+
+    def asked(self, query: str, frames: Mapping[str, DuckFrame]) -> Rows:
+        """The rows of a query over frames, by their names."""
+        return self.rows(DuckFrame(_with({name: frame.query for name, frame in frames.items()}, query)))
 
     def _kept(self, kept: Kept, known: Mapping[str, str]) -> DuckFrame:
         name = f"kept_{next(self._numbers)}"
@@ -117,7 +120,7 @@ class DuckEngine:
     def _of_step(self, step: Step, known: Mapping[str, str]) -> DuckFrame:
         order = f" ORDER BY {listed((*step.together, *step.order))}" if step.together or step.order else ""
         given = rows_of(self._batches(f"SELECT * FROM ({_with(known, step.query)}){order}"))
-        made = [*batches_of(step.columns, step.function(given))]
+        made = [*batches_of(step.columns, step.made(given))]
         if not made:
             return self.frame(step.columns, [])
         return self._registered(pa.Table.from_batches(made))

@@ -42,27 +42,23 @@ class Work(NamedTuple):
     @property
     def text(self) -> str:
         """The amount in words, compared with the limit."""
-        compared = (
-            f"more than {self.limit:,} are for Spark" if self.is_for_spark else f"up to {self.limit:,} need no Spark"
-        )
+        limit = f"{self.limit:,}"
+        compared = f"more than {limit} are for Spark" if self.is_for_spark else f"up to {limit} need no Spark"
         return f"{self.amount:,} {self.of}; {compared}"
 
 
-class Remote(NamedTuple):
-    """Work on files that are not on this machine, which Spark alone reads."""
+class Unmeasured(NamedTuple):
+    """Work of an amount that is not known."""
 
-    is_for_spark: bool = True
-    text: str = "only Spark reads files of other file systems"
-
-
-class Live(NamedTuple):
-    """Work on the log of a running Kafka, whose size is not known before it is read."""
-
-    is_for_spark: bool = False
-    text: str = "the size of a running Kafka's log is not known; for more than a million records: --engine spark"
+    is_for_spark: bool
+    text: str
 
 
-AnyWork = Work | Remote | Live
+REMOTE: Final = Unmeasured(True, "only Spark reads files of other file systems")
+LIVE: Final = Unmeasured(
+    False, "the size of a running Kafka's log is not known; for more than a million records: --engine spark"
+)
+AnyWork = Work | Unmeasured
 
 
 class Chosen(NamedTuple):
@@ -75,7 +71,7 @@ class Chosen(NamedTuple):
 def work_on_files(paths: Sequence[str], limit_mb: int) -> AnyWork:
     """Reading these files, folders and patterns: MB after unpacking, roughly. Missing files are no work."""
     if any(has_scheme(path) for path in paths):
-        return Remote()
+        return REMOTE
     return Work(-(-sum(map(_size, _files(paths))) // _MB), limit_mb, "MB of input")
 
 
@@ -89,7 +85,7 @@ def choose(work: AnyWork) -> Chosen:
     """The engine for this work. Where Spark cannot run it is the embedded one, unless Spark alone can do the work."""
     if not work.is_for_spark:
         return Chosen("embedded", work.text)
-    if isinstance(work, Remote) or _can_run_spark():
+    if work == REMOTE or _can_run_spark():
         return Chosen("spark", work.text)
     return Chosen("embedded", f"{work.text}, but Spark or Java is missing: {install_command('spark')} installs both")
 

@@ -3,51 +3,21 @@
 A frame is what an engine works with: a query of DuckDB, or a DataFrame.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fakebroker.analysis.pipeline.contract import Check, Table
+from fakebroker.analysis.pipeline.contract import Table
 from fakebroker.analysis.pipeline.recipe import Recipe
-from fakebroker.analysis.pipeline.rows import Rows
 from fakebroker.analysis.pipeline.tables import NAMES, recipe, table
 
+if TYPE_CHECKING:
+    from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+    from fakebroker.analysis.pipeline.spark_engine import SparkEngine
+
+Engine: TypeAlias = "DuckEngine | SparkEngine"
 Frame = Any
 INPUTS = ("decoded", "journal_lines", "live_ends", "transaction_log")
 """What tables are made of beside tables; it is not published."""
-
-
-class Engine(Protocol):
-    """What makes, stores and checks tables."""
-
-    name: str
-
-    def frame(self, contract: Table, rows: Rows) -> Frame:
-        """Rows as a frame."""
-
-    def load(self, contract: Table, folder: Path) -> Frame:
-        """A stored table; an empty frame if it is not there."""
-
-    def store(self, contract: Table, frame: Frame, folder: Path) -> None:
-        """Write a frame as Parquet files into `folder`, which is not there yet."""
-
-    def rows(self, frame: Frame) -> Rows:
-        """The rows of a frame."""
-
-    def union(self, frames: Sequence[Frame]) -> Frame:
-        """The rows of several frames of one table."""
-
-    def only_new(self, contract: Table, frame: Frame, known: Frame) -> Frame:
-        """The rows of `frame` whose key no row of `known` has."""
-
-    def where_there(self, frame: Frame, column: str) -> Frame:
-        """The rows in which a column is not null."""
-
-    def made(self, recipe: Recipe, contract: Table, frames: Mapping[str, Frame]) -> Frame:
-        """What a recipe makes of frames, by their names."""
-
-    def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
-        """The first rows that a check returns, over stored tables: none if what it says is true."""
 
 
 def tables_needed(name: str, options: Any = None) -> tuple[str, ...]:

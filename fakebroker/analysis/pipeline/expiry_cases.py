@@ -32,22 +32,16 @@ class GroupFacts(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One case.
+    """One case: what a rule says for some policies of groups for which `facts`, fields of GroupFacts, hold.
 
-    Attributes:
-        rule: The rule that says so.
-        policies: The policies that it is part of.
-        facts: What holds of the group, by the fields of GroupFacts.
-        counts_from: From when the retention counts: the commit, when the group became Empty, or never.
-        says: The same in words.
-        ignores_own: Whether an expire timestamp of the offset's own does not matter.
+    `counts_from` is when the retention counts from: the commit, when the group became Empty, or never. `ignores_own`
+    says that an expire timestamp of the offset's own does not matter.
     """
 
     rule: str
     policies: tuple[str, ...]
     facts: Mapping[str, bool]
     counts_from: Literal["commit", "empty", "never"]
-    says: str
     ignores_own: bool = False
 
     @property
@@ -58,32 +52,19 @@ class Case(NamedTuple):
 
 _RELEASED = ("2.1", "3.9", "4.3")
 CASES: Final = (
-    Case("CGO-10", POLICIES, {"is_newer": True, "is_empty": True}, COMMIT,
-         "a group of a newer type without members: the retention of each offset starts at its commit"),
-    Case("CGO-10", POLICIES, {"is_newer": True, "knows_topics": True}, COMMIT,
-         "a group of a newer type: offsets of subscribed topics are kept, "
-         "the retention of others starts at their commits"),
-    Case("CGO-10", POLICIES, {"is_newer": True}, NEVER,
-         "its subscriptions are unknown"),
-    Case("EX-17", ("2.0",), {}, COMMIT,
-         "each offset expires by itself, regardless of its group"),
-    Case("EX-3", _RELEASED, {"is_empty": True, "is_simple": True}, COMMIT,
-         "a simple group: the retention of each offset starts at its commit"),
-    Case("EX-3", _RELEASED, {"is_empty": True}, EMPTY,
-         "Empty: the retention of all offsets starts there"),
-    Case("EX-3", ("3.9", "4.3"), {"is_stable": True, "knows_topics": True}, COMMIT,
-         "Stable: offsets of subscribed topics are kept, the retention of others starts at their commits"),
-    Case("EX-3", _RELEASED, {}, NEVER,
-         "nothing expires while the group has members"),
-    Case("EX-14", ("kip-211",), {"is_empty": True, "is_simple": True}, COMMIT,
-         "a simple group: the retention of each offset starts at its commit"),
-    Case("EX-14", ("kip-211",), {"is_empty": True}, EMPTY,
-         "an Empty group expires as a whole", ignores_own=True),
-    Case("EX-14", ("kip-211",), {"knows_topics": True}, COMMIT,
-         "offsets of subscribed topics are kept, the retention of others starts at their commits"),
-    Case("EX-14", ("kip-211",), {}, NEVER,
-         "its subscriptions are unknown"),
-)  # fmt: skip
+    Case("CGO-10", POLICIES, {"is_newer": True, "is_empty": True}, COMMIT),
+    Case("CGO-10", POLICIES, {"is_newer": True, "knows_topics": True}, COMMIT),
+    Case("CGO-10", POLICIES, {"is_newer": True}, NEVER),
+    Case("EX-17", ("2.0",), {}, COMMIT),
+    Case("EX-3", _RELEASED, {"is_empty": True, "is_simple": True}, COMMIT),
+    Case("EX-3", _RELEASED, {"is_empty": True}, EMPTY),
+    Case("EX-3", ("3.9", "4.3"), {"is_stable": True, "knows_topics": True}, COMMIT),
+    Case("EX-3", _RELEASED, {}, NEVER),
+    Case("EX-14", ("kip-211",), {"is_empty": True, "is_simple": True}, COMMIT),
+    Case("EX-14", ("kip-211",), {"is_empty": True}, EMPTY, ignores_own=True),
+    Case("EX-14", ("kip-211",), {"knows_topics": True}, COMMIT),
+    Case("EX-14", ("kip-211",), {}, NEVER),
+)
 
 
 @cache
@@ -107,10 +88,7 @@ class Due(NamedTuple):
 class Aging(NamedTuple):
     """How the offsets of a group age while it stays as it is.
 
-    Attributes:
-        case: The case that it is.
-        empty_ms: When the group became Empty, where that counts.
-        topics: Those that its members subscribe to, where offsets of these are kept.
+    `empty_ms` is when the group became Empty, where that counts; offsets of `topics`, which members read, are kept.
     """
 
     case: Case
@@ -138,15 +116,10 @@ def aging_of(
     empty_ms: int | None,
     group_type: str | None = None,
 ) -> Aging:
-    """How the offsets of a group age.
+    """How the offsets of a group age by a policy, one of POLICIES.
 
-    Args:
-        policy: One of POLICIES.
-        state: The state of the group.
-        protocol_type: Empty for a simple group, None if it is not known.
-        topics: Those that its members subscribe to, None if that is not known.
-        empty_ms: When it became Empty, None if that is not known.
-        group_type: As in journals; None is "classic".
+    `protocol_type` is empty for a simple group. What is not known is None: the protocol type, the `topics` that members
+    subscribe to, `empty_ms` when it became Empty. A `group_type` of None is "classic".
     """
     knows_topics = topics is not None and (is_newer(group_type) or protocol_type in ("consumer", None))
     facts = GroupFacts(

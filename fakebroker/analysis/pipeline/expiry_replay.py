@@ -2,28 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
-from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline import expiry_facts
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.analysis.pipeline.expiry_cases import Due
-from fakebroker.analysis.pipeline.expiry_facts import (
-    BROKER_UNKNOWN,
-    COMMIT_UNKNOWN,
-    TOPICS_UNKNOWN,
-    TRANSACTION,
-    TYPE_UNKNOWN,
-    BrokerFacts,
-    GroupFacts,
-    broker_facts,
-    due_of,
-    may_be_newer,
-    needs_topics,
-)
 from fakebroker.analysis.pipeline.group_spans import NewerGroup
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, OTHER_KIND, is_newer, is_unload
 
-Row = dict[str, Any]
 Key = tuple[str, str, int]
 """Group, topic and partition."""
 
@@ -35,16 +21,13 @@ END: Final = "end"
 def audited(lines: Iterable[Row]) -> Iterator[Row]:
     """A row for each `offset_expired` line, and for each offset that should have expired and of which there is none.
 
-    `lines` are those of a group, and those of its run that matter to all groups, in their order; behind them comes one
-    of the kind END. Lines of other groups, sorted likewise, follow.
-
+    `lines` are those of a group, and those of its run that matter to all groups; behind them comes one of the kind END.
     That an offset should have expired is said only if it was due for longer than the interval of checks, while nothing
     about its group changed, its coordinator had it loaded, and the clock was not set back.
     """
-    for (run, _), of_group in groupby(lines, key=lambda row: (row["run"], row["of_group"])):
-        replay = _Replay(run)
-        for row in of_group:
-            yield from replay.take(row)
+    replay = _Replay()
+    for row in lines:
+        yield from replay.take(row)
 
 
 @dataclass
@@ -60,7 +43,7 @@ class _Commit:
 class _Group:
     """A group, since when it is as it is, and whether a coordinator has it loaded."""
 
-    facts: GroupFacts
+    facts: expiry_facts.GroupFacts
     since_ms: int
     is_loaded: bool = True
     newer: NewerGroup = field(default_factory=NewerGroup)
@@ -71,10 +54,9 @@ class _Group:
 class _Replay:
     """One group of one run. `now_ms` is the time of day of the last line."""
 
-    def __init__(self, run: str) -> None:
-        self._run = run
+    def __init__(self) -> None:
         self._found: list[Row] = []
-        self._broker: BrokerFacts | None = None
+        self._broker: expiry_facts.BrokerFacts | None = None
         self._groups: dict[str, _Group] = {}
         self._now_ms = 0
         self._watches = True  # for offsets that should have expired; not any more once brokers come and go
@@ -95,7 +77,7 @@ class _Replay:
     def _on_broker_started(self, row: Row) -> None:
         self._on_end()
         self._groups.clear()
-        self._broker, self._watches = broker_facts(row["release"], row["settings"]), True
+        self._broker, self._watches = expiry_facts.broker_facts(row["release"], row["settings"]), True
 
     def _on_node_changed(self, _row: Row) -> None:
         self._on_end()
@@ -114,7 +96,7 @@ class _Replay:
         if is_unload(row["after"], row["reason"]):
             group.is_loaded, group.newer = False, NewerGroup()
         elif row["after"] == "Dead":
-            group.facts = GroupFacts()
+            group.facts = expiry_facts.GroupFacts()
             if row["reason"] != OTHER_KIND:
                 group.uncertain.clear()
         else:
@@ -169,8 +151,8 @@ class _Replay:
         if commit is not None and commit.row["offset"] != row["offset"]:
             commit = None
         unknown = self._unknown(group, place, commit)
-        if unknown is None and may_be_newer(group.facts, row["rule"]):
-            unknown = TYPE_UNKNOWN
+        if unknown is None and expiry_facts.may_be_newer(group.facts, row["rule"]):
+            unknown = expiry_facts.TYPE_UNKNOWN
         due = None
         if unknown is None and commit is not None:
             due = self._due(group, commit)
@@ -179,7 +161,7 @@ class _Replay:
     # -- what it means -------------------------------------------------------------------------------------------------
 
     def _group(self, group_id: str) -> _Group:
-        return self._groups.setdefault(group_id, _Group(GroupFacts(), self._now_ms))
+        return self._groups.setdefault(group_id, _Group(expiry_facts.GroupFacts(), self._now_ms))
 
     def _changed(self, row: Row) -> _Group:
         """The group of a line that changes it: what it was until now has been looked at."""
@@ -201,7 +183,7 @@ class _Replay:
         """Tell of an offset that was due for longer than the interval of checks, and is still there."""
         if not self._watches or not group.is_loaded or not commit.is_watched:
             return
-        if self._broker is None or needs_topics(self._broker, group.facts):
+        if self._broker is None or expiry_facts.needs_topics(self._broker, group.facts):
             return
         due = self._due(group, commit)
         if due is not None and until_ms - max(due.due_ms, commit.since_ms, group.since_ms) > self._broker.interval_ms:
@@ -210,17 +192,17 @@ class _Replay:
 
     def _unknown(self, group: _Group, place: tuple[str, int], commit: _Commit | None) -> str | None:
         if self._broker is None:
-            return BROKER_UNKNOWN
+            return expiry_facts.BROKER_UNKNOWN
         if place in group.uncertain:
-            return TRANSACTION
+            return expiry_facts.TRANSACTION
         if commit is None:
-            return COMMIT_UNKNOWN
-        return TOPICS_UNKNOWN if needs_topics(self._broker, group.facts) else None
+            return expiry_facts.COMMIT_UNKNOWN
+        return expiry_facts.TOPICS_UNKNOWN if expiry_facts.needs_topics(self._broker, group.facts) else None
 
     def _due(self, group: _Group, commit: _Commit) -> Due | None:
         assert self._broker is not None
         row = commit.row
-        return due_of(self._broker, group.facts, row["topic"], row["committed_ms"], row["expire_ms"])
+        return expiry_facts.due_of(self._broker, group.facts, row["topic"], row["committed_ms"], row["expire_ms"])
 
     def _tell(
         self, line: Row, commit: _Commit | None, expiry: Row | None, due: Due | None, unknown: str | None
@@ -229,36 +211,27 @@ class _Replay:
         if unknown is None:
             agrees = expiry is not None and due == Due(expiry["rule"], expiry["due_ms"])
             agrees = agrees and due is not None and due.due_ms <= self._now_ms
-        committed = commit.row if commit is not None else None
-        names = (
-            "source", "group_id", "topic", "partition", "committed_offset",
-            "committed_at",
-            "commit_seq", "commit_part",
-            "expiry_seq", "expiry_part",
-            "recorded_at", "recorded_due_at", "recorded_rule",
-            "recomputed_due_at", "recomputed_rule",
-            "agrees", "unknown_because",
-        )  # fmt: skip
-        values = (
-            self._run, line["group"], line["topic"], line["partition"], line["offset"],
-            time_or_none(line["committed_ms"]),
-            committed and committed["seq"], committed and committed["part"],
-            expiry and expiry["seq"], expiry and expiry["part"],
-            expiry and expiry["wall_ms"], expiry and time_or_none(expiry["due_ms"]), expiry and expiry["rule"],
-            due and time_or_none(due.due_ms), due and due.rule,
-            agrees, unknown,
-        )  # fmt: skip
-        self._found.append(dict(zip(names, values, strict=True)))
+        named = {name: line[name] for name in ("topic", "partition")}
+        found = {"source": line["run"], "group_id": line["group"], **named, "committed_offset": line["offset"]}
+        found |= {"committed_at": time_or_none(line["committed_ms"]), "agrees": agrees, "unknown_because": unknown}
+        if commit is not None:
+            found |= {"commit_seq": commit.row["seq"], "commit_part": commit.row["part"]}
+        if expiry is not None:
+            found |= {"expiry_seq": expiry["seq"], "expiry_part": expiry["part"], "recorded_at": expiry["wall_ms"]}
+            found |= {"recorded_due_at": time_or_none(expiry["due_ms"]), "recorded_rule": expiry["rule"]}
+        if due is not None:
+            found |= {"recomputed_due_at": time_or_none(due.due_ms), "recomputed_rule": due.rule}
+        self._found.append(found)
 
 
-def _facts_of_newer(state: str, group_type: str, group: _Group) -> GroupFacts:
+def _facts_of_newer(state: str, group_type: str, group: _Group) -> expiry_facts.GroupFacts:
     """The facts of a newer group in that state. Its records say which topics its members read."""
     topics = group.newer.shown()["subscribed_topics"] if group.newer.is_known else None
     known = None if topics is None else frozenset(topics)
-    return GroupFacts(state, topics=known, knows_topics=topics is not None, group_type=group_type)
+    return expiry_facts.GroupFacts(state, topics=known, knows_topics=topics is not None, group_type=group_type)
 
 
-def _changed_by(row: Row, group: _Group) -> GroupFacts:
+def _changed_by(row: Row, group: _Group) -> expiry_facts.GroupFacts:
     """The facts of a group after a `transition` to a state but Dead."""
     facts = group.facts
     if is_newer(row["group_type"]):

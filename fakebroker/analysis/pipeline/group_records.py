@@ -6,14 +6,10 @@ the records of newer groups only, as `coordinator_record` lines.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import ORIGIN_KEY
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Row
 from fakebroker.analysis.pipeline.recipe import listed
-
-Row = dict[str, Any]
 
 CLASSIC_KIND: Final = "GroupMetadata"
 _TYPES: Final = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}
@@ -49,12 +45,6 @@ def part_of(kind: str) -> str:
     return kind.removeprefix(prefix)
 
 
-def by_group(rows: Iterable[Row]) -> Iterator[Iterator[Row]]:
-    """Sorted records, one group of one source after the other."""
-    for _, found in groupby(rows, key=lambda row: (row["source"], row["group_id"])):
-        yield found
-
-
 def value_of(row: Row) -> Any:
     """The fields of a record's value; None for a tombstone."""
     return None if row["value"] is None else json.loads(row["value"])
@@ -68,3 +58,8 @@ def key_of(row: Row) -> Any:
 def origin_of(row: Row) -> Row:
     """The columns that say where a row comes from."""
     return {name: row[name] for name in ORIGIN_KEY}
+
+
+def origin_of_line(row: Row) -> Row:
+    """The same for a line of a journal."""
+    return {"source": row["run"], "seq": row["seq"], "part": row["part"]}

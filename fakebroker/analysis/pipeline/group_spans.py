@@ -5,56 +5,41 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import time_or_none
-from fakebroker.analysis.pipeline.group_records import (
-    CLASSIC_KIND,
-    by_group,
-    group_type,
-    key_of,
-    origin_of,
-    part_of,
-    value_of,
-)
+from fakebroker.analysis.pipeline import group_records as records
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.analysis.pipeline.member_bytes import CONSUMER, subscribed_topics
-
-Row = dict[str, Any]
 
 _RECONCILED: Final = 0  # a member's state in its current assignment: it has what it shall have
 
-DEAD: Final[Row] = {
-    "state": "Dead",
-    "generation": None,
-    "protocol_type": None,
-    "protocol": None,
-    "leader": None,
-    "members": 0,
-    "subscribed_topics": [],
-    "state_at": None,
-}
+
+def _shown(
+    state: str, generation: int | None, protocol_type: str | None, members: int, topics: list[str] | None, **more: Any
+) -> Row:
+    """A group as a span shows it; only some have a `protocol`, a `leader`, and a time of their own (`state_at`)."""
+    said = {"state": state, "generation": generation, "protocol_type": protocol_type, "members": members}
+    return {**said, "subscribed_topics": topics, "protocol": None, "leader": None, "state_at": None, **more}
 
 
-def spans(records: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with these records, which are sorted as `group_records` says.
+DEAD: Final = _shown("Dead", None, None, 0, [])
+
+
+def spans(of_group: Iterable[Row]) -> Iterator[Row]:
+    """The spans that begin with the records of a group.
 
     A record of a classic group begins a span. A newer group writes several for one change, all with one timestamp: the
     last of them begins a span if the state, the epoch, the number of members or their topics are others than before.
     """
-    for group in by_group(records):
-        yield from _spans_of_group(group)
-
-
-def _spans_of_group(records: Iterable[Row]) -> Iterator[Row]:
     newer = NewerGroup()
     last: Row | None = None
     began_at = None
-    for at, together in groupby(records, key=_change_of):
+    for at, together in groupby(of_group, key=_change_of):
         began_at = at[0] if at[0] is not None else began_at
         for record in together:
             newer.apply(record)
-        is_classic = record["kind"] == CLASSIC_KIND
+        is_classic = record["kind"] == records.CLASSIC_KIND
         if is_classic and newer.is_known:
             newer = NewerGroup()
-        shown = _classic(value_of(record)) if is_classic else newer.shown()
+        shown = _classic(records.value_of(record)) if is_classic else newer.shown()
         if is_classic or shown != last:
             last = shown
             yield _span(record, shown, began_at)
@@ -62,18 +47,16 @@ def _spans_of_group(records: Iterable[Row]) -> Iterator[Row]:
 
 def _change_of(record: Row) -> tuple[int | None, int | None]:
     """Equal for records that are one change."""
-    return record["at"], record["log_offset"] if record["kind"] == CLASSIC_KIND else None
+    return record["at"], record["log_offset"] if record["kind"] == records.CLASSIC_KIND else None
 
 
 def _span(record: Row, shown: Row, began_at: int | None) -> Row:
     return {
         "group_id": record["group_id"],
-        "group_type": group_type(record["kind"]),
+        "group_type": records.group_type(record["kind"]),
         **shown,
         "began_at": began_at,
-        "ended_at": None,
-        "reason": None,
-        **origin_of(record),
+        **records.origin_of(record),
     }
 
 
@@ -88,28 +71,25 @@ def _classic(value: Any) -> Row:
     elif value["protocolType"] == CONSUMER:
         topics = subscribed_topics(member["subscription"] for member in members)
     state_ms = value.get("currentStateTimestamp", -1)
-    return {
-        "state": "Stable" if members else "Empty",
-        "generation": value["generation"],
-        "protocol_type": value["protocolType"],
-        "protocol": value["protocol"],
-        "leader": value["leader"],
-        "members": len(members),
-        "subscribed_topics": topics,
-        "state_at": None if state_ms == -1 else time_or_none(state_ms),
-    }
+    state_at = None if state_ms == -1 else time_or_none(state_ms)
+    more = {"protocol": value["protocol"], "leader": value["leader"], "state_at": state_at}
+    state = "Stable" if members else "Empty"
+    return _shown(state, value["generation"], value["protocolType"], len(members), topics, **more)
 
 
 class NewerGroup:
-    """A consumer, share or streams group as its records have built it so far (KIP-848)."""
+    """A consumer, share or streams group as its records have built it so far (KIP-848).
+
+    `epoch` is None before its first record and after its last one.
+    """
 
     def __init__(self) -> None:
         self._type = ""
         self._exists = False
-        self._epoch: int | None = None
+        self.epoch: int | None = None
         self._target_epoch: int | None = None
-        self._members: dict[str, Row] = {}
-        self._current: dict[str, tuple[int, int]] = {}  # member id -> epoch and state of its current assignment
+        self.members: dict[str, Row] = {}  # what members say of themselves, by member id
+        self.current: dict[str, Row] = {}  # the current assignments of members
         self._behind: set[str] = set()  # members that do not have what the target assignment gives them
         self._names: Counter[str] = Counter()  # topics that members name
         self._patterns: Counter[str] = Counter()  # expressions that members subscribe with
@@ -123,52 +103,43 @@ class NewerGroup:
 
     def apply(self, record: Row) -> None:
         """Take in the next record of the group; one of a classic group says nothing here."""
-        if record["kind"] == CLASSIC_KIND:
+        if record["kind"] == records.CLASSIC_KIND:
             return
-        self._type = group_type(record["kind"]) or ""
-        value = value_of(record)
-        match part_of(record["kind"]):
+        self._type = records.group_type(record["kind"]) or ""
+        value = records.value_of(record)
+        match records.part_of(record["kind"]):
             case "Metadata":
                 self._exists = value is not None
-                self._epoch = value["epoch"] if value else None
+                self.epoch = value["epoch"] if value else None
             case "TargetAssignmentMetadata":
                 self._target_epoch = value["assignmentEpoch"] if value else None
-                self._behind = {member for member in self._members if self._is_behind(member)}
+                self._behind = {member for member in self.members if self._is_behind(member)}
             case "MemberMetadata":
-                self._set_member(key_of(record)["memberId"], value)
+                self._set_member(records.key_of(record)["memberId"], value)
             case "CurrentMemberAssignment":
-                self._set_current(key_of(record)["memberId"], value)
+                self._set_current(records.key_of(record)["memberId"], value)
             case "RegularExpression":
-                self._resolved[key_of(record)["regularExpression"]] = value["topics"] if value else []
+                self._resolved[records.key_of(record)["regularExpression"]] = value["topics"] if value else []
             case "Topology":
                 self._topology = _topics_of_topology(value) if value else None
 
     def shown(self) -> Row:
         """The group as a span shows it."""
-        if not self._exists and not self._members:
+        if not self._exists and not self.members:
             return DEAD
-        return {
-            "state": self._state(),
-            "generation": self._epoch,
-            "protocol_type": self._type,
-            "protocol": None,
-            "leader": None,
-            "members": len(self._members),
-            "subscribed_topics": self._topics(),
-            "state_at": None,
-        }
+        return _shown(self._state(), self.epoch, self._type, len(self.members), self._topics())
 
     def _state(self) -> str:
-        if not self._members:
+        if not self.members:
             return "Empty"
         if self._type == "share":
             return "Stable"
-        if self._epoch is None or self._epoch > (self._target_epoch or 0):
+        if self.epoch is None or self.epoch > (self._target_epoch or 0):
             return "Assigning"
         return "Reconciling" if self._behind else "Stable"
 
     def _topics(self) -> list[str] | None:
-        if not self._members:
+        if not self.members:
             return []
         if self._type == "streams":
             return self._topology
@@ -176,31 +147,36 @@ class NewerGroup:
         return sorted(found.union(self._names))
 
     def _set_member(self, member_id: str, value: Any) -> None:
-        before = self._members.pop(member_id, None)
+        before = self.members.get(member_id)
         if before is not None:
             _forget(self._names, before.get("subscribedTopicNames", ()))
             _forget(self._patterns, _patterns_of(before))
+        _set(self.members, member_id, value)
         if value is not None:
-            self._members[member_id] = value
             self._names.update(value.get("subscribedTopicNames", ()))
             self._patterns.update(_patterns_of(value))
         self._look_at(member_id)
 
     def _set_current(self, member_id: str, value: Any) -> None:
-        if value is None:
-            self._current.pop(member_id, None)
-        else:
-            self._current[member_id] = value["memberEpoch"], value["state"]
+        _set(self.current, member_id, value)
         self._look_at(member_id)
 
     def _look_at(self, member_id: str) -> None:
-        if member_id in self._members and self._is_behind(member_id):
+        if member_id in self.members and self._is_behind(member_id):
             self._behind.add(member_id)
         else:
             self._behind.discard(member_id)
 
     def _is_behind(self, member_id: str) -> bool:
-        return self._current.get(member_id) != (self._target_epoch or 0, _RECONCILED)
+        has = self.current.get(member_id)
+        return has is None or (has["memberEpoch"], has["state"]) != (self._target_epoch or 0, _RECONCILED)
+
+
+def _set(known: dict[str, Row], member_id: str, value: Any) -> None:
+    if value is None:
+        known.pop(member_id, None)
+    else:
+        known[member_id] = value
 
 
 def _forget(counter: Counter[str], names: Iterable[str]) -> None:

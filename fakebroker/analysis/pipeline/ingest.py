@@ -3,23 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import columns_only
 from fakebroker.analysis.pipeline.engines import Engine, Frame, make
 from fakebroker.analysis.pipeline.publish import Staging
 from fakebroker.analysis.pipeline.recipe import Recipe
 from fakebroker.protocol.errors import FakebrokerError
 
-_REASONS: Final = Table(
-    name="reject_reasons",
-    layer="bronze",
-    about="Why lines cannot be read",
-    columns=(
-        Column("reason", "string", "the error; null for lines that can be read", True),
-        Column("lines", "long", "how many lines"),
-        Column("file", "string", "a file with such a line"),
-    ),
-    key=("reason",),
-)
+_REASONS: Final = columns_only("""
+    reason string?: the error; null for lines that can be read
+    lines long: how many lines
+    file string: a file with such a line
+""")
 _WHY_REJECTED: Final = Recipe(
     "SELECT reject_reason AS reason, COUNT(*) AS lines, MIN(file) AS file FROM journal_lines GROUP BY reject_reason"
 )
@@ -60,5 +54,4 @@ def _journal_lines(engine: Engine, paths: Sequence[str], is_growing: bool) -> Fr
         return journal_lines(journal_files(paths), is_growing=is_growing)
     from fakebroker.analysis.pipeline.sources import journal_frames
 
-    session: Any = engine.session  # type: ignore[attr-defined]
-    return journal_frames.journal_lines(session, paths)
+    return journal_frames.journal_lines(engine.session, paths)

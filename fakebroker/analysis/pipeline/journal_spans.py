@@ -1,31 +1,29 @@
-"""The states of groups from the lines of a journal, but for the ends of the spans."""
+"""The states of groups from the lines of a journal, but for the ends of the spans.
+
+The records of newer groups say who their members are, other lines why they changed.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Any
+from typing import Final
 
-from fakebroker.analysis.pipeline.contract import time_or_none
+from fakebroker.analysis.pipeline.contract import Row, time_or_none
+from fakebroker.analysis.pipeline.group_records import group_type, origin_of_line
+from fakebroker.analysis.pipeline.group_spans import DEAD, NewerGroup
 from fakebroker.analysis.pipeline.group_transitions import CLASSIC, LOADED, is_newer, is_unload
-from fakebroker.analysis.pipeline.newer_spans import LINES as LINES_OF_NEWER
-from fakebroker.analysis.pipeline.newer_spans import NewerSpans
 
-Row = dict[str, Any]
+LINES_OF_NEWER: Final = ("coordinator_record", "group_epoch_bumped")
+"""The kinds of lines, beside `transition`, that only newer groups have."""
 
 
-def journal_spans(changes: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with these lines, group by group in the order of their journals.
+def journal_spans(of_group: Iterable[Row]) -> Iterator[Row]:
+    """The spans that begin with the lines of a group.
 
     They are `transition` lines and those that say what a group is besides: `group_stored` of classic groups,
     `coordinator_record` and `group_epoch_bumped` of newer ones.
     """
-    for _, group in groupby(changes, key=lambda row: (row["run"], row["group"])):
-        yield from _spans_of_group(list(group))
-
-
-def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
-    """The spans of one group, whose rows these are in order."""
+    rows = list(of_group)
     following = _stored_after(rows)
-    newer, last = NewerSpans(), None
+    newer, last = _NewerSpans(), None
     for row, next_stored in zip(rows, following, strict=True):
         if row["kind"] in LINES_OF_NEWER or (
             is_newer(row["group_type"]) and not is_unload(row["after"], row["reason"])
@@ -76,16 +74,77 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
         "subscribed_topics": [] if is_without else known["subscribed_topics"] if known else None,
         "state_at": state_at,
         "began_at": row["wall_ms"],
-        "ended_at": None,
         "reason": reason,
-        "source": row["run"],
-        "log_partition": None,
-        "log_offset": None,
-        "seq": row["seq"],
-        "part": row["part"],
+        **origin_of_line(row),
     }
 
 
 def _known_time(ms: int) -> int | None:
     """A time that a record has, if it is known and a table can have it."""
     return None if ms == -1 else time_or_none(ms)
+
+
+class _NewerSpans:
+    """Takes the lines of a group one by one, and gives the spans that begin with them.
+
+    A `transition` begins a span. So do records after which the epoch, the number of members or their topics are others
+    than before, while the state stays what it was. The line behind them says why.
+    """
+
+    def __init__(self) -> None:
+        self._group = NewerGroup()
+        self._state: str | None = None
+        self._last: Row = {}
+        self._changed: Row | None = None  # the last record of a change of which no line has told the state
+        self._reason: str | None = None
+
+    def take(self, row: Row) -> Iterator[Row]:
+        """Take the next line of the group: a `transition` of a newer type, or one of LINES_OF_NEWER."""
+        if row["kind"] == "group_epoch_bumped":
+            self._reason = row["reason"]
+        elif row["kind"] == "transition":
+            yield self._of_transition(row)
+        else:
+            if self._changed is not None and self._changed["seq"] != row["seq"]:
+                yield from self.rest()
+            self._group.apply(row | {"kind": row["record"]})
+            self._changed, self._reason = row, LOADED if row["how"] == "loaded" else None
+
+    def rest(self) -> Iterator[Row]:
+        """The span of a change that no `transition` has followed, if there is one."""
+        row, self._changed = self._changed, None
+        shown = self._shown()
+        if row is not None and shown != self._last:
+            yield self._span(row, group_type(row["record"]), shown, self._reason)
+
+    def unloaded(self) -> None:
+        """The coordinator forgets the group; what it loads later is all that there is."""
+        self._group, self._changed = NewerGroup(), None
+
+    def _of_transition(self, row: Row) -> Row:
+        self._state, self._changed = row["after"], None
+        if row["after"] == "Dead":
+            self._group = NewerGroup()
+        return self._span(row, row["group_type"], self._shown() | {"generation": row["generation"]}, row["reason"])
+
+    def _shown(self) -> Row:
+        """The group as a span shows it. The journal tells each state; without its records there is no more to know."""
+        if self._group.is_known:
+            shown = self._group.shown()
+        elif self._state == "Dead":
+            shown = DEAD
+        else:
+            shown = dict.fromkeys(DEAD)
+        return shown | ({} if self._state is None else {"state": self._state})
+
+    def _span(self, row: Row, of_type: str | None, shown: Row, reason: str | None) -> Row:
+        self._last = shown
+        return {
+            "group_id": row["group"],
+            "group_type": of_type,
+            **shown,
+            "protocol_type": of_type,
+            "began_at": row["wall_ms"],
+            "reason": reason,
+            **origin_of_line(row),
+        }

@@ -7,10 +7,7 @@ from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, S
 
 
 def of_table(frame: DataFrame, table: Table) -> DataFrame:
-    """The columns of `table`. Times are numbers of milliseconds in `frame`, as they are in queries.
-
-    A time that no table can have, outside of the years 1 to 9999, is null.
-    """
+    """The columns of `table`. Times are numbers of milliseconds in `frame`; one that no table can have becomes null."""
     return frame.select(*(_column(column) for column in table.columns))
 
 
@@ -24,22 +21,15 @@ def in_ms(frame: DataFrame, table: Table) -> DataFrame:
     )
 
 
-def timestamp(ms: "F.Column") -> "F.Column":
-    """A number of milliseconds as a time; null for one that no table can have, outside of the years 1 to 9999."""
-    return F.timestamp_millis(F.when(ms.between(FIRST_TIME_MS, LAST_TIME_MS), ms))
-
-
 def ddl_in_ms(table: Table) -> str:
     """The columns of `table` as Spark declares them, times as numbers of milliseconds."""
-    return ", ".join(f"`{each.name}` {_type_in_ms(each)}" for each in table.columns)
+    kinds = {**SPARK_TYPES, "timestamp": "BIGINT"}
+    return ", ".join(f"`{each.name}` {kinds[each.type]}" for each in table.columns)
 
 
 def _column(column: Column) -> "F.Column":
     value = F.col(f"`{column.name}`")
     if column.type == "timestamp":
-        return timestamp(value.cast("BIGINT")).alias(column.name)
+        ms = value.cast("BIGINT")
+        return F.timestamp_millis(F.when(ms.between(FIRST_TIME_MS, LAST_TIME_MS), ms)).alias(column.name)
     return value.cast(SPARK_TYPES[column.type]).alias(column.name)
-
-
-def _type_in_ms(column: Column) -> str:
-    return "BIGINT" if column.type == "timestamp" else SPARK_TYPES[column.type]

@@ -27,13 +27,9 @@ _NO_ID: Final = b"\0" * _UUID_BYTES
 
 
 class KeyColumns(NamedTuple):
-    """Keys of committed offsets. Where `is_plain` is false the rest of the row means nothing.
-
-    `is_of_commit` is true of every key that is long enough for a committed offset and says that it is of one.
-    """
+    """Keys of committed offsets. Where `is_plain` is false the rest of the row means nothing."""
 
     is_plain: "Flags"
-    is_of_commit: "Flags"
     group_id: Any  # pyarrow BinaryArray of UTF-8
     topic: Any
     partition: "NDArray[np.int64]"
@@ -43,7 +39,6 @@ class ValueColumns(NamedTuple):
     """Values of committed offsets. Where `is_plain` is false the rest of the row means nothing. Times are in ms."""
 
     is_plain: "Flags"
-    version: "NDArray[np.int64]"
     offset: "NDArray[np.int64]"
     leader_epoch: "NDArray[np.int64]"
     metadata: Any  # pyarrow BinaryArray of UTF-8
@@ -56,8 +51,7 @@ def decode_keys(keys: Any) -> KeyColumns:
     """Decode an Arrow array of keys. Those of other types are not plain."""
     column = ByteColumn(keys)
     start, length = column.starts, column.lengths
-    is_of_commit = _are_of_commits(column)
-    is_plain = is_of_commit.copy()
+    is_plain = _are_of_commits(column)
     group_bytes = np.where(is_plain, column.int16(_inside(start + 2, is_plain)), 0)
     is_plain &= (group_bytes >= 0) & (length >= _KEY_BYTES + group_bytes)
     topic_at = _inside(start + 4 + group_bytes, is_plain)
@@ -66,11 +60,11 @@ def decode_keys(keys: Any) -> KeyColumns:
     group_id = column.texts(start + 4, np.where(is_plain, group_bytes, 0))
     topic = column.texts(topic_at + 2, np.where(is_plain, topic_bytes, 0))
     partition = column.int32(_inside(topic_at + 2 + topic_bytes, is_plain))
-    return KeyColumns(is_plain & are_utf8(group_id) & are_utf8(topic), is_of_commit, group_id, topic, partition)
+    return KeyColumns(is_plain & are_utf8(group_id) & are_utf8(topic), group_id, topic, partition)
 
 
 def are_of_commits(keys: Any) -> "Flags":
-    """`is_of_commit` of an Arrow array of keys, nulls among them, without decoding the rest of them."""
+    """Which keys of an Arrow array, nulls among them, are long enough for a committed offset and say that it is one."""
     return _are_of_commits(ByteColumn(keys))
 
 
@@ -99,7 +93,6 @@ def decode_values(values: Any) -> ValueColumns:
     commit_at = _inside(commit_at, is_plain)
     return ValueColumns(
         is_plain,
-        version,
         column.int64(_inside(start + 2, is_plain)),
         np.where(version >= 3, column.int32(_inside(start + 10, is_plain)), -1),
         metadata,

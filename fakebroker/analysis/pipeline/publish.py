@@ -124,10 +124,7 @@ class Staging:
         return self._stored(name, lambda: frame)
 
     def make(self, name: str, frames: Mapping[str, Frame], options: Any = None) -> Frame:
-        """Make a table of others and write it; returns it as it was stored.
-
-        Both are one stage: much of the work may be done while it is made.
-        """
+        """Make a table of others and write it, which is one stage; returns it as it was stored."""
         return self._stored(name, lambda: make(self.engine, name, frames, options))
 
     def _stored(self, name: str, made: Callable[[], Frame]) -> Frame:
@@ -135,7 +132,8 @@ class Staging:
         with self._progress.stage(name) as stage:
             self.engine.store(contract, made(), self.folder / name)
             if name in self._ahead:
-                _move_files(self._ahead.pop(name), self.folder / name)
+                for file in parquet_files(self._ahead.pop(name)):
+                    os.rename(file, self.folder / name / file.name)  # names of files are new each time
             stage.rows = self.made[name] = count_rows(self.folder / name)
         return self.engine.load(contract, self.folder / name)
 
@@ -159,10 +157,7 @@ class Staging:
         return self.engine.load(contract_of(name), self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:
-        """Add rows to a table: those that are published stay as they are, in the files in which they are.
-
-        Of many files one is made.
-        """
+        """Add rows to a table: those that are published stay in their files. Of many files one is made."""
         new, are_many = frame, False
         if name in self._kept:
             known = self.load(name)
@@ -325,12 +320,6 @@ def _link_files(source: Path, target: Path) -> None:
             os.link(file, other)
         except OSError:
             shutil.copy2(file, other)
-
-
-def _move_files(source: Path, target: Path) -> None:
-    """Move the files of a table into the folder of others of the same table; their names are other names."""
-    for file in parquet_files(source):
-        os.rename(file, target / file.name)
 
 
 def _put_in_place(staged: Path, target: Path) -> None:

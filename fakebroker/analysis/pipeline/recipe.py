@@ -8,12 +8,12 @@ it makes; the engine makes the columns of the contract of it. A time that no tab
 """
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, NamedTuple
 
-from fakebroker.analysis.pipeline.contract import Table
-
-Row = dict[str, Any]
+from fakebroker.analysis.pipeline.contract import Row, Table
 
 
 class Given(NamedTuple):
@@ -25,16 +25,10 @@ class Given(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Rows that a function makes of the rows of a query.
+    """Rows that a function of a module, which Spark's workers run, makes of the rows of a query.
 
-    Attributes:
-        name: By what name the query of the recipe, and later steps, know them.
-        columns: The columns of the rows that it makes.
-        query: What it is given.
-        function: It gets an iterator of rows, and gives rows. Spark's workers run it: it is a function of a module.
-        together: Rows that have these columns alike come to one call, one after the other. Without them rows come in
-            any order, and any of them to any call.
-        order: Within these, rows are in the order of these columns.
+    Later queries know them by `name`; `columns` are theirs. Rows that have the columns `together` alike are one call,
+    in the order of the columns `order`; without `together` they come in any order, and any to any call.
     """
 
     name: str
@@ -43,6 +37,14 @@ class Step(NamedTuple):
     function: Callable[[Iterable[Row]], Iterable[Row]]
     together: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+
+    def made(self, given: Iterable[Row]) -> Iterator[Row]:
+        """What the function makes of rows, which are sorted by `together` and `order`."""
+        if not self.together:
+            yield from self.function(given)
+            return
+        for _, rows in groupby(given, itemgetter(*self.together)):
+            yield from self.function(rows)
 
 
 class Kept(NamedTuple):

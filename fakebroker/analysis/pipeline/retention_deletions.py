@@ -4,9 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import Column, Table
-
-Row = dict[str, Any]
+from fakebroker.analysis.pipeline.contract import Row, columns_only
 
 _OFFSETS, _TOPICS = "OffsetDelete", "DeleteTopics"
 
@@ -17,21 +15,16 @@ ANSWERED: Final = f"""
 """
 """A query for the requests that delete offsets, but for those that delete groups, which become Dead."""
 
-DELETED: Final = Table(
-    name="deleted",
-    layer="silver",
-    about="Offsets that were deleted by requests",
-    columns=(
-        Column("run", "string", "the run"),
-        Column("seq", "long", "the entry of the journal"),
-        Column("part", "int", "the line's number within that entry"),
-        Column("wall_ms", "long", "when"),
-        Column("deleted_group", "string", "the group; null for every group", True),
-        Column("deleted_topic", "string", "the topic"),
-        Column("deleted_partition", "int", "the partition; null for every partition", True),
-    ),
-    key=("run", "seq", "part", "deleted_group", "deleted_topic", "deleted_partition"),
-)
+DELETED: Final = columns_only("""
+    run string: the run
+    seq long: the entry of the journal
+    part int: the line's number within that entry
+    wall_ms long: when
+    deleted_group string?: the group; null for every group
+    deleted_topic string: the topic
+    deleted_partition int?: the partition; null for every partition
+""")
+"""Offsets that were deleted by requests."""
 
 
 def deleted(requests: Iterable[Row]) -> Iterator[Row]:

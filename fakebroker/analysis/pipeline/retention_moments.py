@@ -5,33 +5,24 @@ these moments lies between the two commits.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import Row, columns_only
 from fakebroker.analysis.pipeline.expiry_cases import EMPTY, Aging, aging_of, simple_aging
 from fakebroker.analysis.pipeline.group_transitions import UNLOADED
-
-Row = dict[str, Any]
 
 OF_GROUP: Final = ("source", "log_part", "group_id")
 """A group: of one log, or of one journal (`log_part` -1)."""
 
-MOMENTS: Final = Table(
-    name="moments",
-    layer="silver",
-    about="The moments of a group",
-    columns=(
-        Column("source", "string", "the run of the journal, or the name of the log"),
-        Column("log_part", "int", "the partition of the log, -1 of a journal"),
-        Column("group_id", "string", "the group"),
-        Column("bucket", "long", "the number of the stretch of cleanups in which an offset before it was committed"),
-        Column("first_moment", "long", "the first"),
-        Column("last_moment", "long", "the last; all between them count"),
-    ),
-    key=("source", "log_part", "group_id", "bucket", "first_moment"),
-)
+MOMENTS: Final = columns_only("""
+    source string: the run of the journal, or the name of the log
+    log_part int: the partition of the log, -1 of a journal
+    group_id string: the group
+    bucket long: the number of the stretch of cleanups in which an offset before it was committed
+    first_moment long: the first
+    last_moment long: the last; all between them count
+""")
+"""The moments of a group."""
 
 
 class Grid(NamedTuple):
@@ -71,23 +62,23 @@ def is_unloaded(span: Row) -> bool:
 
 
 class Moments:
-    """The function of a step: it gets the states of groups, one after the other, and makes rows of `MOMENTS`."""
+    """The function of a step: it gets the states of a group, and makes rows of `MOMENTS`."""
 
     def __init__(self, retentions_ms: Iterable[int], interval_ms: int, bucket_passes: int, policy: str) -> None:
         self._retentions_ms = sorted(set(retentions_ms))
         self._interval_ms, self._bucket_passes, self._policy = interval_ms, bucket_passes, policy
 
-    def __call__(self, states: Iterable[Row]) -> Iterator[Row]:
-        """The moments of all groups; rows of one bucket of a group are not yet put together."""
-        for group, of_group in groupby(states, key=itemgetter(*OF_GROUP)):
-            for first, last in self._of_group([row for row in of_group if not is_unloaded(row)]):
-                for bucket in range(first // self._bucket_passes - 1, last // self._bucket_passes + 1):
-                    yield {
-                        **dict(zip(OF_GROUP, group, strict=True)),
-                        "bucket": bucket,
-                        "first_moment": max(first, bucket * self._bucket_passes),
-                        "last_moment": min(last, (bucket + 2) * self._bucket_passes),
-                    }
+    def __call__(self, of_group: Iterable[Row]) -> Iterator[Row]:
+        """The moments of a group; rows of one bucket are not yet put together."""
+        states = [row for row in of_group if not is_unloaded(row)]
+        for first, last in self._of_group(states):
+            for bucket in range(first // self._bucket_passes - 1, last // self._bucket_passes + 1):
+                yield {
+                    **{name: states[0][name] for name in OF_GROUP},
+                    "bucket": bucket,
+                    "first_moment": max(first, bucket * self._bucket_passes),
+                    "last_moment": min(last, (bucket + 2) * self._bucket_passes),
+                }
 
     def _of_group(self, states: list[Row]) -> Iterator[tuple[int, int]]:
         """First and last cleanups: where the group ends, and where an Empty one would lose its offsets.

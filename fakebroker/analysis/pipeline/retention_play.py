@@ -1,17 +1,12 @@
-"""Retention what-if: each group is played, cleanup by cleanup, with each retention.
-
-docs/how-to/whatif.md says what is played.
-"""
+"""Retention what-if: each group is played, cleanup by cleanup, with each retention (docs/how-to/whatif.md)."""
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.expiry_cases import EMPTY, Aging, Due, simple_aging
-from fakebroker.analysis.pipeline.retention_moments import OF_GROUP, Grid, is_unloaded, state_aging
+from fakebroker.analysis.pipeline.retention_moments import Grid, is_unloaded, state_aging
 
-Row = dict[str, Any]
 Key = tuple[str, int]  # topic and partition
 
 PARTS: Final = 1 << 20
@@ -22,7 +17,7 @@ _LIVE_STATES: Final = ("Stable", "Assigning", "Reconciling")
 
 
 class Plays:
-    """The function of a step: it gets what happened to groups, one after the other, and makes rows of losses.
+    """The function of a step: it gets what happened to a group, and makes rows of losses.
 
     A row that happened has a `kind`: "commit", "tombstone", "pending" or "abort" (of a transaction's commit), "state".
     `passes` is how many cleanups came before it, `at_ms` when it was, no earlier than these. `own` is the place of a
@@ -35,11 +30,7 @@ class Plays:
         self._recorded_retention_ms, self._interval_ms, self._policy = recorded_retention_ms, interval_ms, policy
 
     def __call__(self, happened: Iterable[Row]) -> Iterator[Row]:
-        """The losses, each with `came_back_at`."""
-        for _, of_group in groupby(happened, key=itemgetter(*OF_GROUP)):
-            yield from self._of_group(of_group)
-
-    def _of_group(self, happened: Iterator[Row]) -> Iterator[Row]:
+        """The losses of a group, each with `came_back_at`."""
         recorded = _Recorded(self._recorded_retention_ms, self._policy)
         plays: list[_Play] = []
         for row in happened:

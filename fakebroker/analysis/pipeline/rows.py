@@ -3,25 +3,24 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.analysis.pipeline.contract import ColumnType, Table
+from fakebroker.analysis.pipeline.contract import ColumnType, Row, Table
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-Row = dict[str, Any]
 Rows = list[Row]
 
 ROWS_A_FILE: Final = 1_000_000
 ROWS_AT_ONCE: Final = 20_000
-_TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+ROWS_OF_A_BATCH: Final = 2_000  # which functions of recipes make
+_TIMESTAMP, _IN_MS = pa.timestamp("us", tz="UTC"), pa.timestamp("ms", tz="UTC")
 ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
     "string": pa.string(),
     "int": pa.int32(),
@@ -35,39 +34,40 @@ ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
 
 def arrow_schema(table: Table) -> pa.Schema:
     """The columns of a table as Arrow has them; timestamps in microseconds, as Spark writes them."""
-    return pa.schema([pa.field(column.name, ARROW_TYPES[column.type]) for column in table.columns])
+    return _schema(table, _TIMESTAMP)
 
 
-def to_arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _schema(table: Table, of_times: pa.DataType) -> pa.Schema:
+    kinds = {**ARROW_TYPES, "timestamp": of_times}
+    return pa.schema([(column.name, kinds[column.type]) for column in table.columns])
+
+
+def to_arrow(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows as an Arrow table. A column that a row does not have is null there."""
-    columns = []
-    for column in table.columns:
-        values = _values(rows, column.name)
-        if column.type == "timestamp":
-            values = [None if value is None else value * 1000 for value in values]
-        columns.append(pa.array(values, ARROW_TYPES[column.type]))
-    return pa.table(columns, schema=arrow_schema(table))
-
-
-def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
-    """A column; nearly always each row has it."""
-    try:
-        return list(map(itemgetter(name), rows))
-    except KeyError:
-        return [row.get(name) for row in rows]
+    return pa.Table.from_pylist(list(rows), schema=_schema(table, _IN_MS)).cast(arrow_schema(table))
 
 
 def from_arrow(data: pa.Table) -> Rows:
     """The rows of an Arrow table."""
-    columns = []
-    for field, column in zip(data.schema, data.columns, strict=True):
-        if pa.types.is_timestamp(field.type):
-            column = column.cast(_TIMESTAMP).cast(pa.int64())
-            columns.append([None if value is None else value // 1000 for value in column.to_pylist()])
-        else:
-            columns.append(column.to_pylist())
-    names = data.column_names
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    times = [field.name for field in data.schema if pa.types.is_timestamp(field.type)]
+    for kind in (_IN_MS, pa.int64()):
+        fields = [field.with_type(kind) if field.name in times else field for field in data.schema]
+        data = data.cast(pa.schema(fields), safe=False)
+    rows: Rows = data.to_pylist()
+    return rows
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """The rows of batches, in which times are numbers."""
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def batches_of(table: Table, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in batches, times as numbers of milliseconds. A column that a row does not have is null."""
+    schema, coming = _schema(table, pa.int64()), iter(rows)
+    while found := list(islice(coming, ROWS_OF_A_BATCH)):
+        yield pa.RecordBatch.from_pylist(found, schema=schema)
 
 
 def write_rows(table: Table, rows: Iterable[Mapping[str, Any]], folder: Path) -> int:
@@ -101,17 +101,24 @@ def read_rows(
     """The rows of a table in `folder`, those for which `where` holds; none if there is no such folder.
 
     `where` is an expression of pyarrow over the table's columns, which reads only the parts of files that it needs.
-    With `columns` rows have only these.
-    Raises FakebrokerError for files that are damaged.
+    With `columns` rows have only these. Raises FakebrokerError for files that are damaged.
     """
+    return list(scanned_rows(table, folder, where, columns))
+
+
+def scanned_rows(
+    table: Table, folder: Path, where: "ds.Expression | None" = None, columns: Sequence[str] | None = None
+) -> Iterator[Row]:
+    """The same, a batch in memory at a time."""
     import pyarrow.dataset as ds  # which imports pandas: too long for each of Spark's Python workers
 
-    files = parquet_files(folder)
+    files = [str(file) for file in parquet_files(folder)]
     if not files:
-        return []
-    data = ds.dataset([str(file) for file in files], format="parquet", schema=arrow_schema(table))
+        return
+    data = ds.dataset(files, format="parquet", schema=arrow_schema(table))
     with storage_failures_reported(str(folder)):
-        return from_arrow(data.to_table(None if columns is None else list(columns), filter=where))
+        for batch in data.to_batches(None if columns is None else list(columns), filter=where):
+            yield from from_arrow(pa.Table.from_batches([batch]))
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -121,10 +128,8 @@ def parquet_files(folder: Path) -> list[Path]:
 
 def count_rows(folder: Path) -> int:
     """How many rows the files of a table say that they have. Raises FakebrokerError for one that is no Parquet file."""
-    return sum(map(_rows_of_file, parquet_files(folder)))
-
-
-def _rows_of_file(file: Path) -> int:
-    with storage_failures_reported(str(file)):
-        rows: int = pq.read_metadata(file).num_rows
+    rows = 0
+    for file in parquet_files(folder):
+        with storage_failures_reported(str(file)):
+            rows += pq.read_metadata(file).num_rows
     return rows

@@ -54,9 +54,7 @@ _LOOPBACK: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress"
 def spark_session(
     master: str = DEFAULT_MASTER, conf: Mapping[str, str] | None = None, app_name: str = "fakebroker"
 ) -> "SparkSession":
-    """A session on `master` with `conf` over our defaults; the running one if there is one.
-
-    What spark-submit was given is used instead of our defaults, its master too.
+    """A session on `master` with `conf` over our defaults, or those of spark-submit; the running one if there is one.
 
     Executors get this package as a zip; pyarrow and numpy, and what the core install brings, must be in their Python.
     Raises MissingExtra without the libraries, NoJava without a Java, OtherPython for a running session whose workers

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
 from fakebroker.analysis.pipeline.dialects import for_spark
@@ -39,7 +40,7 @@ class Small(NamedTuple):
 class SparkEngine:
     """A frame is a DataFrame of a Spark session, or `Small`. What is made of small frames alone is small."""
 
-    name = "spark"
+    name: Literal["spark"] = "spark"
 
     def __init__(self, session: "SparkSession", max_small: int = MAX_SMALL_ROWS) -> None:
         """`max_small`: tables with up to so many rows are small."""
@@ -95,11 +96,8 @@ class SparkEngine:
         right = self._with_spark(known).select(*contract.key).alias("known")
         from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-        same = [F.col(f"new.{name}").eqNullSafe(F.col(f"known.{name}")) for name in contract.key]
-        condition = same[0]
-        for each in same[1:]:
-            condition = condition & each
-        return left.join(right, condition, how="left_anti")
+        same = (F.col(f"new.{name}").eqNullSafe(F.col(f"known.{name}")) for name in contract.key)
+        return left.join(right, reduce(and_, same), how="left_anti")
 
     def where_there(self, frame: Frame, column: str) -> Frame:
         """The rows that have a value there."""
@@ -176,20 +174,19 @@ class SparkEngine:
 
     def _of_step(self, step: Step, known: Mapping[str, Frame]) -> Frame:
         """A task holds no more than a batch of its rows at a time."""
-        from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
         from fakebroker.analysis.pipeline.of_table import ddl_in_ms
+        from fakebroker.analysis.pipeline.rows import batches_of, rows_of
 
         given = self._of_query(step.query, known)
         if step.together:
             given = given.repartition(*step.together)
         if step.together or step.order:
             given = given.sortWithinPartitions(*step.together, *step.order)
-        columns, function = step.columns, step.function
 
         def made(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-            return batches_of(columns, function(rows_of(batches)))
+            return batches_of(step.columns, step.made(rows_of(batches)))
 
-        return given.mapInArrow(made, ddl_in_ms(columns))
+        return given.mapInArrow(made, ddl_in_ms(step.columns))
 
     def _of_query(self, query: str, known: Mapping[str, Frame]) -> Frame:
         """What a query gives. The session knows frames by their names only while the query is read."""

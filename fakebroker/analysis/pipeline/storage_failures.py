@@ -15,8 +15,7 @@ _OF_QUERIES: Final = ("BinderException", "CatalogException", "InternalException"
 def storage_failures_reported(what: str = "") -> Iterator[None]:
     """Turn what the system, Arrow and DuckDB raise in the block into FakebrokerError, with the exception as its cause.
 
-    `what` is read in the block, for errors that name no file. Needs pyarrow.
-    A pipe that nobody reads any more is left to the command line.
+    `what` is read in the block, for errors that name no file. A pipe that nobody reads is left to the command line.
     """
     from pyarrow import ArrowException
 
@@ -24,9 +23,7 @@ def storage_failures_reported(what: str = "") -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except ArrowException as error:
-        raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error
-    except _of_duckdb() as error:
+    except (ArrowException, *_of_duckdb()) as error:
         if type(error).__name__ in _OF_QUERIES:
             raise
         raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error

@@ -113,7 +113,7 @@ def _played(engine: "Engine", stage: "Staging", planned: "Campaign") -> "Frame":
         return stage.store("campaign_runs", progress.counting(runs_here(planned)))
     from fakebroker.analysis.campaign.on_spark import Counted, runs_on_spark, small_batches, watched
 
-    session: Any = engine.session  # type: ignore[attr-defined]
+    session: Any = engine.session
     counted = Counted(session)
     with small_batches(session), watched(counted, progress):
         return stage.store("campaign_runs", runs_on_spark(session, planned, counted=counted))

@@ -136,7 +136,7 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
     With `may_repeat` two rows may be of one record even if the names of the files say otherwise: damage does that.
     """
     from fakebroker.analysis.history.reading import SOURCE
-    from fakebroker.analysis.history.transaction_frames import transaction_frames
+    from fakebroker.analysis.history.transaction_log import transaction_frames
     from fakebroker.analysis.pipeline.build import FROM_LOG, OF_RETENTION, make_tables
     from fakebroker.analysis.pipeline.engines import contract_of
     from fakebroker.analysis.pipeline.publish import staging
@@ -173,7 +173,7 @@ def _decoded(stage: "Staging", asked: _Asked, *, may_repeat: bool) -> "tuple[Any
         return followed.frame(stage.engine), count_rows(followed.folder), None
     if stage.engine.name == "embedded":
         return *stage.keep("decoded", _rows(paths, source, kafka)), None
-    from fakebroker.analysis.history.decode_on_spark import decoded_on_spark
+    from fakebroker.analysis.pipeline.sources.history import decoded_on_spark
 
     return decoded_on_spark(stage, paths, kafka, source, may_repeat=may_repeat)
 

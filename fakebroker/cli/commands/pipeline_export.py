@@ -48,14 +48,14 @@ def _format(kind: str, catalog: str | None) -> "Format":
     """The format of that name. Raises MissingExtra."""
     if kind == "delta":
         need_extra("delta")
-        from fakebroker.analysis.pipeline.export.delta import Delta
+        from fakebroker.analysis.pipeline.export.delta import DELTA
 
-        return Delta()
+        return DELTA
     if catalog is not None:
         need_extra("iceberg")
-        from fakebroker.analysis.pipeline.export.iceberg import Iceberg
+        from fakebroker.analysis.pipeline.export.iceberg import iceberg
 
-        return Iceberg(catalog)
-    from fakebroker.analysis.pipeline.export.export import Parquet
+        return iceberg(catalog)
+    from fakebroker.analysis.pipeline.export.export import PARQUET
 
-    return Parquet()
+    return PARQUET

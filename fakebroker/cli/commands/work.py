@@ -34,9 +34,9 @@ def reading_logs(paths: Sequence[str]) -> AskWork:
 
 def reading_kafka() -> "AnyWork":
     """The work of reading the log of a running Kafka."""
-    from fakebroker.analysis.pipeline.engine_choice import Live
+    from fakebroker.analysis.pipeline.engine_choice import LIVE
 
-    return Live()
+    return LIVE
 
 
 def building(folder: Path) -> AskWork:

@@ -18,7 +18,7 @@ from fakebroker.broker.engine.journal import (
     Peer,
     Recorded,
 )
-from fakebroker.broker.engine.kept_frames import Frame
+from fakebroker.broker.engine.kept_frames import FrameBytes
 from fakebroker.protocol.instant import Instant
 
 log = logging.getLogger("fakebroker")
@@ -51,7 +51,7 @@ class ObservedJournal(Journal):
         super().__init__()
 
     def exchange(
-        self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
+        self, peer: Peer, request: bytes, response: FrameBytes | None, received: Instant, answered: Instant
     ) -> None:
         """As the journal has it; observers get requests whole, however large."""
         super().exchange(peer, request, response, received, answered)

@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
 from fakebroker.broker.engine.journal import Connected, Disconnected, Event, Exchange, Peer, Recorded
-from fakebroker.broker.engine.kept_frames import Frame
+from fakebroker.broker.engine.kept_frames import Frame, FrameBytes
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.exchanges.redaction import has_secrets, redact
@@ -96,7 +96,7 @@ def _response_data(exchange: Exchange) -> tuple[bytes, int]:
 
 
 def _safe(
-    exchange: Exchange, frame: bytes | Frame, body_offset: int, message: Message | None, kind: type[Message] | None
+    exchange: Exchange, frame: FrameBytes, body_offset: int, message: Message | None, kind: type[Message] | None
 ) -> tuple[bytes, int]:
     """The frame, as far as it is kept, and its size. One that may carry secrets is written anew without them; if it
     cannot be read its body is blank.

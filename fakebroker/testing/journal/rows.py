@@ -5,7 +5,7 @@ from typing import Any
 
 from fakebroker.broker.core.offsets.commit_validator import expire_timestamp
 from fakebroker.broker.engine.journal import Event, Exchange, Peer, Recorded
-from fakebroker.broker.engine.kept_frames import Frame
+from fakebroker.broker.engine.kept_frames import Frame, FrameBytes
 from fakebroker.broker.engine.subjects import errors_of, groups_of, topics_of
 from fakebroker.protocol.records.batch import peek
 from fakebroker.protocol.records.batch_format import HEADER_BYTES, NO_TIMESTAMP
@@ -119,7 +119,7 @@ def _rows_of_exchange(exchange: Exchange) -> _Made:
         yield kind_name(type(each)), common, values
 
 
-def size_bytes(frame: bytes | Frame | None) -> int:
+def size_bytes(frame: FrameBytes | None) -> int:
     """The size of a frame as it was sent, 0 for none."""
     return 0 if frame is None else frame.size_bytes if isinstance(frame, Frame) else len(frame)
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from fakebroker.analysis.history.decode import Row
 from fakebroker.analysis.history.log_record import LogRecord
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.protocol.records.batch import build_batch, parse_header, read_records
 from fakebroker.protocol.records.markers import build_marker
 from fakebroker.protocol.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value

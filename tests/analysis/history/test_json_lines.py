@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.analysis.history.json_lines import read_json_lines
-from fakebroker.analysis.history.log_record import LogRecord, Reject
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
 from tests.analysis.history.samples import AT_MS, KEY, value
 
 VALUE = value(5, metadata="\u00ff\u00fe??>")  # its base64 has a character that differs in the URL's alphabet
@@ -23,11 +23,11 @@ def base64(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def read(path: Path, *rows: Any, **options: Any) -> list[LogRecord | Reject]:
+def read(path: Path, *rows: Any, log_partition: int | None = None) -> list[LogRecord | Reject]:
     """What is read of a file with these rows."""
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
     path.write_text("".join(f"{line}\n" for line in lines))
-    return list(read_json_lines(path, "west", **options))
+    return list(read_json_lines(LogFile(path, log_partition, "west")))
 
 
 def enveloped(payload: Any) -> Any:
@@ -101,7 +101,7 @@ def test_a_packed_file(tmp_path: Path) -> None:
     line = json.dumps({"key": base64(KEY), "value": base64(VALUE), **PLACE}).encode() + b"\n"
     path = tmp_path / "x.json.gz"
     path.write_bytes(gzip.compress(line) + gzip.compress(line)[:-9])
-    whole, *rest = read_json_lines(path, "west")
+    whole, *rest = read_json_lines(LogFile(path, None, "west"))
 
     assert isinstance(whole, LogRecord)
     assert "the file cannot be read after line" in [each.reason for each in rest if isinstance(each, Reject)][-1]

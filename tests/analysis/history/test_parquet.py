@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from fakebroker.analysis.history.log_record import LogRecord, Reject
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
 from fakebroker.analysis.history.parquet import read_parquet
 from tests.analysis.history.samples import AT_MS, KEY, value
 
@@ -29,8 +29,8 @@ def write(path: Path, **columns: Any) -> Path:
     return path
 
 
-def read(path: Path, **options: Any) -> list[LogRecord | Reject]:
-    return list(read_parquet(path, "west", **options))
+def read(path: Path, log_partition: int | None = None) -> list[LogRecord | Reject]:
+    return list(read_parquet(LogFile(path, log_partition, "west")))
 
 
 TIMES = {

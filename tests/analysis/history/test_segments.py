@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.history.log_record import LogRecord, Reject
-from fakebroker.analysis.history.segments import Segment, read_batch, read_segment
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
+from fakebroker.analysis.history.segments import read_batch, read_segment
 from fakebroker.protocol.records.batch import build_batch, parse_header, read_records
 from fakebroker.protocol.records.message_set import build_message_set
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.records.rewrite import rebuild
 from tests.analysis.history.samples import AT_MS, KEY, batch, commits, marker, segment, value
 
-WEST = Segment(Path("x.log"), 3, "west")
+WEST = LogFile(Path("x.log"), 3, "west")
 
 
 def read(path: Path) -> list[LogRecord | Reject]:
-    return list(read_segment(Segment(path, 3, "west")))
+    return list(read_segment(LogFile(path, 3, "west")))
 
 
 def offsets(found: list[LogRecord | Reject]) -> list[int]:

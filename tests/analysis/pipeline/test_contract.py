@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.contract import Check, Column, Table, columns
 from fakebroker.analysis.pipeline.engines import tables_in
 from fakebroker.analysis.pipeline.tables import all_tables, table
 
@@ -27,6 +27,25 @@ def test_durations_and_times_say_their_unit(contract: Table) -> None:
     times = {column.name for column in contract.columns if column.type == "timestamp"}
 
     assert times == {name for name in contract.column_names if name == "at" or name.endswith("_at")}
+
+
+def test_columns_are_lines_of_a_text() -> None:
+    """A line is a column; a question mark after its type says that it is nullable."""
+    found = columns("""
+        began_at timestamp?: when it began: null if unknown
+        group_id string: the group
+    """)
+
+    began = Column("began_at", "timestamp", "when it began: null if unknown", True)
+    assert found == (began, Column("group_id", "string", "the group"))
+
+
+def test_a_check_may_be_the_condition_of_wrong_rows() -> None:
+    """Then its query is that for these rows of its table."""
+    own = (Check("own", "something is so", "a < 0"), Check("more", "it is so", "SELECT 1"))
+    made = Table("t", "gold", "about", columns("a int: a"), ("a",), own)
+
+    assert [check.query for check in made.all_checks[2:]] == ["SELECT * FROM t WHERE a < 0", "SELECT 1"]
 
 
 def test_every_table_checks_its_key_and_its_columns() -> None:

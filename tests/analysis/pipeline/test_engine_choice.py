@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fakebroker.analysis.pipeline import engine_choice
-from fakebroker.analysis.pipeline.engine_choice import Chosen, Live, Remote, Work, choose, work_on_files, work_on_tables
+from fakebroker.analysis.pipeline.engine_choice import LIVE, REMOTE, Chosen, Work, choose, work_on_files, work_on_tables
 from fakebroker.analysis.pipeline.extras import MissingExtra
 from fakebroker.analysis.pipeline.java import NoJava
 from tests.analysis.pipeline.report.small import publish, small_tables
@@ -18,7 +18,7 @@ def test_an_amount_up_to_the_limit_is_for_the_embedded_engine(monkeypatch: pytes
 
     assert choose(Work(150, 150, "MB")) == Chosen("embedded", "150 MB; up to 150 need no Spark")
     assert choose(Work(1510, 150, "MB")) == Chosen("spark", "1,510 MB; more than 150 are for Spark")
-    assert choose(Live()).engine == "embedded"
+    assert choose(LIVE).engine == "embedded"
 
 
 @pytest.mark.parametrize(("name", "error"), [("need_extra", MissingExtra("x")), ("java_home", NoJava("x"))])
@@ -35,7 +35,7 @@ def test_without_spark_or_java_it_is_embedded(monkeypatch: pytest.MonkeyPatch, n
 
     assert engine == "embedded"
     assert reason.startswith("2 runs; more than 1 are for Spark, but Spark or Java is missing: pip install ")
-    assert choose(Remote()).engine == "spark"
+    assert choose(REMOTE).engine == "spark"
 
 
 def test_files_are_counted_as_they_are_unpacked(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_files_are_counted_as_they_are_unpacked(tmp_path: Path) -> None:
     assert amount("*.parquet") == 8
     assert amount("") == 20
     assert amount("missing") == 0
-    assert work_on_files(["s3a://dump/x"], 100) == Remote()
+    assert work_on_files(["s3a://dump/x"], 100) == REMOTE
 
 
 def test_tables_are_counted_by_their_rows(tmp_path: Path) -> None:

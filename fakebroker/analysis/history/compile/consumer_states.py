@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from fakebroker.analysis.history.compile.happened import Member, Row, Settled, position_of
-from fakebroker.analysis.pipeline.group_records import group_type, key_of, part_of, value_of
+from fakebroker.analysis.history.compile.happened import Member, Settled, position_of
+from fakebroker.analysis.pipeline.contract import Row
+from fakebroker.analysis.pipeline.group_records import group_type
+from fakebroker.analysis.pipeline.group_spans import NewerGroup
 
 CONSUMER = "consumer"
 _ENDED_SESSIONS = ("timed out", "was evicted", "in time")  # what reasons say of members that did not leave
@@ -17,20 +19,18 @@ _ENDED_SESSIONS = ("timed out", "was evicted", "in time")  # what reasons say of
 def consumer_states(records: Sequence[Row], states: Sequence[Row], topic_names: Mapping[str, str]) -> Iterator[Settled]:
     """Stable with members, Empty, and Dead, each time something changes.
 
-    Args:
-        records: The group's rows of `coordinator_records`, or its `coordinator_record` lines of a journal.
-        states: Its rows of `group_states`, whose reasons say whose session ended.
-        topic_names: The names of topics by their ids, as far as commits tell them.
+    `records` are the group's, of a log or lines of a journal; the reasons of its `states` (rows of group_states) say
+    whose session ended. `topic_names` are by topic id, as far as commits tell them.
     """
     of_group = [each for each in map(_as_record, records) if group_type(each["kind"]) == CONSUMER]
     expired = _expired(states)
-    group = _Group(topic_names)
+    group = NewerGroup()
     last: Settled | None = None
     for _, together in groupby(sorted(of_group, key=position_of), key=_change_of):
         for record in together:
             group.apply(record)
-        found = group.settled(record)
-        if found is not None and not _is_same(found, last):
+        found = _settled(group, record, topic_names)
+        if found is not None and (last is None or (found.generation, found.members) != (last.generation, last.members)):
             last = found
             yield found._replace(expired=expired)
 
@@ -47,73 +47,40 @@ def _change_of(record: Row) -> tuple[object, object]:
     return record.get("seq"), record["at"]
 
 
-def _is_same(found: Settled, last: Settled | None) -> bool:
-    return last is not None and (found.generation, found.members) == (last.generation, last.members)
-
-
 def _expired(states: Iterable[Row]) -> frozenset[str]:
     """The members whose session ended; a member id never comes back."""
     reasons = (row["reason"] or "" for row in states)
     return frozenset(word for each in reasons if any(end in each for end in _ENDED_SESSIONS) for word in each.split())
 
 
-class _Group:
-    """The group as its records have built it so far."""
-
-    def __init__(self, topic_names: Mapping[str, str]) -> None:
-        self._names = topic_names
-        self._epoch: int | None = None
-        self._said: dict[str, dict[str, Any]] = {}  # what members said of themselves
-        self._has: dict[str, dict[str, Any]] = {}  # their current assignments
-
-    def apply(self, record: Row) -> None:
-        """Take in the next record."""
-        value = value_of(record)
-        match part_of(record["kind"]):
-            case "Metadata":
-                self._epoch = value["epoch"] if value else None
-            case "MemberMetadata":
-                _set(self._said, key_of(record)["memberId"], value)
-            case "CurrentMemberAssignment":
-                _set(self._has, key_of(record)["memberId"], value)
-
-    def settled(self, record: Row) -> Settled | None:
-        """The group after that record; None before its first epoch is known."""
-        if self._epoch is None and self._said:
-            return None
-        members = tuple(self._member(member_id, said) for member_id, said in self._said.items())
-        state = "Dead" if self._epoch is None else "Stable" if members else "Empty"
-        protocol_type = None if state == "Dead" else CONSUMER
-        return Settled(
-            position_of(record), record["at"], state, self._epoch, record["at"], protocol_type, None, None, members,
-            group_type=CONSUMER,
-        )  # fmt: skip
-
-    def _member(self, member_id: str, said: Mapping[str, Any]) -> Member:
-        pattern = said.get("subscribedTopicRegex") or None
-        return Member(
-            member_id,
-            said.get("instanceId"),
-            said.get("clientId"),
-            said.get("rebalanceTimeoutMs"),
-            None,
-            None if pattern else tuple(sorted(said.get("subscribedTopicNames") or ())),
-            self._assignment(member_id),
-            pattern,
-        )
-
-    def _assignment(self, member_id: str) -> dict[str, list[int]]:
-        """What the member has, of the topics whose names are known."""
-        found = {
-            self._names[each["topicId"]]: sorted(each["partitions"])
-            for each in self._has.get(member_id, {}).get("assignedPartitions", ())
-            if each["topicId"] in self._names
-        }
-        return dict(sorted(found.items()))
+def _settled(group: NewerGroup, record: Row, topic_names: Mapping[str, str]) -> Settled | None:
+    """The group after that record; None before its first epoch is known."""
+    if group.epoch is None and group.members:
+        return None
+    members = tuple(
+        _member(member_id, said, _assignment(group.current.get(member_id, {}), topic_names))
+        for member_id, said in group.members.items()
+    )
+    state = "Dead" if group.epoch is None else "Stable" if members else "Empty"
+    protocol_type = None if state == "Dead" else CONSUMER
+    return Settled(
+        position_of(record), record["at"], state, group.epoch, record["at"], protocol_type, None, None, members,
+        group_type=CONSUMER,
+    )  # fmt: skip
 
 
-def _set(known: dict[str, dict[str, Any]], member_id: str, value: Any) -> None:
-    if value is None:
-        known.pop(member_id, None)
-    else:
-        known[member_id] = value
+def _member(member_id: str, said: Mapping[str, Any], assignment: dict[str, list[int]]) -> Member:
+    pattern = said.get("subscribedTopicRegex") or None
+    topics = None if pattern else tuple(sorted(said.get("subscribedTopicNames") or ()))
+    of_client = (said.get("instanceId"), said.get("clientId"), said.get("rebalanceTimeoutMs"))
+    return Member(member_id, *of_client, None, topics, assignment, pattern)
+
+
+def _assignment(has: Mapping[str, Any], topic_names: Mapping[str, str]) -> dict[str, list[int]]:
+    """What a member has, of the topics whose names are known."""
+    found = {
+        topic_names[each["topicId"]]: sorted(each["partitions"])
+        for each in has.get("assignedPartitions", ())
+        if each["topicId"] in topic_names
+    }
+    return dict(sorted(found.items()))

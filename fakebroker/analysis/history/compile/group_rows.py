@@ -1,11 +1,14 @@
 """The rows of one group from published tables: filtered where the files are read, and no more than a window needs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from fakebroker.analysis.history.compile.happened import Row, position_of
+from fakebroker.analysis.history.compile.happened import position_of
 from fakebroker.analysis.history.compile.settled import SETTLED_STATES
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 from fakebroker.protocol.errors import FakebrokerError
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -88,7 +91,12 @@ class _Reader:
             of_producers = [Condition("producer_id", "in", producers), *self._of_source]
             found["transactions"] = list(self._load("transactions", of_producers))
         if self._has("events"):
-            found["events"] = [*self._requests(end_ms), *self._records(end_ms), *self._transitions(end_ms)]
+            records = (Condition("kind", "=", "coordinator_record"), Condition("group", "=", self._group))
+            found["events"] = [
+                *self._requests(end_ms),
+                *self._lines(end_ms, *records),
+                *self._lines(end_ms, Condition("kind", "=", "transaction_transition")),  # of any transactional id
+            ]
         return found
 
     def _all(self, name: str, *conditions: Condition) -> list[Row]:
@@ -119,24 +127,13 @@ class _Reader:
             if (row["log_partition"], row["producer_id"]) in places:
                 yield row
 
-    def _transitions(self, end_ms: int) -> Iterator[Row]:
-        """What a journal tells of transactions, of any transactional id."""
-        conditions = [Condition("kind", "=", "transaction_transition"), Condition("wall_ms", "<", end_ms + 1)]
-        return self._load("events", [*conditions, *self._of_run])
-
-    def _records(self, end_ms: int) -> Iterator[Row]:
-        """The records of a consumer group, which a journal has as lines."""
-        conditions = [
-            Condition("kind", "=", "coordinator_record"),
-            Condition("group", "=", self._group),
-            Condition("wall_ms", "<", end_ms + 1),
-        ]
-        return self._load("events", [*conditions, *self._of_run])
+    def _lines(self, end_ms: int, *conditions: Condition) -> Iterator[Row]:
+        """Lines of journals."""
+        return self._load("events", [*conditions, Condition("wall_ms", "<", end_ms + 1), *self._of_run])
 
     def _requests(self, end_ms: int) -> Iterator[Row]:
         """Requests that delete something of the group, say how long offsets are kept, or commit in a transaction."""
-        conditions = [Condition("api", "in", _ADMIN_APIS), Condition("wall_ms", "<", end_ms + 1)]
-        for row in self._load("events", [*conditions, *self._of_run]):
+        for row in self._lines(end_ms, Condition("api", "in", _ADMIN_APIS)):
             is_old = row["api"] != "OffsetCommit" or row["version"] <= newest_with_retention(ApiKey.OFFSET_COMMIT)
             if is_old and (row["api"] == "DeleteTopics" or self._group in (row["groups"] or ())):
                 yield row
@@ -153,6 +150,14 @@ def _needed_since_ms(states: Sequence[Row], start_ms: int) -> int:
     return min((rows[-2]["began_at"] for rows in by_source.values() if len(rows) > 1), default=0)
 
 
+_TESTS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "in": lambda field, values: field.isin(sorted(values)),
+}
+
+
 def arrow_loader(folder: Path) -> Load:
     """Reads Parquet with pyarrow, in batches."""
 
@@ -160,26 +165,15 @@ def arrow_loader(folder: Path) -> Load:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        from fakebroker.analysis.pipeline.rows import arrow_schema, from_arrow, parquet_files
-        from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
+        from fakebroker.analysis.pipeline.rows import scanned_rows
         from fakebroker.analysis.pipeline.tables import table
 
-        schema = arrow_schema(table(name))
-        where: Any = None
-        for column, is_, value in conditions:
-            field, kind = ds.field(column), schema.field(column).type
-            if pa.types.is_timestamp(kind):
-                value = pa.scalar(value * 1000, kind)
-            tests = {"=": lambda f, v: f == v, ">=": lambda f, v: f >= v, "<": lambda f, v: f < v}
-            test = field.isin(sorted(value)) if is_ == "in" else tests[is_](field, value)
-            where = test if where is None else where & test
-        files = [str(file) for file in parquet_files(folder / name)]
-        if not files:
-            return
-        with storage_failures_reported(str(folder / name)):
-            for batch in ds.dataset(files, format="parquet", schema=schema).to_batches(filter=where):
-                if batch.num_rows:
-                    yield from from_arrow(pa.Table.from_batches([batch]))
+        times = _times_of(name)
+        tests = [
+            _TESTS[is_](ds.field(column), pa.scalar(value, pa.timestamp("ms", "UTC")) if column in times else value)
+            for column, is_, value in conditions
+        ]
+        yield from scanned_rows(table(name), folder / name, reduce(operator.and_, tests))
 
     return load
 
@@ -188,21 +182,22 @@ def spark_loader(spark: "SparkSession", folder: Path) -> Load:
     """Reads with Spark, for tables that lie where only it reads."""
 
     def load(name: str, conditions: Sequence[Condition]) -> Iterator[Row]:
-        from pyspark.sql.functions import col, lit, timestamp_millis, unix_millis
+        from pyspark.sql.functions import col, lit, timestamp_millis
 
-        from fakebroker.analysis.pipeline.contract import Column
+        from fakebroker.analysis.pipeline.of_table import in_ms
         from fakebroker.analysis.pipeline.tables import table
 
-        columns: Mapping[str, Column] = {column.name: column for column in table(name).columns}
+        times = _times_of(name)
         frame = spark.read.schema(table(name).spark_ddl).parquet(str(folder / name))
         for column, is_, value in conditions:
-            field = col(column)
-            other = timestamp_millis(lit(value)) if columns[column].type == "timestamp" else value
-            tests = {"=": lambda f, v: f == v, ">=": lambda f, v: f >= v, "<": lambda f, v: f < v}
-            frame = frame.where(field.isin(sorted(value)) if is_ == "in" else tests[is_](field, other))
-        times = [each.name for each in columns.values() if each.type == "timestamp"]
-        frame = frame.withColumns({each: unix_millis(col(each)) for each in times}) if times else frame
-        for row in frame.toLocalIterator():
+            frame = frame.where(_TESTS[is_](col(column), timestamp_millis(lit(value)) if column in times else value))
+        for row in in_ms(frame, table(name)).toLocalIterator():
             yield row.asDict()
 
     return load
+
+
+def _times_of(name: str) -> set[str]:
+    from fakebroker.analysis.pipeline.tables import table
+
+    return {column.name for column in table(name).columns if column.type == "timestamp"}

@@ -1,8 +1,10 @@
 """What happened to one group, in the order of its log or journal: the facts that a scenario is made of."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Row = dict[str, Any]
+from fakebroker.analysis.pipeline.contract import Row
+from fakebroker.protocol.json_text import parse_json
+
 Position = tuple[int, int]  # (log offset, 0), or (seq, part) of a journal
 TopicPartition = tuple[str, int]  # topic and partition
 
@@ -109,8 +111,8 @@ class Window(NamedTuple):
     """What a scenario has to tell: the group as it was at `start_ms`, and what happened until `end_ms`.
 
     `settled` is the group's state at the start, None for one without members ever; `commits` are its offsets then, in
-    their order. `partitions` are the topics with as many partitions as are known. `due` has, for each expiry that a
-    journal explains, its retention in ms.
+    their order. `partitions` are the topics with as many partitions as are known. `retentions_ms` are those that the
+    expiries show.
     """
 
     group_id: str
@@ -146,3 +148,19 @@ class Window(NamedTuple):
 def position_of(row: Row) -> Position:
     """Where a row stands in its log or journal."""
     return (row["log_offset"], 0) if row.get("log_offset") is not None else (row["seq"], row["part"])
+
+
+def message_of(text: object) -> Row:
+    """A decoded message of a journal's line: an object, or its JSON text."""
+    found = parse_json(text) if isinstance(text, str) else text
+    return found if isinstance(found, dict) else {}
+
+
+def apply(event: Event, offsets: dict[TopicPartition, Commit]) -> None:
+    """What an event makes of the committed offsets."""
+    if isinstance(event, Commit):
+        offsets[event.place] = event
+    elif isinstance(event, Gone):
+        offsets.pop(event.place, None)
+    elif isinstance(event, Settled) and event.state == "Dead":
+        offsets.clear()

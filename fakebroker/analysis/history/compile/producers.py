@@ -6,7 +6,7 @@ from typing import Any
 from fakebroker.analysis.history.compile.happened import Ended, Pending
 from fakebroker.analysis.history.compile.rounds import free_name
 from fakebroker.analysis.history.compile.timeline import ADMIN, Timeline
-from fakebroker.analysis.pipeline.transaction_rows import PRODUCER
+from fakebroker.analysis.pipeline.tables.transactions import PRODUCER
 from fakebroker.scenarios.language.declaration import ALL_WORDS, STEP_KEYS
 from fakebroker.scenarios.recording.step_fields import duration_text
 

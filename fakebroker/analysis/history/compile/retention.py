@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
 
-from fakebroker.analysis.history.compile.happened import Commit, Gone, Settled, TopicPartition, Window
+from fakebroker.analysis.history.compile.happened import Commit, Gone, Settled, TopicPartition, Window, apply
 from fakebroker.analysis.pipeline.expiry_cases import aging_of, simple_aging
 
 DEFAULT_RETENTION_MS = 7 * 86_400_000
@@ -77,14 +77,8 @@ def _oldest_ms(window: Window) -> int:
     offsets: dict[TopicPartition, Commit] = {commit.place: commit for commit in window.commits}
     settled = window.settled
     for event in window.changes:
-        if isinstance(event, Commit):
-            offsets[event.place] = event
-        elif isinstance(event, Gone):
-            offsets.pop(event.place, None)
-        else:
-            settled = event
-            if event.state == "Dead":
-                offsets.clear()
+        apply(event, offsets)
+        settled = event if isinstance(event, Settled) else settled
     bases = [expires_ms(settled, each, 0) for each in offsets.values() if each.expires_ms is None]
     return max((window.end_ms - base for base in bases if base is not None), default=0)
 

@@ -7,7 +7,8 @@ whose JoinGroup was answered since the rebalance began; a state that the coordin
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fakebroker.analysis.history.compile.consumer_states import CONSUMER, consumer_states
-from fakebroker.analysis.history.compile.happened import Member, Position, Row, Settled, position_of
+from fakebroker.analysis.history.compile.happened import Member, Position, Settled, position_of
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 
 SETTLED_STATES = ("Stable", "Empty", "Dead")
@@ -146,14 +147,11 @@ class _Journal:
                 return  # the same group, at another coordinator
         if not row["protocol_type"] and row["state"] != "Dead":
             row = {**row, "protocol_type": "consumer"}  # groups that have or had members have one
-        if row["state"] != "Stable":
-            self._found.append(_state(row, (), causes=tuple(self._causes), expired=self._expired()))
-            self._causes = []
-            return
-        joined = self._joined(row, end)
+        joined = self._joined(row, end) if row["state"] == "Stable" else []
         self._found.append(_state(row, joined, causes=tuple(self._causes), expired=self._expired()))
         self._causes = []
-        self._add_returned(self._found[-1], row, end)
+        if row["state"] == "Stable":
+            self._add_returned(self._found[-1], row, end)
 
     def _is_known(self, row: Row) -> bool:
         last = self._found[-1] if self._found else None
@@ -197,13 +195,5 @@ class _Journal:
                 returned._replace(assignment=before.assignment) if old is before else old for old in settled.members
             ]
             leader = returned.member_id if settled.leader == before.member_id else settled.leader
-            self._found.append(
-                settled._replace(
-                    position=where,
-                    at_ms=each["at"],
-                    members=tuple(members),
-                    leader=leader,
-                    causes=(),
-                    expired=frozenset(),
-                )
-            )
+            there = settled._replace(position=where, at_ms=each["at"], members=tuple(members), leader=leader)
+            self._found.append(there._replace(causes=(), expired=frozenset()))

@@ -1,10 +1,10 @@
 """The whole timeline of a window: the state before it, then what happened in it, in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from fakebroker.analysis.history.compile.anonymise import Names
-from fakebroker.analysis.history.compile.batches import Batch, batches_of, folded
+from fakebroker.analysis.history.compile.batches import batches_of, folded
 from fakebroker.analysis.history.compile.consumer_rounds import ConsumerRounds
 from fakebroker.analysis.history.compile.happened import (
     Commit,
@@ -14,7 +14,6 @@ from fakebroker.analysis.history.compile.happened import (
     Member,
     Pending,
     Settled,
-    TopicPartition,
     Window,
 )
 from fakebroker.analysis.history.compile.producers import Producers
@@ -56,8 +55,8 @@ class Story:
         self._expect_visitor(self._window.settled)
         self.line.remark("The window begins.")
         self._expect_all()
-        for events in _stretches(self._window.events):
-            self._take(events)
+        for _, events in groupby(self._window.events, key=_stretch_of):
+            self._take(list(events))
         self.line.at(max(self._window.end_ms, self.line.now_ms))
         self.line.remark("The window ends.")
         self._expect_all()
@@ -109,11 +108,8 @@ class Story:
     def _commits(self, commits: Sequence[Commit]) -> None:
         batches = batches_of(commits, lambda each: self.rounds.committer_of(each.member_id, each.place))
         for batch in batches if self._keeps_commits else folded(batches):
-            self.line.commit(batch, self._actor_of(batch))
+            self.line.commit(batch, None if batch.committer is None else self.rounds.actor(batch.committer))
             self.rounds.exists = True
-
-    def _actor_of(self, batch: Batch) -> str | None:
-        return None if batch.committer is None else self.rounds.actor(batch.committer)
 
     def _gone(self, gone: Sequence[Gone]) -> None:
         """Offsets that went at one moment: by the cleanup, which the clock does, or because somebody deleted them."""
@@ -219,13 +215,8 @@ class Story:
         self.line.expect_offsets(list(self.line.offsets), **seen)
 
 
-def _stretches(events: Sequence[Event]) -> Iterator[list[Event]]:
-    """Events that are taken together: commits that follow each other, and what goes at one moment."""
-    for _, found in groupby(events, key=_stretch_of):
-        yield list(found)
-
-
 def _stretch_of(event: Event) -> tuple[object, ...]:
+    """Equal for events that are taken together: commits that follow each other, and what goes at one moment."""
     if isinstance(event, Pending):
         return Pending, event.at_ms, event.transactional_id, event.commit.metadata
     return type(event), event.at_ms if isinstance(event, Gone) else 0
@@ -250,16 +241,12 @@ def _earlier(settled: Settled, commits: Sequence[Commit]) -> Settled:
     """A generation of one member, which reads everything that was committed before the window."""
     topics = tuple(sorted({each.topic for each in commits}))
     places: dict[str, list[int]] = {}
-    for topic, partition in sorted(_places(commits)):
+    for topic, partition in sorted({each.place for each in commits}):
         places.setdefault(topic, []).append(partition)
     member = Member(EARLIER, None, None, None, None, topics, places)
     return settled._replace(
         state="Stable", generation=None, leader=EARLIER, members=(member,), causes=(), expired=frozenset()
     )
-
-
-def _places(commits: Sequence[Commit]) -> set[TopicPartition]:
-    return {each.place for each in commits}
 
 
 def window_text(window: Window) -> str:

@@ -143,11 +143,10 @@ class Timeline:
 
     def expect_offsets(self, places: Sequence[TopicPartition], **more: Json) -> None:
         """These offsets must be as they are here, null for those that are gone; `more` is expected of the group."""
-        offsets = {self.partition(each): self._offset(each) for each in sorted(places)}
+        offsets = {
+            self.partition(each): self.offsets[each].offset if each in self.offsets else None for each in sorted(places)
+        }
         self.add({"expect": {"group": self.group, **more, "offsets": offsets}})
-
-    def _offset(self, place: TopicPartition) -> int | None:
-        return self.offsets[place].offset if place in self.offsets else None
 
     def topic(self, name: str) -> str:
         """The name of a topic here."""

@@ -1,11 +1,10 @@
 """Offsets that a group committed in transactions: which requests there were in a window, and how each one ended."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-from fakebroker.analysis.history.compile.happened import Commit, Ended, Pending, Row, position_of
-from fakebroker.analysis.pipeline.transaction_rows import DECIDED, ended_by_reason
-from fakebroker.protocol.json_text import parse_json
+from fakebroker.analysis.history.compile.happened import Commit, Ended, Pending, message_of, position_of
+from fakebroker.analysis.pipeline.contract import Row
+from fakebroker.analysis.pipeline.tables.transactions import DECIDED, ended_by_reason
 
 _MARKERS = ("commit", "abort")
 
@@ -89,7 +88,5 @@ class _Names:
 def _requests(events: Iterable[Row]) -> Iterator[tuple[int, str]]:
     """The transactional ids of TxnOffsetCommit requests, by their entries in a journal."""
     for row in events:
-        if row.get("api") == "TxnOffsetCommit":
-            request: Any = parse_json(row["request"]) if isinstance(row["request"], str) else row["request"]
-            if isinstance(request, dict):
-                yield row["seq"], str(request["TransactionalId"])
+        if row.get("api") == "TxnOffsetCommit" and (request := message_of(row["request"])):
+            yield row["seq"], str(request["TransactionalId"])

@@ -1,7 +1,6 @@
 """Cuts a window out of the history of one group: the state at its start, and what happened in it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from fakebroker.analysis.history.compile.consumer_states import CONSUMER
 from fakebroker.analysis.history.compile.happened import (
@@ -10,24 +9,21 @@ from fakebroker.analysis.history.compile.happened import (
     Event,
     Gone,
     Pending,
-    Row,
     Settled,
     TopicPartition,
     Window,
+    apply,
+    message_of,
     position_of,
 )
 from fakebroker.analysis.history.compile.settled import settled_of
 from fakebroker.analysis.history.compile.transactions import is_played, transaction_events
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.protocol.json_text import parse_json
 
 _OWN_RETENTION = "EX-2"  # the rule by which an offset expires that was committed with a retention of its own
 PLAYABLE = ("classic", CONSUMER)
 _STRANGE_MS = 60_000  # a commit timestamp that is further from the record's was chosen by the client
-TABLES = (
-    *("commits", "group_states", "members", "assignments", "expiries", "requests", "events"),
-    *("coordinator_records", "transactions"),
-)
 
 
 class UnplayableGroup(FakebrokerError):
@@ -52,7 +48,7 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
         raise FakebrokerError(f"there are no records of group {group_id} before the end of the window")
     offsets: dict[TopicPartition, Commit] = {}
     for event in before:
-        _apply(event, offsets)
+        apply(event, offsets)
     states = [event for event in before if isinstance(event, Settled)]
     shown = [*states[-1:], *(event for event in inside if isinstance(event, Settled))]
     for settled in shown:
@@ -167,7 +163,7 @@ def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, Top
     for row in tables.get("events", ()):
         if (
             row.get("api") == "OffsetCommit"
-            and (retention_ms := _message(row["request"]).get("RetentionTimeMs", -1)) >= 0
+            and (retention_ms := message_of(row["request"]).get("RetentionTimeMs", -1)) >= 0
         ):
             found[row["seq"], None] = row["wall_ms"] + retention_ms
     return found
@@ -186,9 +182,9 @@ def _expiry(row: Row) -> Gone:
 
 def _deleted(row: Row, group_id: str, places: Sequence[TopicPartition]) -> Iterator[Gone]:
     """What an OffsetDelete or a DeleteTopics request took, from its line in a journal."""
-    position, request = (row["seq"], row["part"]), _message(row["request"])
+    position, request = (row["seq"], row["part"]), message_of(row["request"])
     if row["api"] == "OffsetDelete" and request.get("GroupId") == group_id:
-        for topic in _message(row["response"]).get("Topics", ()):
+        for topic in message_of(row["response"]).get("Topics", ()):
             for each in topic["Partitions"]:
                 if not each["ErrorCode"]:
                     yield Gone(position, row["wall_ms"], topic["Name"], each["PartitionIndex"], "deleted")
@@ -198,27 +194,11 @@ def _deleted(row: Row, group_id: str, places: Sequence[TopicPartition]) -> Itera
                 yield Gone(position, row["wall_ms"], topic, partition, "topic deleted")
 
 
-def _message(text: object) -> dict[str, Any]:
-    """A decoded message of a journal's line: an object, or its JSON text."""
-    found = parse_json(text) if isinstance(text, str) else text
-    return found if isinstance(found, dict) else {}
-
-
 def _cut(events: Sequence[Event], start_ms: int, end_ms: int) -> tuple[list[Event], list[Event]]:
     """What comes before the first event that is not before the window, and from there to the last one within it."""
     first = next((index for index, event in enumerate(events) if event.at_ms >= start_ms), len(events))
     within = [index for index, event in enumerate(events) if index >= first and event.at_ms <= end_ms]
     return list(events[:first]), list(events[first : within[-1] + 1]) if within else []
-
-
-def _apply(event: Event, offsets: dict[TopicPartition, Commit]) -> None:
-    """What an event makes of the committed offsets."""
-    if isinstance(event, Commit):
-        offsets[event.place] = event
-    elif isinstance(event, Gone):
-        offsets.pop(event.place, None)
-    elif isinstance(event, Settled) and event.state == "Dead":
-        offsets.clear()
 
 
 def _partitions(events: Iterable[Event]) -> dict[str, int]:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from fakebroker.analysis.pipeline.export.export import Format
 from fakebroker.analysis.pipeline.export.store import Store, library_failures_reported
 from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.analysis.pipeline.rows import arrow_schema, parquet_files
@@ -16,17 +17,15 @@ from fakebroker.analysis.pipeline.tables import table
 _OVERWRITE: Final = "overwrite"  # the table has the given files and no others
 
 
-class Delta:
-    """A Delta table in the folder of each table."""
+def _commit_all(store: Store, published: Published) -> None:
+    """A version of each table whose files changed. Raises FakebrokerError for what Delta refuses."""
+    for name in published.tables:
+        place, files = f"{store.uri}/{name}", parquet_files(published.folder_of(name))
+        with library_failures_reported(place):
+            _commit(place, arrow_schema(table(name)), [_added(file) for file in files])
 
-    name = "delta"
 
-    def commit(self, store: Store, published: Published) -> None:
-        """A version of each table whose files changed. Raises FakebrokerError for what Delta refuses."""
-        for name in published.tables:
-            place, files = f"{store.uri}/{name}", parquet_files(published.folder_of(name))
-            with library_failures_reported(place):
-                _commit(place, arrow_schema(table(name)), [_added(file) for file in files])
+DELTA: Final = Format("delta", _commit_all)
 
 
 def _commit(place: str, columns: pa.Schema, files: list[AddAction]) -> None:

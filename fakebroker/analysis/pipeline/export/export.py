@@ -7,12 +7,12 @@ until the next manifest but one; what neither of both names is removed.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.export.store import Store
 from fakebroker.analysis.pipeline.publish import FETCHED_FROM, MANIFEST, MANIFEST_VERSION, Published
@@ -23,22 +23,14 @@ _AT_ONCE: Final = 8
 _NOTHING: Final = {"manifest_version": MANIFEST_VERSION, "tables": {}}
 
 
-class Format(Protocol):
-    """A table format: what stands beside the Parquet files."""
+class Format(NamedTuple):
+    """A table format. `commit` lets its own tables have the files of published ones, those of the store, alone."""
 
     name: str
-
-    def commit(self, store: Store, published: Published) -> None:
-        """Let the format's own tables have the files of these, which are in the store, and no others."""
+    commit: Callable[[Store, Published], None]
 
 
-class Parquet:
-    """Nothing beside the files: the manifest says which they are."""
-
-    name = "parquet"
-
-    def commit(self, store: Store, published: Published) -> None:
-        """The manifest is all."""
+PARQUET: Final = Format("parquet", lambda _store, _published: None)  # the manifest is all
 
 
 class Exported(NamedTuple):

@@ -1,12 +1,14 @@
 """Apache Iceberg: metadata beside the files, and a catalog that knows which of it is a table now."""
 
 import os
+from functools import partial
 from typing import Final
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.expressions import AlwaysTrue
 
+from fakebroker.analysis.pipeline.export.export import Format
 from fakebroker.analysis.pipeline.export.store import Store, library_failures_reported
 from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.analysis.pipeline.rows import arrow_schema
@@ -17,22 +19,19 @@ NAMESPACE: Final = "fakebroker"
 _OF_ENVIRONMENT: Final = {"s3.endpoint": "AWS_ENDPOINT_URL", "s3.region": "AWS_REGION"}  # as Arrow and Delta read it
 
 
-class Iceberg:
-    """Tables of the namespace `fakebroker` of a catalog."""
+def iceberg(catalog_uri: str) -> Format:
+    """Tables of the namespace `fakebroker` of a catalog, which is a SQL database or a REST catalog."""
+    return Format("iceberg", partial(_commit_all, catalog_uri))
 
-    name = "iceberg"
 
-    def __init__(self, catalog_uri: str) -> None:
-        """`catalog_uri` is that of a SQL database or of a REST catalog."""
-        self._catalog_uri = catalog_uri
-
-    def commit(self, store: Store, published: Published) -> None:
-        """A snapshot of each table whose files changed. Raises FakebrokerError for what the catalog refuses."""
-        with library_failures_reported("the Iceberg catalog"):
-            catalog = load_catalog(NAMESPACE, uri=self._catalog_uri, **_settings())
-            catalog.create_namespace_if_not_exists(NAMESPACE)
-            for name, about in published.tables.items():
-                _commit(catalog, name, f"{store.uri}/{name}", about["files"])
+def _commit_all(catalog_uri: str, store: Store, published: Published) -> None:
+    """A snapshot of each table whose files changed. Raises FakebrokerError for what the catalog refuses."""
+    with library_failures_reported("the Iceberg catalog"):
+        settings = {name: os.environ[given] for name, given in _OF_ENVIRONMENT.items() if given in os.environ}
+        catalog = load_catalog(NAMESPACE, uri=catalog_uri, **settings)
+        catalog.create_namespace_if_not_exists(NAMESPACE)
+        for name, about in published.tables.items():
+            _commit(catalog, name, f"{store.uri}/{name}", about["files"])
 
 
 def _commit(catalog: Catalog, name: str, place: str, files: list[str]) -> None:
@@ -52,7 +51,3 @@ def _commit(catalog: Catalog, name: str, place: str, files: list[str]) -> None:
         if known:
             change.delete(AlwaysTrue())
         change.add_files(wanted, check_duplicate_files=False)
-
-
-def _settings() -> dict[str, str]:
-    return {name: os.environ[variable] for name, variable in _OF_ENVIRONMENT.items() if variable in os.environ}

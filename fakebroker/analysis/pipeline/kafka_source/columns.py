@@ -2,36 +2,29 @@
 
 from typing import Any, Final
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import ArrayType, StructType
 
 from fakebroker.analysis.pipeline.extras import need_extra
 from fakebroker.protocol.errors import FakebrokerError
 
-_COLUMNS: Final = (
-    ("key", BinaryType()),
-    ("value", BinaryType()),
-    ("topic", StringType()),
-    ("partition", IntegerType()),
-    ("offset", LongType()),
-    ("timestamp", TimestampType()),
-    ("timestampType", IntegerType()),
-)
-_HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_COLUMNS: Final = {
+    "key": "binary",
+    "value": "binary",
+    "topic": "string",
+    "partition": "integer",
+    "offset": "long",
+    "timestamp": "timestamp",
+    "timestampType": "integer",
+}
+_HEADER: Final = StructType().add("key", "string").add("value", "binary")
 
 
 def record_schema(*, includes_headers: bool) -> StructType:
     """The columns, `headers` among them if they are asked for."""
-    columns = [StructField(name, kind) for name, kind in _COLUMNS]
-    return StructType([*columns, StructField("headers", ArrayType(_HEADER))] if includes_headers else columns)
+    schema = StructType()
+    for name, kind in _COLUMNS.items():
+        schema.add(name, kind)
+    return schema.add("headers", ArrayType(_HEADER)) if includes_headers else schema
 
 
 def arrow_schema(schema: StructType, *, includes_headers: bool) -> Any:

@@ -64,38 +64,21 @@ class ReadOptions(NamedTuple):
 
 _SUBSCRIPTIONS: Final = ("subscribe", "subscribePattern", "assign")
 READ_OPTIONS: Final = (
-    *_SUBSCRIPTIONS,
-    "startingOffsets",
-    "startingOffsetsByTimestamp",
-    "startingTimestamp",
-    "endingOffsets",
-    "endingOffsetsByTimestamp",
-    "endingTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "failOnDataLoss",
-    "includeHeaders",
-    "maxOffsetsPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
-)
+    *_SUBSCRIPTIONS, "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp", "endingOffsets",
+    "endingOffsetsByTimestamp", "endingTimestamp", "startingOffsetsByTimestampStrategy", "failOnDataLoss",
+    "includeHeaders", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions",
+    "maxRecordsPerPartition", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
+)  # fmt: skip
 READ_KAFKA: Final = (
-    "kafka.bootstrap.servers",
-    "kafka.isolation.level",
-    "kafka.max.partition.fetch.bytes",
-    "kafka.request.timeout.ms",
-    "kafka.client.id",
-    "kafka.security.protocol",
-)
+    "kafka.bootstrap.servers", "kafka.isolation.level", "kafka.max.partition.fetch.bytes", "kafka.request.timeout.ms",
+    "kafka.client.id", "kafka.security.protocol",
+)  # fmt: skip
 
 
 def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
     """The options of a batch or of a stream. Raises OptionError."""
     options = Options(given, READ_OPTIONS, READ_KAFKA)
-    starting, ending = _starting(options), _ending(options)
+    starting, ending = _position(options, "starting"), _position(options, "ending")
     _check_positions(starting, ending, is_stream)
     found = ReadOptions(
         kafka=options.kafka(),
@@ -159,14 +142,6 @@ def _assigned(value: str) -> tuple[TopicPartition, ...]:
     return partitions
 
 
-def _starting(options: Options) -> Position | None:
-    return _position(options, "starting")
-
-
-def _ending(options: Options) -> Position | None:
-    return _position(options, "ending")
-
-
 def _position(options: Options, which: str) -> Position | None:
     """A single time goes before times, and these before offsets, as in Spark's source; None: nothing is said."""
     name = f"{which}Timestamp"
@@ -187,9 +162,8 @@ def _position(options: Options, which: str) -> Position | None:
 def _check_positions(starting: Position | None, ending: Position | None, is_stream: bool) -> None:
     if is_stream:
         if ending is not None:
-            raise wrong(
-                ending.option, None, f"the option {ending.option} cannot be used with streams, which do not end"
-            )
+            text = f"the option {ending.option} cannot be used with streams, which do not end"
+            raise wrong(ending.option, None, text)
         return
     for position, never, text in (
         (starting, LATEST, "the starting offset of a batch cannot be latest"),

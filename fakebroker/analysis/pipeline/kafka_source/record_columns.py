@@ -14,7 +14,7 @@ from fakebroker.client.cluster.offset_ranges import committed_entries
 from fakebroker.protocol.records.batch import check_crc, parse_header, payload_of
 from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.message_set import read_message_set, unwrap
-from fakebroker.protocol.records.record_codec import Record, decode_record
+from fakebroker.protocol.records.record_codec import Record, decode_record, decode_records
 
 _MAX_VARINT_BYTES: Final = 10
 _FIRST_RUN, _LONGEST_RUN = 16, 4096  # records that are looked at together, at first and at most
@@ -161,7 +161,7 @@ def _fast_columns(data: bytes, starts: Any, batches: list[_Batch]) -> Columns:
     append_times = np.repeat([-1 if each.append_time_ms is None else each.append_time_ms for each in batches], counts)
     is_append_time = np.repeat([each.append_time_ms is not None for each in batches], counts)
     created = np.repeat(np.array([each.base_timestamp_ms for each in batches], np.int64), counts) + time_deltas
-    headers = {int(index): _headers_at(data, int(starts[index])) for index in np.flatnonzero(~plain)}
+    headers = {int(index): decode_record(data, int(starts[index]), 0)[5] for index in np.flatnonzero(~plain)}
     return Columns(
         data,
         np.repeat(np.array([each.base_offset for each in batches], np.int64), counts) + offset_deltas,
@@ -175,10 +175,6 @@ def _fast_columns(data: bytes, starts: Any, batches: list[_Batch]) -> Columns:
         null_values,
         headers,
     )
-
-
-def _headers_at(data: bytes, position: int) -> Sequence[tuple[bytes, bytes | None]]:
-    return decode_record(data, position, 0)[5]
 
 
 def _varints(array: Any, at: Any) -> tuple[Any, Any]:
@@ -202,21 +198,15 @@ def _varints(array: Any, at: Any) -> tuple[Any, Any]:
 
 def _slow_columns(batches: Iterable[_Batch]) -> Columns:
     """The same, record by record. Raises InvalidRecord, which says what is wrong where."""
-    records, types = [], []
+    records: list[Record] = []
+    types: list[int] = []
     for batch in batches:
-        position = 0
-        for index in range(batch.record_count):
-            try:
-                position, time_delta, delta, key, value, headers = decode_record(batch.payload, position, index)
-            except InvalidRecord as error:
-                raise InvalidRecord(f"the batch at offset {batch.base_offset}, {error.message}") from None
-            is_append = batch.append_time_ms is not None
-            time_ms = batch.append_time_ms if is_append else batch.base_timestamp_ms + time_delta
-            records.append(Record(batch.base_offset + delta, time_ms or 0, key, value, headers))
-            types.append(LOG_APPEND_TIME if is_append else CREATE_TIME)
-        if position != len(batch.payload):
-            left = len(batch.payload) - position
-            raise InvalidRecord(f"the batch at offset {batch.base_offset}: {left} bytes after its last record")
+        try:
+            records += decode_records(*batch)
+        except InvalidRecord as error:
+            raise InvalidRecord(f"the batch at offset {batch.base_offset}, {error.message}") from None
+        kind = CREATE_TIME if batch.append_time_ms is None else LOG_APPEND_TIME
+        types += [kind] * (len(records) - len(types))
     return _from_records(records, types)
 
 

@@ -22,14 +22,9 @@ if TYPE_CHECKING:
 
 WRITE_OPTIONS: Final = ("topic", "includeHeaders")
 WRITE_KAFKA: Final = (
-    "kafka.bootstrap.servers",
-    "kafka.acks",
-    "kafka.batch.size",
-    "kafka.client.id",
-    "kafka.compression.type",
-    "kafka.request.timeout.ms",
-    "kafka.security.protocol",
-)
+    "kafka.bootstrap.servers", "kafka.acks", "kafka.batch.size", "kafka.client.id", "kafka.compression.type",
+    "kafka.request.timeout.ms", "kafka.security.protocol",
+)  # fmt: skip
 _BATCH_BYTES: Final = 512 << 10  # half of what a broker takes with its default settings
 _RECORD_BYTES: Final = 24  # of a record beside key and value, roughly
 _TEXTS: Final = ("string", "binary")
@@ -171,8 +166,8 @@ def _headers(rows: list[Mapping[str, Any]]) -> list[tuple[bytes, bytes | None]]:
     return [(row["key"].encode(), row["value"]) for row in rows]
 
 
-class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
-    """Writes the rows of a batch."""
+class _Writer:
+    """What both kinds of writers do."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -182,12 +177,9 @@ class BatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
         return write_rows(self._sink, iterator)
 
 
-class StreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
+class BatchWriter(_Writer, DataSourceArrowWriter):  # type: ignore[misc]
+    """Writes the rows of a batch."""
+
+
+class StreamWriter(_Writer, DataSourceStreamArrowWriter):  # type: ignore[misc]
     """Writes the rows of every micro-batch."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-
-    def write(self, iterator: Iterator[Any]) -> Written:
-        """Write the rows of one task of a micro-batch."""
-        return write_rows(self._sink, iterator)

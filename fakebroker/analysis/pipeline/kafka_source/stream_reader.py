@@ -6,85 +6,70 @@ from functools import cached_property
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming import datasource as streaming
 from pyspark.sql.types import StructType
 
+from fakebroker.analysis.pipeline.kafka_source import planning
 from fakebroker.analysis.pipeline.kafka_source.columns import arrow_schema
 from fakebroker.analysis.pipeline.kafka_source.options import ReadOptions, read_options
-from fakebroker.analysis.pipeline.kafka_source.planning import (
-    Offsets,
-    OffsetsJson,
-    Range,
-    all_partitions,
-    earliest,
-    found_partitions,
-    from_json,
-    latest,
-    limited,
-    planning_client,
-    resolved,
-    split,
-    to_json,
-)
 from fakebroker.analysis.pipeline.kafka_source.task_reader import RangePartition, lost, read_partition
 from fakebroker.client.cluster.cluster_client import ClusterClient
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class StreamReader(DataSourceStreamReader, streaming.SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads what was appended since the offsets of the checkpoint; partitions that are new from their beginning."""
 
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         self._given = dict(given)
         self._spark_schema = schema
         self._client: ClusterClient | None = None  # of the process that plans; tasks have their own
-        self._goal: Offsets | None = None  # with the trigger AvailableNow
-        self._latest: Offsets | None = None
+        self._goal: planning.Offsets | None = None  # with the trigger AvailableNow
+        self._latest: planning.Offsets | None = None
         self._waits_since_ms: int | None = None  # for minOffsetsPerTrigger
 
-    def initialOffset(self) -> OffsetsJson:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> planning.OffsetsJson:  # noqa: N802 - Spark's name
         """Where a query begins that has no checkpoint yet. Raises OptionError, ClusterError."""
         options, cluster = self._options, self._cluster
-        partitions = all_partitions(cluster, options)
-        return to_json(resolved(cluster, options, options.starting, partitions, is_start=True))
+        partitions = planning.all_partitions(cluster, options)
+        return planning.to_json(planning.resolved(cluster, options, options.starting, partitions, is_start=True))
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+    def getDefaultReadLimit(self) -> streaming.ReadLimit:  # noqa: N802
         """What a micro-batch takes at most, or else at least."""
         if self._options.max_offsets_per_trigger is not None:
-            return ReadMaxRows(self._options.max_offsets_per_trigger)
+            return streaming.ReadMaxRows(self._options.max_offsets_per_trigger)
         if self._options.min_offsets_per_trigger is not None:
-            return ReadMinRows(self._options.min_offsets_per_trigger)
-        return ReadAllAvailable()
+            return streaming.ReadMinRows(self._options.min_offsets_per_trigger)
+        return streaming.ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Note what there is: the query ends there, whatever is appended later."""
         self._goal = self._ends({})
 
-    def latestOffset(self, start: OffsetsJson, limit: ReadLimit) -> OffsetsJson:  # noqa: N802
+    def latestOffset(self, start: planning.OffsetsJson, limit: streaming.ReadLimit) -> planning.OffsetsJson:  # noqa: N802
         """The end of the next micro-batch; `start` again while there is nothing, or too little, to read."""
-        starts = from_json(start)
+        starts = planning.from_json(start)
         ends = self._latest = self._goal if self._goal is not None else self._ends(starts)
-        if isinstance(limit, ReadAllAvailable):
-            return to_json(ends)
-        begins = {**earliest(self._cluster, self._options, [each for each in ends if each not in starts]), **starts}
+        if isinstance(limit, streaming.ReadAllAvailable):
+            return planning.to_json(ends)
+        begins = {
+            **planning.earliest(self._cluster, self._options, [each for each in ends if each not in starts]),
+            **starts,
+        }
         if self._goal is None and not self._is_enough(begins, ends):
             return start
-        return to_json(limited(begins, ends, limit.max_rows) if isinstance(limit, ReadMaxRows) else ends)
+        return planning.to_json(
+            planning.limited(begins, ends, limit.max_rows) if isinstance(limit, streaming.ReadMaxRows) else ends
+        )
 
-    def reportLatestOffset(self) -> OffsetsJson | None:  # noqa: N802
+    def reportLatestOffset(self) -> planning.OffsetsJson | None:  # noqa: N802
         """What there was to read when last looked, for the query's progress."""
-        return None if self._latest is None else to_json(self._latest)
+        return None if self._latest is None else planning.to_json(self._latest)
 
-    def partitions(self, start: OffsetsJson, end: OffsetsJson) -> Sequence[InputPartition]:
+    def partitions(self, start: planning.OffsetsJson, end: planning.OffsetsJson) -> Sequence[InputPartition]:
         """The ranges of a micro-batch. Raises DataLoss for partitions that are gone or were made anew."""
-        starts, ends = from_json(start), from_json(end)
+        starts, ends = planning.from_json(start), planning.from_json(end)
         new = [each for each in ends if each not in starts]
-        begins = earliest(self._cluster, self._options, new)
+        begins = planning.earliest(self._cluster, self._options, new)
         for partition, begin in begins.items():
             if begin > 0:
                 lost(self._options, f"the new partition {partition} begins at offset {begin} instead of 0")
@@ -96,8 +81,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
             if stop < begin:
                 lost(self._options, f"{partition} ended at offset {begin} before and now ends at {stop}")
             if stop > begin:
-                ranges.append(Range(partition, begin, stop))
-        return [RangePartition(each) for each in split(ranges, self._options)]
+                ranges.append(planning.Range(partition, begin, stop))
+        return [RangePartition(each) for each in planning.split(ranges, self._options)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The records of one range, as Arrow record batches."""
@@ -122,19 +107,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
     @property
     def _cluster(self) -> ClusterClient:
         if self._client is None:
-            self._client = planning_client(self._options)
+            self._client = planning.planning_client(self._options)
         return self._client
 
-    def _ends(self, starts: Offsets) -> Offsets:
+    def _ends(self, starts: planning.Offsets) -> planning.Offsets:
         """The end of every partition that exists, asked again a few times if one seems to have gone back."""
         for tries_left in range(self._options.offset_retries, -1, -1):
-            ends = latest(self._cluster, self._options, found_partitions(self._cluster, self._options))
+            ends = planning.latest(
+                self._cluster, self._options, planning.found_partitions(self._cluster, self._options)
+            )
             if not tries_left or all(end >= starts.get(partition, 0) for partition, end in ends.items()):
                 break
             time.sleep(self._options.offset_retry_pause_ms / 1_000)
         return ends
 
-    def _is_enough(self, begins: Offsets, ends: Offsets) -> bool:
+    def _is_enough(self, begins: planning.Offsets, ends: planning.Offsets) -> bool:
         """Whether there is as much as minOffsetsPerTrigger says, or it was waited for as long as maxTriggerDelay."""
         least = self._options.min_offsets_per_trigger
         now_ms = time.monotonic_ns() // 1_000_000

@@ -1,34 +1,18 @@
 """The whole report: its sections, and what of them stands at the top."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
+from importlib import import_module
 from typing import Final, NamedTuple
 
-from fakebroker.analysis.pipeline.progress import Progress
+from fakebroker.analysis.pipeline.progress import Progress, Stage
+from fakebroker.analysis.pipeline.report import sections
 from fakebroker.analysis.pipeline.report.blocks import Finding, Number, Section
-from fakebroker.analysis.pipeline.report.sections import (
-    campaign,
-    coverage,
-    expiries,
-    groups,
-    lag,
-    reading,
-    rebalances,
-    transactions,
-    whatif,
-)
 from fakebroker.analysis.pipeline.report.tables import Tables
 
-_SECTIONS: Final[Mapping[str, Callable[[Tables], Section | None]]] = {
-    rebalances.KEY: rebalances.section,
-    lag.KEY: lag.section,
-    expiries.KEY: expiries.section,
-    whatif.KEY: whatif.section,
-    transactions.KEY: transactions.section,
-    coverage.KEY: coverage.section,
-    groups.KEY: groups.section,
-    campaign.KEY: campaign.section,
-    reading.KEY: reading.section,
-}
+_SECTIONS: Final = (
+    *("rebalances", "lag", "expiries", "whatif", "transactions", "coverage", "groups", "campaign", "reading"),
+)
 _ORDER: Final = ("problem", "look", "note")
 
 
@@ -54,12 +38,12 @@ class Report(NamedTuple):
 def make_report(tables: Tables, progress: Progress | None = None) -> Report:
     """The report of these tables; those that are not there have no section. `progress` is called for each."""
     made = []
-    for name, section in _SECTIONS.items():
-        if progress is None or not (name == reading.KEY or tables.has(name)):
-            made.append(section(tables))
-            continue
-        with progress.stage(name) as stage:
-            made.append(section(tables))
-            stage.rows = tables.rows_in(name) if tables.has(name) else None
+    for name in _SECTIONS:
+        part = import_module(f"{sections.__name__}.{name}")
+        is_there = tables.has(part.KEY)
+        is_shown = progress is not None and (is_there or name == "reading")
+        with progress.stage(part.KEY) if progress and is_shown else nullcontext(Stage(name)) as stage:
+            made.append(part.section(tables))
+            stage.rows = tables.rows_in(part.KEY) if is_there else None
     folders = ", ".join(each.place for each in tables.published)
     return Report("fakebroker pipeline report", f"Tables of {folders}", [each for each in made if each is not None])

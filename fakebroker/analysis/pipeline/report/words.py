@@ -64,3 +64,8 @@ def percent(part: float, whole: float) -> str:
         return "0 %"
     share = 100 * part / whole
     return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %" if share >= 0.01 else "< 0.01 %"
+
+
+def left_out(number: int, one: str, what: str = "not shown") -> str:
+    """The end of a caption: how many others there are; nothing if there are none."""
+    return f"; {counted(number, one)} {what}" if number > 0 else ""

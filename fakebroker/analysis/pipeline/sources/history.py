@@ -15,30 +15,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    DataSourceStreamReader,
-    EqualTo,
-    Filter,
-    InputPartition,
-)
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql import datasource
+from pyspark.sql.streaming import datasource as streaming
 
 from fakebroker.analysis.history.reading import SOURCE, has_scheme
 from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING, Wanted
+from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
 from fakebroker.analysis.pipeline.source_options import Options, wrong
 from fakebroker.analysis.pipeline.sources.inputs import Files, Input, Live, Positions
 from fakebroker.analysis.pipeline.sources.remote_files import remote_files
 from fakebroker.analysis.pipeline.sources.remote_history import remote_frame
+from fakebroker.analysis.pipeline.sources.repeats import known_of_paths
 from fakebroker.analysis.pipeline.sources.split_reading import read_split
 from fakebroker.analysis.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
+from fakebroker.analysis.pipeline.sources.stored_history import Folders, store_history
 from fakebroker.analysis.pipeline.tables.decoded import TABLE
 from fakebroker.client.cluster.client_properties import security_in_file
 from fakebroker.client.security import ClientConfig, Security
@@ -46,25 +36,20 @@ from fakebroker.client.security import ClientConfig, Security
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from fakebroker.analysis.pipeline.publish import Staging
+
 NAME: Final = "fakebroker_history"
 PARTS_PER_CORE: Final = 4
 SMALLEST_SPLIT_BYTES: Final = 1024 * 1024
 _FILTERING: Final = "filters"
 _OPTIONS: Final = (
-    "path",
-    "paths",
-    "bootstrap",
-    "commandConfig",
-    "source",
-    "parallelism",
-    "maxBytesPerTrigger",
-    "maxOffsetsPerTrigger",
-    _FILTERING,
-)
+    "path", "paths", "bootstrap", "commandConfig", "source", "parallelism", "maxBytesPerTrigger",
+    "maxOffsetsPerTrigger", _FILTERING,
+)  # fmt: skip
 _PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 
 
-class Part(InputPartition):  # type: ignore[misc]
+class Part(datasource.InputPartition):  # type: ignore[misc]
     """What one task reads."""
 
     def __init__(self, splits: list[Split], source: str, wanted: Wanted, security: Security = Security()) -> None:
@@ -134,7 +119,7 @@ def _texts(value: str) -> list[str]:
     return found
 
 
-class HistoryDataSource(DataSource):  # type: ignore[misc]
+class HistoryDataSource(datasource.DataSource):  # type: ignore[misc]
     """What Spark asks for readers."""
 
     @classmethod
@@ -156,7 +141,7 @@ class HistoryDataSource(DataSource):  # type: ignore[misc]
         return HistoryStreamReader(read_options(self.options))
 
 
-class HistoryReader(DataSourceReader):  # type: ignore[misc]
+class HistoryReader(datasource.DataSourceReader):  # type: ignore[misc]
     """Reads all there is."""
 
     def __init__(self, options: HistoryOptions) -> None:
@@ -183,17 +168,17 @@ class FilteringHistoryReader(HistoryReader):
     Spark refuses readers that can do this where its setting for it is off, so it is for `history_frame` only.
     """
 
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's name
+    def pushFilters(self, filters: list[datasource.Filter]) -> Iterator[datasource.Filter]:  # noqa: N802 - Spark's name
         """Note the filters that help; Spark applies all of them again."""
         for each in filters:
-            if isinstance(each, EqualTo) and each.attribute == ("what",):
+            if isinstance(each, datasource.EqualTo) and each.attribute == ("what",):
                 self.wanted = self.wanted._replace(what=each.value)
-            if isinstance(each, EqualTo) and each.attribute == ("transactional",):
+            if isinstance(each, datasource.EqualTo) and each.attribute == ("transactional",):
                 self.wanted = self.wanted._replace(transactional=each.value)
             yield each
 
 
-class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class HistoryStreamReader(datasource.DataSourceStreamReader, streaming.SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Reads what is new, batch by batch. An offset of Spark is how far every file or partition was read."""
 
     def __init__(self, options: HistoryOptions) -> None:
@@ -204,20 +189,20 @@ class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow): 
         """Where reading begins without a checkpoint."""
         return {"read": self.options.input.first()}
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: dict[str, Any], limit: streaming.ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next batch goes."""
         found = self.options.input
         latest = dict(start["read"]) | (found.latest(is_growing=True) if self._target is None else self._target)
         most = getattr(limit, "max_bytes", None) or getattr(limit, "max_rows", None)
         return {"read": latest if most is None else found.limited(start["read"], latest, most)}
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+    def getDefaultReadLimit(self) -> streaming.ReadLimit:  # noqa: N802
         """What the options say."""
         if self.options.kafka and self.options.max_offsets:
-            return ReadMaxRows(self.options.max_offsets)
+            return streaming.ReadMaxRows(self.options.max_offsets)
         if not self.options.kafka and self.options.max_bytes:
-            return ReadMaxBytes(self.options.max_bytes)
-        return ReadAllAvailable()
+            return streaming.ReadMaxBytes(self.options.max_bytes)
+        return streaming.ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """What comes from now on is for the next run."""
@@ -284,3 +269,31 @@ def _options(
         file = {"commandConfig": kafka.file} if kafka.file else {}
         return options | {"bootstrap": kafka.bootstrap} | file
     return options | {"paths": json.dumps([str(Path(path).absolute()) for path in paths])}
+
+
+def decoded_on_spark(
+    stage: "Staging", paths: Sequence[str], kafka: ClientConfig | None, source: str | None, *, may_repeat: bool
+) -> tuple[Any, int, DecodedOptions]:
+    """The rows of `decoded` that are left to Spark, how many rows there are at all, and what is known of them.
+
+    Where no record can stand twice, commits outside of transactions are rows of `commits` already, and records of
+    groups rows of `coordinator_records`, which `stage` adds when it stores these tables. With `may_repeat` records are
+    compared, whatever the names of files say.
+
+    Raises FakebrokerError for what cannot be read.
+    """
+    assert stage.engine.name == "spark"
+    session = stage.engine.session
+    options = DecodedOptions(may_repeat=False) if kafka else known_of_paths(paths)
+    options = options._replace(may_repeat=options.may_repeat or may_repeat)
+    if options.may_repeat:
+        frame = history_frame(session, paths=paths, kafka=kafka, source=source)
+        kept, rows_in = stage.keep("decoded", frame)
+    else:
+        parts = history_parts(session, paths, kafka, source)
+        kept, rows_in = stage.write_ahead(
+            "decoded",
+            ("commits", "coordinator_records"),
+            lambda *folders: store_history(session, parts, Folders(*folders)),
+        )
+    return kept, rows_in, options

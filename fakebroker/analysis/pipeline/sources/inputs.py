@@ -6,9 +6,9 @@ it is a byte, of Parquet the number of row groups, of JSON lines the size of the
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from fakebroker.analysis.history.reading import HistoryError, HistoryFile, files_of
+from fakebroker.analysis.history.reading import HistoryError, HistoryFile, files_of, reason_of
 from fakebroker.analysis.pipeline.sources.splits import (
     SPLIT_BYTES,
     Split,
@@ -26,25 +26,6 @@ Positions = dict[str, int]
 _UNREADABLE: Final = -1  # the position of a file of which nothing more is known: whoever reads it says why
 
 
-class Input(Protocol):
-    """A history that may grow."""
-
-    def first(self) -> Positions:
-        """Where reading begins."""
-
-    def latest(self, *, is_growing: bool) -> Positions:
-        """How far there is something to read now; of what may grow, what is complete. Raises FakebrokerError."""
-
-    def limited(self, start: Mapping[str, int], end: Positions, most: int) -> Positions:
-        """How far to read from `start` to `end` if that is to be about `most`: bytes of files, offsets of a live log.
-
-        Always further than `start`, if there is anything.
-        """
-
-    def splits(self, start: Mapping[str, int], end: Mapping[str, int], split_bytes: int = SPLIT_BYTES) -> list[Split]:
-        """What to read between two positions. Raises FakebrokerError."""
-
-
 class Files:
     """Files and folders, in which new files may appear and segments may grow."""
 
@@ -56,7 +37,10 @@ class Files:
         return {}
 
     def latest(self, *, is_growing: bool) -> Positions:
-        """Every file up to its end; the last segment of a folder that is growing up to its last whole batch."""
+        """Every file up to its end; the last segment of a folder that is growing up to its last whole batch.
+
+        Raises FakebrokerError.
+        """
         files = self._files()
         newest = {file.path.parent: file.path for file in files if file.kind == "segment"}
         found: Positions = {}
@@ -65,12 +49,15 @@ class Files:
                 found[str(file.path)] = _end_of(file, is_growing and newest.get(file.path.parent) == file.path)
             except OSError as error:
                 if is_growing:  # what cannot be read now may be read by the next run
-                    raise HistoryError(f"{file.path}: the file cannot be read: {error.strerror or error}") from error
+                    raise HistoryError(f"{file.path}: {reason_of(error)}") from error
                 found[str(file.path)] = _UNREADABLE
         return found
 
     def limited(self, start: Mapping[str, int], end: Positions, most: int) -> Positions:
-        """Whole files, in their order, and segments up to a batch."""
+        """How far to read from `start` to `end` for about so many bytes: whole files, and segments up to a batch.
+
+        Always further than `start`, if there is anything.
+        """
         found, left_bytes = dict(start), most
         for path, position in end.items():
             if path in start and position <= start[path]:
@@ -156,3 +143,6 @@ class Live:
         from fakebroker.analysis.history.live import live_spans  # a client, which files do without
 
         return live_spans(self._kafka)
+
+
+Input = Files | Live

@@ -9,14 +9,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from fakebroker.analysis.history.packed import BAD_GZIP, unpacked
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line, reject_row
 from fakebroker.protocol.errors import InvalidArgument
 from fakebroker.testing.journal.files import OPEN_SUFFIX
-
-Row = dict[str, Any]
 
 SUFFIXES: Final = (".jsonl", ".jsonl.gz", f".jsonl{OPEN_SUFFIX}")
 
@@ -85,10 +84,7 @@ def unreadable(file: str, error: OSError) -> Row:
 
 
 def lines_of(file: str, stream: IO[bytes]) -> Iterator[Row]:
-    """The rows of one file, which can be read from its start again; blank lines give none.
-
-    Raises OSError when the stream does.
-    """
+    """The rows of one file, which can be read from its start again; blank lines give none. Raises OSError."""
     number = 0
     try:
         for number, data in enumerate(unpacked(stream), 1):

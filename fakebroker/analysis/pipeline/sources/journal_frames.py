@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from fakebroker.analysis.pipeline.arrow_rows import batches_of, rows_of
+from fakebroker.analysis.history.reading import has_scheme
 from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.of_table import ddl_in_ms
+from fakebroker.analysis.pipeline.rows import batches_of, rows_of
 from fakebroker.analysis.pipeline.sources import journal_files
 from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables.journal_lines import TABLE
@@ -29,10 +30,7 @@ _MAX_TASKS: Final = 10_000
 
 
 def journal_frames(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> tuple[DataFrame, DataFrame]:
-    """Journals as the tables `events` and `rejects`. Both read the files, unless what they are made of is kept.
-
-    Raises InvalidArgument naming the path where there is no file or folder.
-    """
+    """Journals as the tables `events` and `rejects`, which both read the files. Raises as `journal_lines`."""
     engine, lines = SparkEngine(spark), {"journal_lines": journal_lines(spark, paths)}
     return make(engine, "events", lines), make(engine, "journal_rejects", lines)
 
@@ -42,10 +40,10 @@ def journal_lines(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> 
 
     Raises InvalidArgument naming the path where there is no file or folder.
     """
-    remote = [str(path) for path in paths if _has_scheme(path)]
-    files = journal_files.journal_files(path for path in paths if not _has_scheme(path))
+    remote = [str(path) for path in paths if has_scheme(path)]
+    files = journal_files.journal_files(path for path in paths if not has_scheme(path))
     names = spark.createDataFrame([(str(path),) for path in files], "path STRING")
-    lines = _lines_of_names(names.repartition(min(max(len(files), 1), _MAX_TASKS)))
+    lines = names.repartition(min(max(len(files), 1), _MAX_TASKS)).mapInArrow(_read_names, _ROW_TYPES)
     if remote:
         names_of_files = _names_with(journal_files.SUFFIXES, remote)
         reader = spark.read.format("binaryFile").options(pathGlobFilter=names_of_files, recursiveFileLookup="true")
@@ -69,7 +67,7 @@ def journal_stream(spark: SparkSession, folder: str | PathLike[str], *, max_file
         )
         .load(str(folder))
     )
-    return _lines_of_contents(found) if _has_scheme(folder) else _lines_of_names(found.select("path"))
+    return _lines_of_contents(found) if has_scheme(folder) else found.select("path").mapInArrow(_read_names, _ROW_TYPES)
 
 
 def ingest_stream(
@@ -96,14 +94,6 @@ def _names_with(suffixes: Iterable[str], paths: Iterable[str] = ()) -> str:
     return f"{{{','.join([*(f'*{suffix}' for suffix in suffixes), *named])}}}"
 
 
-def _has_scheme(path: str | PathLike[str]) -> bool:
-    return "://" in str(path)
-
-
-def _lines_of_names(names: DataFrame) -> DataFrame:
-    return names.mapInArrow(_read_names, _ROW_TYPES)
-
-
 def _lines_of_contents(files: DataFrame) -> DataFrame:
     return files.select("path", "content").mapInArrow(_read_contents, _ROW_TYPES)
 
@@ -116,11 +106,8 @@ def _read_names(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _read_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The lines of files that Spark has read."""
-    return batches_of(TABLE, (row for file in rows_of(batches) for row in _lines_of_content(file)))
-
-
-def _lines_of_content(file: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return journal_files.lines_of(file["path"], io.BytesIO(file["content"]))
+    files = ((file["path"], io.BytesIO(file["content"])) for file in rows_of(batches))
+    return batches_of(TABLE, (row for path, content in files for row in journal_files.lines_of(path, content)))
 
 
 def _local(path: str) -> str:

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, NoReturn
 
-from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, Row
 from fakebroker.analysis.pipeline.tables.journal_lines import TABLE
 from fakebroker.testing.exchanges.columns import TYPE_NAMES, Column
 from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, all_columns
-
-Row = dict[str, Any]
 
 MAX_SAMPLE_CHARACTERS: Final = 200
 

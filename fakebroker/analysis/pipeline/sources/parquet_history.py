@@ -1,27 +1,18 @@
 """Parquet of a sink by columns: what is exactly as sinks write it never becomes a Python object on the way."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import compute
 
-from fakebroker.analysis.history.log_record import LogRecord, Openable, Reject, sample_of
-from fakebroker.analysis.history.parquet import rows_in_ms
+from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
+from fakebroker.analysis.history.parquet import read_batches, rows_in_ms
 from fakebroker.analysis.history.sink_rows import TOPIC, BadRow, Shape, record_of, shape_of
 from fakebroker.analysis.pipeline.arrow_decode import RAW_SCHEMA, ROWS_PER_BATCH
 
 _TYPES = pa.types
-
-
-class RowSource(NamedTuple):
-    """Where rows are from: the log's name, the file, and the partition that its folder tells."""
-
-    source: str
-    file: str
-    log_partition: int | None
 
 
 def has_plain_columns(schema: Any, log_partition: int | None) -> bool:
@@ -46,60 +37,43 @@ def _is_plain(what: str, kind: Any) -> bool:
             return bool(_TYPES.is_signed_integer(kind))
 
 
-def raw_batches(
-    path: Openable, first_group: int, end_group: int, source: str, log_partition: int | None
-) -> Iterator[Any | list[LogRecord | Reject]]:
+def raw_batches(file: LogFile, groups: range) -> Iterator[Any | list[LogRecord | Reject]]:
     """The records in some row groups of a file with plain columns.
 
     Yields RecordBatches of RAW_SCHEMA, and lists of records and rejects where rows have to be judged one by one. What
     is damaged is a reject. Raises OSError when the file cannot be opened.
     """
-    number = 0
-    with path.open("rb") as opened:
-        try:
-            file = pq.ParquetFile(opened)
-            number = sum(file.metadata.row_group(group).num_rows for group in range(first_group))
-            shape = shape_of(list(file.schema_arrow.names), has_partition=log_partition is not None)
-            columns = sorted(shape.names.values())
-            groups = list(range(first_group, end_group))
-            for batch in file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
-                yield raw_rows(
-                    batch, RowSource(source, str(path), log_partition), range(number + 1, number + len(batch) + 1)
-                )
-                number += len(batch)
-        except (pa.ArrowException, OSError) as error:
-            reason = f"the file cannot be read after row {number}: {str(error)[:300]}"
-            yield [Reject(source, str(path), number + 1, log_partition, None, reason, None)]
+    for found in read_batches(file, ROWS_PER_BATCH, groups):
+        if isinstance(found, Reject):
+            yield [found]
+        else:
+            yield raw_rows(found.batch, file, range(found.first, found.first + len(found.batch)))
 
 
-def raw_rows(batch: Any, place: RowSource, positions: Sequence[int]) -> Any | list[LogRecord | Reject]:
+def raw_rows(batch: Any, file: LogFile, positions: Sequence[int]) -> Any | list[LogRecord | Reject]:
     """Rows with plain columns as a RecordBatch of RAW_SCHEMA, or one by one if a row is not as it should be.
 
-    Args:
-        batch: The rows; other columns may be among them.
-        place: Where they are from.
-        positions: The number of each row in its file, from 1.
-
+    Other columns may be among them. `positions` are the numbers of the rows in the file, from 1.
     Raises BadRow when a column is missing.
     """
-    shape = shape_of(list(batch.schema.names), has_partition=place.log_partition is not None)
-    raw = _raw_columns(batch, shape, place, positions)
-    return _judged(batch, shape, place, positions) if raw is None else raw
+    shape = shape_of(list(batch.schema.names), has_partition=file.log_partition is not None)
+    raw = _raw_columns(batch, shape, file, positions)
+    return _judged(batch, shape, file, positions) if raw is None else raw
 
 
-def _raw_columns(batch: Any, shape: Shape, place: RowSource, positions: Sequence[int]) -> Any | None:
+def _raw_columns(batch: Any, shape: Shape, file: LogFile, positions: Sequence[int]) -> Any | None:
     """The rows as a RecordBatch of RAW_SCHEMA; None if a row is not as it should be."""
     columns = {what: batch.column(name) for what, name in shape.names.items()}
     count = len(batch)
-    partition = columns.get("partition", pa.repeat(pa.scalar(place.log_partition, pa.int32()), count))
+    partition = columns.get("partition", pa.repeat(pa.scalar(file.log_partition, pa.int32()), count))
     if not (_are_numbers(partition, 2**31) and _are_numbers(columns["offset"], 2**63)):
         return None
     topic = columns.get("topic")
     if topic is not None and compute.all(compute.ends_with(topic, TOPIC)).as_py() is False:
         return None
     found = {
-        "source": pa.repeat(pa.scalar(place.source), count),
-        "file": pa.repeat(pa.scalar(place.file), count),
+        "source": pa.repeat(pa.scalar(file.source), count),
+        "file": pa.repeat(pa.scalar(str(file.path)), count),
         "position": _numbers(positions),
         "log_partition": partition.cast(pa.int32()),
         "log_offset": columns["offset"].cast(pa.int64()),
@@ -136,15 +110,12 @@ def _times_ms(column: Any | None, count: int) -> Any:
     return compute.if_else(compute.equal(column, -1), pa.scalar(None, pa.int64()), column)
 
 
-def _judged(batch: Any, shape: Shape, place: RowSource, positions: Sequence[int]) -> list[LogRecord | Reject]:
+def _judged(batch: Any, shape: Shape, file: LogFile, positions: Sequence[int]) -> list[LogRecord | Reject]:
     """The rows one by one, as `fakebroker.analysis.history.parquet` reads them."""
-    source, file, log_partition = place
     found: list[LogRecord | Reject] = []
     for position, row in zip(positions, rows_in_ms(batch), strict=True):
         try:
-            found.append(
-                record_of(row, shape, source=source, file=file, position=position, log_partition=log_partition)
-            )
+            found.append(record_of(row, shape, file, position))
         except BadRow as fault:
-            found.append(Reject(source, file, position, log_partition, None, str(fault), sample_of(str(row))))
+            found.append(file.reject(position, str(fault), sample_of(str(row))))
     return found

@@ -10,16 +10,7 @@ from contextlib import contextmanager
 from glob import has_magic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from fakebroker.analysis.history.file_kinds import (
-    FRONT_BYTES,
-    Kind,
-    is_hidden,
-    is_log_folder,
-    kind_by_front,
-    kind_by_name,
-    partition_in,
-    reading_order,
-)
+from fakebroker.analysis.history import file_kinds
 from fakebroker.analysis.history.reading import HistoryError
 from fakebroker.analysis.history.sink_rows import TOPIC
 from fakebroker.analysis.pipeline.spark_failures import cause_of
@@ -44,17 +35,13 @@ _NO_FILE_SYSTEM: Final = r"No FileSystem for scheme|ClassNotFoundException: Clas
 
 
 class RemoteFile(NamedTuple):
-    """A file of a history that Spark reads.
+    """A file of a history that Spark reads: `url` as Hadoop writes it, a local one is `file:/folder/name`.
 
-    Attributes:
-        url: Where it is, as Hadoop writes it: a local file is `file:/folder/name`.
-        kind: "segment", "json" or "parquet".
-        log_partition: The partition that its folder or name tells; None if the rows tell it.
-        size_bytes: How large it is.
+    `log_partition` is the partition that its folder or name tells; None if the rows tell it.
     """
 
     url: str
-    kind: Kind
+    kind: file_kinds.Kind
     log_partition: int | None
     size_bytes: int
 
@@ -88,7 +75,9 @@ class _Store:
         for status in found:
             if status.isDirectory():
                 inside = self._files_in(status.getPath())
-                yield from sorted(inside, key=lambda file: reading_order(file.url, file.kind, file.log_partition))
+                yield from sorted(
+                    inside, key=lambda file: file_kinds.reading_order(file.url, file.kind, file.log_partition)
+                )
             elif file := self._known(status):
                 yield file
 
@@ -100,20 +89,24 @@ class _Store:
     def _files_in(self, folder: Any) -> Iterator[RemoteFile]:
         """The files in a folder and those in it: of a data directory only the partitions of `__consumer_offsets`."""
         children = [(status.getPath().getName(), status) for status in self._system.listStatus(folder)]
-        partitions = [(name, status) for name, status in children if is_log_folder(name) and status.isDirectory()]
+        partitions = [
+            (name, status) for name, status in children if file_kinds.is_log_folder(name) and status.isDirectory()
+        ]
         for name, status in partitions or children:
-            if is_hidden(name):
+            if file_kinds.is_hidden(name):
                 continue
             if status.isDirectory():
                 yield from self._files_in(status.getPath())
-            elif kind_by_name(name) and (file := self._known(status)):
+            elif file_kinds.kind_by_name(name) and (file := self._known(status)):
                 yield file
 
     def _known(self, status: Any) -> RemoteFile | None:
         """The file with its kind; None if it is of no kind that is read."""
         url = str(status.getPath().toString())
-        partition = partition_in(url)
-        kind = kind_by_name(url.rpartition("/")[2]) or kind_by_front(self._front(status.getPath()))
+        partition = file_kinds.partition_in(url)
+        kind = file_kinds.kind_by_name(url.rpartition("/")[2]) or file_kinds.kind_by_front(
+            self._front(status.getPath())
+        )
         if kind is None or (kind == "segment" and partition is None):
             return None
         return RemoteFile(url, kind, partition, int(status.getLen()))
@@ -121,7 +114,7 @@ class _Store:
     def _front(self, path: Any) -> bytes:
         stream = self._system.open(path)
         try:
-            return bytes(stream.readNBytes(FRONT_BYTES))
+            return bytes(stream.readNBytes(file_kinds.FRONT_BYTES))
         finally:
             stream.close()
 

@@ -15,11 +15,12 @@ import pyarrow as pa
 from pyarrow import compute
 
 from fakebroker.analysis.history.json_lines import read_json_lines
+from fakebroker.analysis.history.log_record import LogFile
 from fakebroker.analysis.history.parquet import read_parquet
 from fakebroker.analysis.history.reading import HistoryError
-from fakebroker.analysis.history.segments import Segment, read_segment
+from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.history.sink_rows import shape_of
-from fakebroker.analysis.pipeline.sources.parquet_history import RowSource, has_plain_columns, raw_batches, raw_rows
+from fakebroker.analysis.pipeline.sources.parquet_history import has_plain_columns, raw_batches, raw_rows
 from fakebroker.analysis.pipeline.sources.remote_files import RemoteFile
 from fakebroker.analysis.pipeline.sources.split_reading import decode_found, decode_raw
 from fakebroker.analysis.pipeline.sources.splits import parquet_metadata
@@ -137,16 +138,15 @@ def _decode_contents(files: Files, source: str, batches: Batches) -> Iterator[An
 
 def decode_content(file: RemoteFile, data: bytes, source: str) -> Iterator[Any]:
     """Decode a whole file; yields RecordBatches with the columns of `decoded`."""
-    content, log_partition = Content(file.url, data), file.log_partition
+    named = LogFile(Content(file.url, data), file.log_partition, source)
     if file.kind == "segment":
-        assert log_partition is not None, "remote_files has found it"
-        return decode_found(read_segment(Segment(content, log_partition, source)))
+        return decode_found(read_segment(named))
     if file.kind == "json":
-        return decode_found(read_json_lines(content, source, log_partition=log_partition))
-    metadata = parquet_metadata(content)
-    if metadata is None or not has_plain_columns(metadata.schema.to_arrow_schema(), log_partition):
-        return decode_found(read_parquet(content, source, log_partition=log_partition))
-    found = raw_batches(content, 0, metadata.num_row_groups, source, log_partition)
+        return decode_found(read_json_lines(named))
+    metadata = parquet_metadata(named.path)
+    if metadata is None or not has_plain_columns(metadata.schema.to_arrow_schema(), file.log_partition):
+        return decode_found(read_parquet(named))
+    found = raw_batches(named, range(metadata.num_row_groups))
     return (batch for each in found for batch in decode_raw(each))
 
 
@@ -159,7 +159,8 @@ def _decode_rows(files: Files, source: str, batches: Batches) -> Iterator[Any]:
             file = _file_at(path.as_py(), files)
             positions = compute.add(rows.column(_ROW), 1).to_pylist()
             columns = _columns_of(rows.drop_columns([_FILE, _ROW]), file)
-            yield from decode_raw(raw_rows(columns, RowSource(source, file.url, file.log_partition), positions))
+            named = LogFile(Content(file.url, b""), file.log_partition, source)
+            yield from decode_raw(raw_rows(columns, named, positions))
 
 
 def _columns_of(rows: Any, file: RemoteFile) -> Any:

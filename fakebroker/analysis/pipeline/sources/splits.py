@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from fakebroker.analysis.history.log_record import Openable
-from fakebroker.analysis.history.reading import HistoryError, HistoryFile
+from fakebroker.analysis.history.reading import HistoryError, HistoryFile, reason_of
 from fakebroker.analysis.history.segments import FRONT_BYTES, batch_size
 from fakebroker.analysis.pipeline.sources.parquet_history import has_plain_columns
 
@@ -18,15 +18,10 @@ TO_THE_END: Final = -1
 
 
 class Split(NamedTuple):
-    """A part of an input.
+    """A part of an input: of a file, or of the log of a running Kafka, whose `file` is HOST:PORT.
 
-    Attributes:
-        kind: What the input is.
-        file: The file, or HOST:PORT.
-        log_partition: The partition of the live log, or that the file's path tells; None where rows tell it.
-        start: Where the part begins: a byte of a segment, a row group of Parquet, a log offset of a live broker.
-        end: Where it ends, not included; TO_THE_END of a file that is read as a whole.
-        size_bytes: About how much there is to read.
+    It goes from `start` up to `end`: bytes of a segment, row groups of Parquet, offsets of a live log; a file that is
+    read as a whole ends at TO_THE_END. `log_partition` is None where rows tell it.
     """
 
     kind: Kind
@@ -49,7 +44,7 @@ def file_splits(
             return list(_parquet_splits(file, start, end, split_bytes))
         return [whole_file(file, size_bytes)]
     except OSError as error:
-        raise HistoryError(f"{file.path}: the file cannot be read: {error.strerror or error}") from error
+        raise HistoryError(f"{file.path}: {reason_of(error)}") from error
 
 
 def whole_file(file: HistoryFile, size_bytes: int = 0) -> Split:

@@ -56,12 +56,7 @@ PartWriter = Callable[["Part", Folders], Written]
 
 
 def store_history(session: "SparkSession", parts: "Sequence[Part]", folders: Folders) -> int:
-    """Decode the parts of a history into folders, which are made; returns how many rows all have.
-
-    Args:
-        session: Spark runs a task for each part.
-        parts: What to read, from `history_parts`.
-        folders: What goes where.
+    """Decode the parts of a history, a task for each, into folders, which are made; returns how many rows all have.
 
     A task that Spark runs again, or twice at a time, writes files with other names; those that no finished task
     has reported are removed. Raises SparkFailure if workers on other machines wrote to folders of their own.

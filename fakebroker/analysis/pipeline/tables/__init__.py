@@ -8,28 +8,10 @@ from fakebroker.analysis.pipeline.recipe import Recipe
 
 # In the order in which they are made.
 NAMES: Final = (
-    "events",
-    "coordinator_records",
-    "transaction_records",
-    "rejects",
-    "commits",
-    "group_states",
-    "members",
-    "assignments",
-    "transactions",
-    "requests",
-    "log_ends",
-    "expiries",
-    "lag_minute",
-    "rebalances",
-    "expiry_audit",
-    "protocol_coverage",
-    "group_health",
-    "retention_losses",
-    "retention_whatif",
-    "campaign_runs",
-    "campaign_failures",
-)
+    "events", "coordinator_records", "transaction_records", "rejects", "commits", "group_states", "members",
+    "assignments", "transactions", "requests", "log_ends", "expiries", "lag_minute", "rebalances", "expiry_audit",
+    "protocol_coverage", "group_health", "retention_losses", "retention_whatif", "campaign_runs", "campaign_failures",
+)  # fmt: skip
 
 
 def table(name: str) -> Table:

@@ -1,41 +1,27 @@
 """Assigned partitions, by generation and member."""
 
-from fakebroker.analysis.pipeline.contract import ORIGIN, Column, Table
-from fakebroker.analysis.pipeline.group_answers import ORDER as ANSWER_ORDER
-from fakebroker.analysis.pipeline.group_answers import TOGETHER as ANSWER_TOGETHER
-from fakebroker.analysis.pipeline.group_answers import answered, answered_assignments
-from fakebroker.analysis.pipeline.group_members import assignment_rows
-from fakebroker.analysis.pipeline.group_records import EVERYWHERE, ORDER, TOGETHER
-from fakebroker.analysis.pipeline.recipe import Recipe, Step
+from fakebroker.analysis.pipeline.contract import ORIGIN, Table, columns
+from fakebroker.analysis.pipeline.group_members import answered_assignments, assignment_rows, recorded_and_answered
+from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="assignments",
     layer="silver",
     about="The partitions that a member was assigned in a generation",
-    columns=(
-        Column("group_id", "string", "the group"),
-        Column("group_type", "string", "classic, consumer, share or streams"),
-        Column("generation", "int", "the generation, or the member epoch in a newer group; null if unknown", True),
-        Column("member_id", "string", "the member id"),
-        Column(
-            "topic",
-            "string",
-            "the topic name, or its id if the record has only that; the subtopology for a streams group",
-        ),
-        Column("partition", "int", "the partition of the topic"),
-        Column("at", "timestamp", "when the assignment was stored, or the member got its answer", True),
-        *ORIGIN,
-    ),
+    columns=columns("""
+        group_id string: the group
+        group_type string: classic, consumer, share or streams
+        generation int?: the generation, or the member epoch in a newer group; null if unknown
+        member_id string: the member id
+        topic string: the topic name, or its id if the record has only that; the subtopology for a streams group
+        partition int: the partition of the topic
+        at timestamp?: when the assignment was stored, or the member got its answer
+    """)
+    + ORIGIN,
     key=("source", "log_partition", "log_offset", "seq", "part", "member_id", "topic", "partition"),
 )
 
 
 def recipe() -> Recipe:
     """What records assign, and what members of classic groups got in answers to SyncGroup."""
-    return Recipe(
-        "SELECT * FROM recorded UNION ALL SELECT * FROM answered",
-        (
-            Step("recorded", TABLE, EVERYWHERE, assignment_rows, TOGETHER, ORDER),
-            Step("answered", TABLE, answered("SyncGroup"), answered_assignments, ANSWER_TOGETHER, ANSWER_ORDER),
-        ),
-    )
+    return recorded_and_answered(TABLE, assignment_rows, "SyncGroup", answered_assignments)

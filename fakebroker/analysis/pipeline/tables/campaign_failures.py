@@ -1,28 +1,24 @@
 """Failures of a campaign, the most frequent first."""
 
-from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.contract import Check, Table, columns
 from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="campaign_failures",
     layer="gold",
     about="The distinct failures of a campaign, ranked by number of runs",
-    columns=(
-        Column("rank", "int", "1 is the most frequent"),
-        Column("scenario", "string", "the scenario's file"),
-        Column("signature", "string", "the failure, without the parts that differ between runs"),
-        Column("line", "int", "the line of the step that failed; null if it could not be played", True),
-        Column("runs", "long", "number of runs that failed like this, with any seed and settings"),
-        Column("of_runs", "long", "total number of runs of the scenario"),
-        Column("first_seed", "long", "the lowest seed that fails like this"),
-        Column(
-            "settings",
-            "string",
-            "the settings of the run with that seed, as JSON; of several, the first in text order",
-        ),
-        Column("failure", "string", "the message of that run"),
-        Column("repeat", "string", "the command that repeats it"),
-    ),
+    columns=columns("""
+        rank int: 1 is the most frequent
+        scenario string: the scenario's file
+        signature string: the failure, without the parts that differ between runs
+        line int?: the line of the step that failed; null if it could not be played
+        runs long: number of runs that failed like this, with any seed and settings
+        of_runs long: total number of runs of the scenario
+        first_seed long: the lowest seed that fails like this
+        settings string: the settings of the run with that seed, as JSON; of several, the first in text order
+        failure string: the message of that run
+        repeat string: the command that repeats it
+    """),
     key=("scenario", "signature"),
     checks=(
         Check(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.contract import Check, Table, columns
 from fakebroker.analysis.pipeline.expiry_replay import END, audited
 from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 
@@ -10,46 +10,32 @@ TABLE = Table(
     name="expiry_audit",
     layer="gold",
     about="Every offset that expired, or should have: the journal's record of it, compared with the rules, recomputed from the journal's other lines",
-    columns=(
-        Column("source", "string", "the run of the journal"),
-        Column("group_id", "string", "the group"),
-        Column("topic", "string", "the topic"),
-        Column("partition", "int", "the partition of the topic"),
-        Column("committed_offset", "long", "the offset that was committed"),
-        Column("committed_at", "timestamp", "the commit timestamp; null if it is outside of the years 1 to 9999", True),
-        Column("commit_seq", "long", "the entry of the journal that committed it; null if there is none", True),
-        Column("commit_part", "int", "the line's number within that entry", True),
-        Column("expiry_seq", "long", "the entry of the journal with its expiry; null if none was recorded", True),
-        Column("expiry_part", "int", "the line's number within that entry", True),
-        Column("recorded_at", "timestamp", "when it expired; null if that was not recorded", True),
-        Column("recorded_due_at", "timestamp", "the moment from which it was due, as recorded", True),
-        Column("recorded_rule", "string", "the rule that decided, as recorded", True),
-        Column(
-            "recomputed_due_at",
-            "timestamp",
-            "the moment from which it was due by the rules; null if it was never due, or if unknown",
-            True,
-        ),
-        Column("recomputed_rule", "string", "the rule that decides", True),
-        Column("agrees", "boolean", "whether both agree; null if nothing could be recomputed", True),
-        Column(
-            "unknown_because",
-            "string",
-            "why nothing could be recomputed: `commit not in the journal`, `offset of a transaction`, `broker not in the journal`, `subscriptions not in the journal`; null otherwise",
-            True,
-        ),
-    ),
+    columns=columns("""
+        source string: the run of the journal
+        group_id string: the group
+        topic string: the topic
+        partition int: the partition of the topic
+        committed_offset long: the offset that was committed
+        committed_at timestamp?: the commit timestamp; null if it is outside of the years 1 to 9999
+        commit_seq long?: the entry of the journal that committed it; null if there is none
+        commit_part int?: the line's number within that entry
+        expiry_seq long?: the entry of the journal with its expiry; null if none was recorded
+        expiry_part int?: the line's number within that entry
+        recorded_at timestamp?: when it expired; null if that was not recorded
+        recorded_due_at timestamp?: the moment from which it was due, as recorded
+        recorded_rule string?: the rule that decided, as recorded
+        recomputed_due_at timestamp?: the moment from which it was due by the rules; null if it was never due, or if unknown
+        recomputed_rule string?: the rule that decides
+        agrees boolean?: whether both agree; null if nothing could be recomputed
+        unknown_because string?: why nothing could be recomputed: `commit not in the journal`, `offset of a transaction`, `broker not in the journal`, `subscriptions not in the journal`; null otherwise
+    """),
     key=("source", "commit_seq", "commit_part", "expiry_seq", "expiry_part"),
     checks=(
-        Check(
-            "recorded = recomputed",
-            "offsets expire according to the rules",
-            "SELECT * FROM expiry_audit WHERE NOT agrees",
-        ),
+        Check("recorded = recomputed", "offsets expire according to the rules", "NOT agrees"),
         Check(
             "known, or a reason given",
             "a row agrees, disagrees, or gives the reason why that is unknown",
-            "SELECT * FROM expiry_audit WHERE (agrees IS NULL) <> (unknown_because IS NOT NULL)",
+            "(agrees IS NULL) <> (unknown_because IS NOT NULL)",
         ),
     ),
 )

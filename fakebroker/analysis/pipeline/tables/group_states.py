@@ -2,38 +2,32 @@
 
 from typing import Final
 
-from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table, groups_have_one_partition
+from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Table, columns, groups_have_one_partition
 from fakebroker.analysis.pipeline.group_records import IN_LOGS, ORDER, TOGETHER
 from fakebroker.analysis.pipeline.group_spans import spans
-from fakebroker.analysis.pipeline.journal_spans import journal_spans
-from fakebroker.analysis.pipeline.newer_spans import LINES as LINES_OF_NEWER
+from fakebroker.analysis.pipeline.journal_spans import LINES_OF_NEWER, journal_spans
 from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 
 TABLE = Table(
     name="group_states",
     layer="silver",
     about="The states of a group, a row for each span, from records of the log, or `transition`, `group_stored` and `coordinator_record` lines of a journal. For a classic group a log shows only Stable, Empty and Dead: a rebalance leaves no record before it ends. A group whose coordinator moves or reloads its log is not Dead",
-    columns=(
-        Column("group_id", "string", "the group"),
-        Column("group_type", "string", "classic, consumer, share or streams"),
-        Column("state", "string", "the state, by Kafka's name"),
-        Column("generation", "int", "the generation, or the epoch of a newer group; null if unknown", True),
-        Column("protocol_type", "string", "the protocol type, empty without one; null if unknown", True),
-        Column("protocol", "string", "the protocol; null without one", True),
-        Column("leader", "string", "the member id of the leader; null without one", True),
-        Column("members", "int", "how many members; null if unknown", True),
-        Column("subscribed_topics", "strings", "the topics that its members subscribe to; null if unknown", True),
-        Column(
-            "state_at",
-            "timestamp",
-            "the group's own start time of its state (the current state timestamp), from which the retention of an Empty group counts; null if unknown",
-            True,
-        ),
-        Column("began_at", "timestamp", "when the span began; null if its record has no time", True),
-        Column("ended_at", "timestamp", "when the next one began; null for the last", True),
-        Column("reason", "string", "why, in the journal's words; null from a log", True),
-        *ORIGIN,
-    ),
+    columns=columns("""
+        group_id string: the group
+        group_type string: classic, consumer, share or streams
+        state string: the state, by Kafka's name
+        generation int?: the generation, or the epoch of a newer group; null if unknown
+        protocol_type string?: the protocol type, empty without one; null if unknown
+        protocol string?: the protocol; null without one
+        leader string?: the member id of the leader; null without one
+        members int?: how many members; null if unknown
+        subscribed_topics strings?: the topics that its members subscribe to; null if unknown
+        state_at timestamp?: the group's own start time of its state (the current state timestamp), from which the retention of an Empty group counts; null if unknown
+        began_at timestamp?: when the span began; null if its record has no time
+        ended_at timestamp?: when the next one began; null for the last
+        reason string?: why, in the journal's words; null from a log
+    """)
+    + ORIGIN,
     key=ORIGIN_KEY,
     checks=(
         groups_have_one_partition("group_states"),

@@ -1,9 +1,6 @@
-"""What reading journals gives: events and rejects in one stream, from which the published tables are made.
+"""What reading journals gives: events and rejects, rows with a `reject_reason`, of which the tables are made."""
 
-A row with a `reject_reason` is a reject.
-"""
-
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import Table, columns
 from fakebroker.analysis.pipeline.tables import events
 
 TABLE = Table(
@@ -12,10 +9,12 @@ TABLE = Table(
     about="Every line of the journals read, duplicates included, in no order; not published",
     columns=(
         *(column._replace(is_nullable=True) for column in events.TABLE.columns if column.name not in ("file", "line")),
-        Column("file", "string", "the file"),
-        Column("line", "long", "the line, counted from 1; 0 for a file that cannot be read at all"),
-        Column("reject_reason", "string", "the error; null for an event", True),
-        Column("reject_sample", "string", "the start of the content; null for an event", True),
+        *columns("""
+            file string: the file
+            line long: the line, counted from 1; 0 for a file that cannot be read at all
+            reject_reason string?: the error; null for an event
+            reject_sample string?: the start of the content; null for an event
+        """),
     ),
     key=("file", "line"),
 )

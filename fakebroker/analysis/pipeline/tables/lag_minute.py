@@ -2,28 +2,23 @@
 
 from typing import Final
 
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import Table, columns
 from fakebroker.analysis.pipeline.recipe import Recipe
 
 TABLE = Table(
     name="lag_minute",
     layer="gold",
     about="The lag of a group at the end of each minute in which a partition got records or a commit",
-    columns=(
-        Column("source", "string", "the run of the journal, or the name of the log"),
-        Column("group_id", "string", "the group"),
-        Column("topic", "string", "the topic"),
-        Column("partition", "int", "the partition of the topic"),
-        Column("minute_at", "timestamp", "the beginning of the minute"),
-        Column(
-            "committed_offset",
-            "long",
-            "the group's committed offset at the end of the minute; null once it is deleted, or if it is negative, which clients treat as none",
-            True,
-        ),
-        Column("log_end_offset", "long", "the end of the log at the end of the minute; null if unknown", True),
-        Column("lag", "long", "log end minus committed offset, in records; null if either is unknown", True),
-    ),
+    columns=columns("""
+        source string: the run of the journal, or the name of the log
+        group_id string: the group
+        topic string: the topic
+        partition int: the partition of the topic
+        minute_at timestamp: the beginning of the minute
+        committed_offset long?: the group's committed offset at the end of the minute; null once it is deleted, or if it is negative, which clients treat as none
+        log_end_offset long?: the end of the log at the end of the minute; null if unknown
+        lag long?: log end minus committed offset, in records; null if either is unknown
+    """),
     key=("source", "group_id", "topic", "partition", "minute_at"),
 )
 

@@ -1,37 +1,27 @@
 """Protocol coverage: which cells of API x version x error were seen."""
 
-from typing import Final
+from typing import Any, Final
 
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import Table, columns, columns_only
 from fakebroker.analysis.pipeline.recipe import Given, Recipe
-from fakebroker.analysis.pipeline.served_versions import served_versions
+from fakebroker.protocol.wire.registry import APIS
+from fakebroker.testing.releases import RELEASES, served_by
 
 TABLE = Table(
     name="protocol_coverage",
     layer="gold",
     about="The APIs, versions and errors that clients used, and supported versions that they did not",
-    columns=(
-        Column("api", "string", "the name of the API in Kafka"),
-        Column("api_key", "int", "the API's number"),
-        Column("version", "int", "the version of the request"),
-        Column(
-            "error",
-            "string",
-            "the error in the answer, with a row for each of several; NONE for success or an unused version; NO_ANSWER for a request that ended without an answer",
-        ),
-        Column(
-            "is_seen", "boolean", "false if a broker of these journals supports this version, but no client used it"
-        ),
-        Column("requests", "long", "number of requests"),
-        Column("clients", "strings", "the client ids, sorted, twenty at most"),
-        Column(
-            "waited_ms_p50",
-            "double",
-            "median of the waiting time; the mean of the middle two for an even number; null without requests",
-            True,
-        ),
-        Column("waited_ms_p99", "double", "99th percentile of the waiting time; null without requests", True),
-    ),
+    columns=columns("""
+        api string: the name of the API in Kafka
+        api_key int: the API's number
+        version int: the version of the request
+        error string: the error in the answer, with a row for each of several; NONE for success or an unused version; NO_ANSWER for a request that ended without an answer
+        is_seen boolean: false if a broker of these journals supports this version, but no client used it
+        requests long: number of requests
+        clients strings: the client ids, sorted, twenty at most
+        waited_ms_p50 double?: median of the waiting time; the mean of the middle two for an even number; null without requests
+        waited_ms_p99 double?: 99th percentile of the waiting time; null without requests
+    """),
     key=("api", "version", "error"),
 )
 
@@ -39,17 +29,12 @@ TABLE = Table(
 NO_ERROR: Final = "NONE"
 NO_ANSWER: Final = "NO_ANSWER"
 MAX_CLIENTS: Final = 20
-_SERVED: Final = Table(
-    "served",
-    "bronze",
-    "Versions of APIs that brokers of a release serve",
-    (
-        *(Column(name, "string", "") for name in ("release", "api")),
-        Column("api_key", "int", ""),
-        Column("version", "int", ""),
-    ),
-    ("release", "api", "version"),
-)
+_SERVED: Final = columns_only("""
+    release string: the release of a broker
+    api string: an API that it serves
+    api_key int: the API's number
+    version int: a version that it serves
+""")
 
 
 def recipe() -> Recipe:
@@ -87,5 +72,15 @@ def recipe() -> Recipe:
         LEFT JOIN (SELECT DISTINCT api_key, version, 1 AS asked FROM requests) AS asked_for USING (api_key, version)
         WHERE asked IS NULL AND release IN (SELECT release FROM events WHERE kind = 'broker_started')
         """,
-        given=(Given("served", _SERVED, lambda: [each._asdict() for each in served_versions()]),),
+        given=(Given("served", _SERVED, served_versions),),
     )
+
+
+def served_versions() -> list[dict[str, Any]]:
+    """Each version of each API that a broker of each release serves, some thousands."""
+    return [
+        {"release": name, "api": APIS[key].name, "api_key": key, "version": version}
+        for name in RELEASES
+        for key, (lowest, highest) in sorted(served_by(name).items())
+        for version in range(lowest, highest + 1)
+    ]

@@ -1,32 +1,32 @@
 """Requests of clients."""
 
-from fakebroker.analysis.pipeline.contract import Column, Table
+from fakebroker.analysis.pipeline.contract import Table, columns
 from fakebroker.analysis.pipeline.recipe import Recipe, listed
 
 TABLE = Table(
     name="requests",
     layer="silver",
     about="Every request of clients, from `request` lines of journals",
-    columns=(
-        Column("source", "string", "the run of the journal"),
-        Column("seq", "long", "the entry of the journal"),
-        Column("part", "int", "the line's number within that entry"),
-        Column("received_at", "timestamp", "when it was received, by the broker's time of day"),
-        Column("answered_at", "timestamp", "when it was answered"),
-        Column("waited_ms", "long", "monotonic time from receiving it to its answer"),
-        Column("node", "int", "the broker", True),
-        Column("connection", "long", "the connection, counted from the start of the run", True),
-        Column("client_id", "string", "the client id; null without one", True),
-        Column("api", "string", "the name of the API in Kafka"),
-        Column("api_key", "int", "the API's number"),
-        Column("version", "int", "the version of the request"),
-        Column("groups", "strings", "the groups that it names"),
-        Column("topics", "strings", "the topics that it names"),
-        Column("errors", "strings", "the errors in the answer, each once; empty on success"),
-        Column("is_answered", "boolean", "false for one that ended without an answer"),
-        Column("request_bytes", "long", "its size without the length prefix"),
-        Column("response_bytes", "long", "the size of the answer, 0 without one"),
-    ),
+    columns=columns("""
+        source string: the run of the journal
+        seq long: the entry of the journal
+        part int: the line's number within that entry
+        received_at timestamp: when it was received, by the broker's time of day
+        answered_at timestamp: when it was answered
+        waited_ms long: monotonic time from receiving it to its answer
+        node int?: the broker
+        connection long?: the connection, counted from the start of the run
+        client_id string?: the client id; null without one
+        api string: the name of the API in Kafka
+        api_key int: the API's number
+        version int: the version of the request
+        groups strings: the groups that it names
+        topics strings: the topics that it names
+        errors strings: the errors in the answer, each once; empty on success
+        is_answered boolean: false for one that ended without an answer
+        request_bytes long: its size without the length prefix
+        response_bytes long: the size of the answer, 0 without one
+    """),
     key=("source", "seq", "part"),
 )
 

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from fakebroker.analysis.pipeline import retention_queries as queries
-from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.contract import Check, Table, columns
 from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step
 from fakebroker.analysis.pipeline.retention_deletions import ANSWERED, DELETED, deleted
 from fakebroker.analysis.pipeline.retention_moments import MOMENTS, OF_GROUP, Moments
@@ -38,56 +38,32 @@ TABLE = Table(
     name="retention_losses",
     layer="gold",
     about="Every committed offset that a group would have lost under a retention, with the time and the effect of the loss when the group came back",
-    columns=(
-        Column("source", "string", "the run of the journal, or the name of the log"),
-        Column("group_id", "string", "the group"),
-        Column("topic", "string", "the topic"),
-        Column("partition", "int", "the partition of the topic"),
-        Column("retention_ms", "long", "the retention (`offsets.retention.minutes`) that is tried"),
-        Column("committed_offset", "long", "the offset that is lost"),
-        Column("committed_at", "timestamp", "when it was committed", True),
-        Column(
-            "log_partition",
-            "int",
-            "the partition of `__consumer_offsets` with the lost commit; null for a row from a journal",
-            True,
-        ),
-        Column("log_offset", "long", "its offset there; null for a row from a journal", True),
-        Column("seq", "long", "the entry of the journal with the lost commit; null for a row from a log", True),
-        Column("part", "int", "the line's number within that entry; null for a row from a log", True),
-        Column("due_at", "timestamp", "the moment from which it is due"),
-        Column("lost_at", "timestamp", "when the cleanup deletes it"),
-        Column("rule", "string", "the rule that decides, such as EX-3"),
-        Column(
-            "came_back_at",
-            "timestamp",
-            "when the group next became Stable with a member subscribed to the topic, or committed for the partition; null if it never came back",
-            True,
-        ),
-        Column(
-            "read_again_records",
-            "long",
-            "with auto.offset.reset=earliest, how many records it would have read again; null if unknown, or if it never came back",
-            True,
-        ),
-        Column(
-            "skipped_records",
-            "long",
-            "with auto.offset.reset=latest, how many records it would have skipped; null if unknown, or if it never came back",
-            True,
-        ),
-    ),
+    columns=columns("""
+        source string: the run of the journal, or the name of the log
+        group_id string: the group
+        topic string: the topic
+        partition int: the partition of the topic
+        retention_ms long: the retention (`offsets.retention.minutes`) that is tried
+        committed_offset long: the offset that is lost
+        committed_at timestamp?: when it was committed
+        log_partition int?: the partition of `__consumer_offsets` with the lost commit; null for a row from a journal
+        log_offset long?: its offset there; null for a row from a journal
+        seq long?: the entry of the journal with the lost commit; null for a row from a log
+        part int?: the line's number within that entry; null for a row from a log
+        due_at timestamp: the moment from which it is due
+        lost_at timestamp: when the cleanup deletes it
+        rule string: the rule that decides, such as EX-3
+        came_back_at timestamp?: when the group next became Stable with a member subscribed to the topic, or committed for the partition; null if it never came back
+        read_again_records long?: with auto.offset.reset=earliest, how many records it would have read again; null if unknown, or if it never came back
+        skipped_records long?: with auto.offset.reset=latest, how many records it would have skipped; null if unknown, or if it never came back
+    """),
     key=("source", "group_id", "topic", "partition", "retention_ms", "log_partition", "log_offset", "seq", "part"),
     checks=(
-        Check(
-            "not too early",
-            "no cleanup deletes an offset before it is due",
-            "SELECT * FROM retention_losses WHERE lost_at < due_at",
-        ),
+        Check("not too early", "no cleanup deletes an offset before it is due", "lost_at < due_at"),
         Check(
             "groups come back after a loss",
             "a group comes back after the loss, not before it",
-            "SELECT * FROM retention_losses WHERE came_back_at < lost_at",
+            "came_back_at < lost_at",
         ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fakebroker.analysis.pipeline.contract import Check, Column, Table
+from fakebroker.analysis.pipeline.contract import Check, Table, columns, columns_only
 from fakebroker.analysis.pipeline.recipe import Given, Recipe
 from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 
@@ -10,37 +10,26 @@ TABLE = Table(
     name="retention_whatif",
     layer="gold",
     about="For each group and each retention tried: the offsets that the group would have lost",
-    columns=(
-        Column("source", "string", "the run of the journal, or the name of the log"),
-        Column("group_id", "string", "the group"),
-        Column("retention_ms", "long", "the retention (`offsets.retention.minutes`) that is tried"),
-        Column("partitions", "long", "how many partitions the group ever committed for"),
-        Column("lost_offsets", "long", "number of losses of committed offsets"),
-        Column("lost_partitions", "long", "number of partitions with a loss"),
-        Column("first_lost_at", "timestamp", "the first time; null if nothing is lost", True),
-        Column("last_lost_at", "timestamp", "the last time; null if nothing is lost", True),
-        Column("came_back", "boolean", "whether the group came back after a loss, and would have been reset"),
-        Column("reset_offsets", "long", "number of losses that would have affected it when it came back"),
-        Column(
-            "read_again_records",
-            "long",
-            "with auto.offset.reset=earliest, how many records it would have read again, as far as known; null if unknown",
-            True,
-        ),
-        Column(
-            "skipped_records",
-            "long",
-            "with auto.offset.reset=latest, how many records it would have skipped, as far as known; null if unknown",
-            True,
-        ),
-    ),
+    columns=columns("""
+        source string: the run of the journal, or the name of the log
+        group_id string: the group
+        retention_ms long: the retention (`offsets.retention.minutes`) that is tried
+        partitions long: how many partitions the group ever committed for
+        lost_offsets long: number of losses of committed offsets
+        lost_partitions long: number of partitions with a loss
+        first_lost_at timestamp?: the first time; null if nothing is lost
+        last_lost_at timestamp?: the last time; null if nothing is lost
+        came_back boolean: whether the group came back after a loss, and would have been reset
+        reset_offsets long: number of losses that would have affected it when it came back
+        read_again_records long?: with auto.offset.reset=earliest, how many records it would have read again, as far as known; null if unknown
+        skipped_records long?: with auto.offset.reset=latest, how many records it would have skipped, as far as known; null if unknown
+    """),
     key=("source", "group_id", "retention_ms"),
     checks=(
         Check(
             "losses and partitions",
             "partitions with a loss are at most those committed for, and at most the number of losses",
-            "SELECT * FROM retention_whatif WHERE lost_partitions > partitions OR lost_partitions > lost_offsets"
-            " OR reset_offsets > lost_offsets",
+            "lost_partitions > partitions OR lost_partitions > lost_offsets OR reset_offsets > lost_offsets",
         ),
         Check(
             "every retention for every group",
@@ -51,9 +40,7 @@ TABLE = Table(
     ),
 )
 
-_RETENTIONS: Final = Table(
-    "retentions", "gold", "Those asked for", (Column("retention_ms", "long", "milliseconds"),), ("retention_ms",)
-)
+_RETENTIONS: Final = columns_only("retention_ms long: a retention that is tried")
 
 
 def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from fakebroker.analysis.pipeline.export.delta import Delta
+from fakebroker.analysis.pipeline.export.delta import DELTA
 from fakebroker.analysis.pipeline.export.export import export, fetched
 from fakebroker.analysis.pipeline.export.store import Store
 from fakebroker.analysis.pipeline.rows import arrow_schema
@@ -24,8 +24,8 @@ def test_each_export_is_a_version(tmp_path: Path) -> None:
     """Of tables that changed; a reader of Delta and one of the manifest have the same files."""
     store = Store((tmp_path / "lake").as_uri())
     for offsets in ((1, 2), (3,)):
-        export(published(tmp_path / "tables", *offsets), store, Delta())
-    export(published(tmp_path / "tables", 3), store, Delta())
+        export(published(tmp_path / "tables", *offsets), store, DELTA)
+    export(published(tmp_path / "tables", 3), store, DELTA)
 
     ends = read(store, "log_ends")
     with fetched(store.uri) as copy:
@@ -44,9 +44,9 @@ def test_a_column_that_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             "fakebroker.analysis.pipeline.export.delta.arrow_schema",
             lambda contract: real(contract).remove(len(contract.columns) - 1),
         )
-        export(published(tmp_path / "tables", 1), store, Delta())
+        export(published(tmp_path / "tables", 1), store, DELTA)
     before = [field.name for field in read(store, "log_ends").schema().fields]
-    export(published(tmp_path / "tables", 2), store, Delta())
+    export(published(tmp_path / "tables", 2), store, DELTA)
 
     after = [field.name for field in read(store, "log_ends").schema().fields]
     assert (after[:-1], after) == (before, list(table("log_ends").column_names))
@@ -55,12 +55,12 @@ def test_a_column_that_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_what_delta_refuses_names_the_table(tmp_path: Path) -> None:
     """A log that is broken is an error in one line; the manifest stays."""
     store = Store((tmp_path / "lake").as_uri())
-    export(published(tmp_path / "tables", 1), store, Delta())
+    export(published(tmp_path / "tables", 1), store, DELTA)
     (log,) = (tmp_path / "lake" / "log_ends" / "_delta_log").glob("*.json")
     log.write_text("no JSON")
 
     with pytest.raises(FakebrokerError) as raised:
-        export(published(tmp_path / "tables", 2), store, Delta())
+        export(published(tmp_path / "tables", 2), store, DELTA)
     assert str(raised.value).startswith(f"{store.uri}/log_ends: ")
     assert "\n" not in str(raised.value)
     with fetched(store.uri) as copy:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.analysis.pipeline.export.export import Exported, Parquet, export, fetched
+from fakebroker.analysis.pipeline.export.export import PARQUET, Exported, export, fetched
 from fakebroker.analysis.pipeline.export.store import Store
 from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.protocol.errors import CheckFailed, FakebrokerError, InvalidArgument
@@ -31,11 +31,11 @@ def files_at(store: Store) -> set[str]:
 
 def test_the_same_tables_are_exported_once(tmp_path: Path, store: Store) -> None:
     """A second export of them writes nothing; one of other tables writes the files that are new."""
-    first = export(published(tmp_path / "tables", 1, 2), store, Parquet())
+    first = export(published(tmp_path / "tables", 1, 2), store, PARQUET)
     written = (tmp_path / "lake" / "manifest.json").stat().st_mtime_ns
-    again = export(Published(tmp_path / "tables"), store, Parquet())
+    again = export(Published(tmp_path / "tables"), store, PARQUET)
     assert (tmp_path / "lake" / "manifest.json").stat().st_mtime_ns == written
-    other = export(published(tmp_path / "tables", 3), store, Parquet())
+    other = export(published(tmp_path / "tables", 3), store, PARQUET)
 
     assert first is not None
     assert other is not None
@@ -49,7 +49,7 @@ def test_readers_of_the_last_manifest_but_one_find_their_files(tmp_path: Path, s
     removed = []
     for offset in (1, 2, 3, 4):
         tables = published(tmp_path / "tables", offset)
-        done = export(tables, store, Parquet())
+        done = export(tables, store, PARQUET)
         assert done is not None
         removed.append(done.removed)
         names.append({name for about in tables.tables.values() for name in about["files"]})
@@ -64,18 +64,18 @@ def test_an_export_that_is_killed_changes_nothing(
 ) -> None:
     """Readers have the tables of before; the next export goes on, and leaves nothing of the one that was killed."""
     if not is_first:
-        export(published(tmp_path / "tables", 1), store, Parquet())
+        export(published(tmp_path / "tables", 1), store, PARQUET)
     killed = Store(store.uri)
     break_at(killed, monkeypatch, step)
     with pytest.raises(KeyboardInterrupt):
-        export(published(tmp_path / "tables", 2), killed, Parquet())
+        export(published(tmp_path / "tables", 2), killed, PARQUET)
 
     if is_first:
         assert Store(store.uri).manifest() in (None, {"manifest_version": 1, "tables": {}, "format": "parquet"})
     else:
         assert offsets_at(store) == [1]
-    export(published(tmp_path / "tables", 3), store, Parquet())
-    export(published(tmp_path / "tables", 4), store, Parquet())
+    export(published(tmp_path / "tables", 3), store, PARQUET)
+    export(published(tmp_path / "tables", 4), store, PARQUET)
     assert offsets_at(store) == [4]
     assert len(files_at(store)) == 3
 
@@ -98,7 +98,7 @@ def test_a_place_with_something_else_is_left_alone(tmp_path: Path, store: Store)
     (tmp_path / "lake" / "log_ends" / "theirs.parquet").write_text("theirs")
 
     with pytest.raises(FakebrokerError, match=r"has 'log_ends' and no manifest.json of an export"):
-        export(published(tmp_path / "tables", 1), store, Parquet())
+        export(published(tmp_path / "tables", 1), store, PARQUET)
     assert sorted(path.name for path in (tmp_path / "lake").rglob("*")) == ["log_ends", "theirs.parquet"]
 
 
@@ -109,16 +109,15 @@ def test_tables_that_were_changed_by_hand_are_not_exported(tmp_path: Path, store
     file.write_bytes(file.read_bytes()[::-1])
 
     with pytest.raises(CheckFailed, match="was changed after it was published"):
-        export(tables, store, Parquet())
+        export(tables, store, PARQUET)
     assert files_at(store) == set()
 
 
 def test_a_place_has_one_format(tmp_path: Path, store: Store) -> None:
     """Another format would leave the tables of the first one behind."""
     tables = published(tmp_path / "tables", 1)
-    assert export(tables, store, Parquet()) == Exported(2, sum(each["bytes"] for each in tables.tables.values()), 0)
-    other = Parquet()
-    other.name = "delta"
+    assert export(tables, store, PARQUET) == Exported(2, sum(each["bytes"] for each in tables.tables.values()), 0)
+    other = PARQUET._replace(name="delta")
 
     with pytest.raises(InvalidArgument, match="has tables in the format parquet; give that, or another place"):
         export(tables, store, other)

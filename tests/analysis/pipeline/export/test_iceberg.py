@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from fakebroker.analysis.pipeline.export.export import export, fetched
-from fakebroker.analysis.pipeline.export.iceberg import Iceberg
+from fakebroker.analysis.pipeline.export.iceberg import iceberg
 from fakebroker.analysis.pipeline.export.store import Store
 from fakebroker.analysis.pipeline.rows import arrow_schema
 from fakebroker.analysis.pipeline.tables import table
@@ -31,7 +31,7 @@ def test_each_export_is_a_snapshot(tmp_path: Path, catalog: str) -> None:
     """Of tables that changed; a reader of the catalog and one of the manifest have the same rows."""
     store = Store((tmp_path / "lake").as_uri())
     for offsets in ((1, 2), (3,)):
-        export(published(tmp_path / "tables", *offsets), store, Iceberg(catalog))
+        export(published(tmp_path / "tables", *offsets), store, iceberg(catalog))
         assert offsets_of(catalog) == list(offsets)
 
     with fetched(store.uri) as copy:
@@ -47,7 +47,7 @@ def test_a_column_that_is_new(tmp_path: Path, catalog: str) -> None:
     there = load_catalog("fakebroker", uri=catalog)
     there.create_namespace("fakebroker")
     there.create_table("fakebroker.log_ends", columns.remove(len(columns) - 1), location=f"{store.uri}/log_ends")
-    export(published(tmp_path / "tables", 2), store, Iceberg(catalog))
+    export(published(tmp_path / "tables", 2), store, iceberg(catalog))
 
     assert there.load_table("fakebroker.log_ends").schema().column_names == columns.names
     assert offsets_of(catalog) == [2]
@@ -56,10 +56,10 @@ def test_a_column_that_is_new(tmp_path: Path, catalog: str) -> None:
 def test_a_catalog_has_the_tables_of_one_place(tmp_path: Path, catalog: str) -> None:
     """Exports of two places would replace each other's rows."""
     tables = published(tmp_path / "tables", 1)
-    export(tables, Store((tmp_path / "lake").as_uri()), Iceberg(catalog))
+    export(tables, Store((tmp_path / "lake").as_uri()), iceberg(catalog))
 
     with pytest.raises(FakebrokerError, match=r"the catalog has fakebroker.rejects at .*lake/rejects, not at .*other"):
-        export(tables, Store((tmp_path / "other").as_uri()), Iceberg(catalog))
+        export(tables, Store((tmp_path / "other").as_uri()), iceberg(catalog))
 
 
 def test_what_the_catalog_refuses(tmp_path: Path) -> None:
@@ -67,5 +67,5 @@ def test_what_the_catalog_refuses(tmp_path: Path) -> None:
     store = Store((tmp_path / "lake").as_uri())
 
     with pytest.raises(FakebrokerError, match=r"the Iceberg catalog: .*unable to open database file") as raised:
-        export(published(tmp_path / "tables", 1), store, Iceberg("sqlite:////nowhere/secret.db"))
+        export(published(tmp_path / "tables", 1), store, iceberg("sqlite:////nowhere/secret.db"))
     assert "secret" not in str(raised.value)

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.pipeline.report.tables import Tables, ms_of, ones
+from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.protocol.errors import FakebrokerError
 from tests.analysis.pipeline.report.small import START_MS, publish, rows
 
@@ -24,15 +23,14 @@ def lags(*given: tuple[str, int, int | None]) -> list[dict[str, object]]:
 
 
 def test_rows_of_several_folders_are_summed_up_together(tmp_path: Path) -> None:
-    """A table that two folders have counts as one; groups come in the order of their keys, times are milliseconds."""
+    """A table that two folders have counts as one; times are milliseconds, a missing table is empty."""
     one = publish(tmp_path / "one", {"lag_minute": lags(("b", 2, 7), ("a", 0, 1))})
     two = publish(tmp_path / "two", {"lag_minute": lags(("a", 1, 5), ("a", 3, None))})
     tables = Tables([one, two])
 
-    found = tables.summed(
-        "lag_minute",
-        {"group_id": pc.field("group_id")},
-        {"rows": (ones(), "sum"), "most": (pc.field("lag"), "max"), "last": (ms_of("minute_at"), "max")},
+    found = tables.rows(
+        "SELECT group_id, COUNT(*) AS rows, MAX(lag) AS most, MAX(minute_at) AS last FROM lag_minute GROUP BY group_id"
+        " ORDER BY group_id"
     )
 
     assert found == [
@@ -41,15 +39,15 @@ def test_rows_of_several_folders_are_summed_up_together(tmp_path: Path) -> None:
     ]
     assert tables.rows_in("lag_minute") == 4
     assert not tables.has("rebalances")
-    assert tables.summed("rebalances", {}, {"rows": (ones(), "sum")}) == []
+    assert tables.rows("SELECT * FROM rebalances") == []
 
 
 def test_only_wanted_rows_count(tmp_path: Path) -> None:
-    """A condition leaves rows out, and without keys there is one row."""
+    """A condition leaves rows out."""
     tables = Tables([publish(tmp_path / "one", {"lag_minute": lags(("a", 0, 1), ("b", 0, 2), ("b", 1, 3))})])
 
-    assert tables.summed("lag_minute", {}, {"sum": (pc.field("lag"), "sum")}, pc.field("group_id") == "b") == [
-        {"sum": 5}
+    assert tables.rows("SELECT MIN(lag) AS least, COUNT(*) AS rows FROM lag_minute WHERE group_id = 'b'") == [
+        {"least": 2, "rows": 2}
     ]
 
 
@@ -60,7 +58,7 @@ def test_the_first_rows_are_those_of_the_whole_table(
     """The largest first, as many as are wanted, as if the whole table had been sorted."""
     folder = publish(tmp_path_factory.mktemp("t") / "one", {"lag_minute": lags(*(("g", 0, each) for each in values))})
 
-    found = Tables([folder]).first("lag_minute", ("lag",), ("-lag",), most)
+    found = Tables([folder]).rows(f"SELECT lag FROM lag_minute ORDER BY lag DESC LIMIT {most}")
 
     assert [row["lag"] for row in found] == sorted(values, reverse=True)[:most]
 

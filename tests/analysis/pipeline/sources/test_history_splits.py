@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fakebroker.analysis.history.reading import HistoryError, files_of, read_history
-from fakebroker.analysis.pipeline.rows import Row, Rows, from_arrow
+from fakebroker.analysis.pipeline.contract import Row
+from fakebroker.analysis.pipeline.rows import Rows, from_arrow
 from fakebroker.analysis.pipeline.sources.inputs import Files
 from fakebroker.analysis.pipeline.sources.repeats import known_of
 from fakebroker.analysis.pipeline.sources.split_reading import read_split

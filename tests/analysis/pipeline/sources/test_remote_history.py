@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from fakebroker.analysis.history.reading import HistoryError, files_of, read_history
-from fakebroker.analysis.pipeline.rows import Row, Rows, from_arrow
+from fakebroker.analysis.pipeline.contract import Row
+from fakebroker.analysis.pipeline.rows import Rows, from_arrow
 from fakebroker.analysis.pipeline.sources.history import history_frame
 from fakebroker.analysis.pipeline.sources.remote_files import remote_files
 from fakebroker.analysis.pipeline.sources.remote_history import remote_frame

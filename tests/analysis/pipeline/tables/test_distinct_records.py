@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from fakebroker.analysis.history.decode import Row, decode_record
+from fakebroker.analysis.history.decode import decode_record
+from fakebroker.analysis.pipeline.contract import Row
 from tests.analysis.history.samples import AT_MS, KEY, group_record, log_record, value
 from tests.support.tables_made import commits, coordinator_records, rejects
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from fakebroker.analysis.history.decode import Row, decode_all
+from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.log_record import LogRecord, Reject
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.tables import commits as commits_table
 from fakebroker.analysis.pipeline.tables import coordinator_records as records_table
 from fakebroker.analysis.pipeline.tables import rejects as rejects_table

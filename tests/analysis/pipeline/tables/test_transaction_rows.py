@@ -11,7 +11,7 @@ from fakebroker.analysis.history.transaction_log import (
     read_segments,
     transaction_segments,
 )
-from fakebroker.analysis.pipeline.transaction_rows import ENDED_BY
+from fakebroker.analysis.pipeline.tables.transactions import ENDED_BY
 from fakebroker.broker.core.transactions.states import TransactionState
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.history.decode import Row, decode_record
+from fakebroker.analysis.history.decode import decode_record
 from fakebroker.analysis.history.log_record import LogRecord
+from fakebroker.analysis.pipeline.contract import Row
 from tests.analysis.history.samples import AT_MS, KEY, value
 from tests.support.tables_made import commits
 

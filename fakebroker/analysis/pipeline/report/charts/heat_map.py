@@ -4,19 +4,8 @@ from collections.abc import Sequence
 from math import log
 from typing import Final, NamedTuple
 
+from fakebroker.analysis.pipeline.report.charts import svg
 from fakebroker.analysis.pipeline.report.charts.scales import apart
-from fakebroker.analysis.pipeline.report.charts.svg import (
-    LINE,
-    WIDTH,
-    drawing,
-    label,
-    legend,
-    name_labels,
-    number,
-    rect,
-    shortened,
-    width_of,
-)
 from fakebroker.analysis.pipeline.report.words import short
 
 LEVELS: Final = 8
@@ -44,24 +33,24 @@ def heat_map(
 
     Values are compared by their logarithms, so that 10 and 10,000 differ; with a unit there is a legend.
     """
-    left = width_of([shortened(each) for each in names])
+    left = svg.width_of([svg.shortened(each) for each in names])
     columns = max(map(len, rows), default=0)
-    cell = min(_MAX_CELL, (WIDTH - 24 - left) / max(columns, 1))
+    cell = min(_MAX_CELL, (svg.WIDTH - 24 - left) / max(columns, 1))
     lines = max((len(texts) for _, texts in ticks), default=0)
-    top = lines * LINE + 6
+    top = lines * svg.LINE + 6
     most = max((each.value for row in rows for each in row if each is not None), default=0)
-    parts = name_labels(names, left, top, _ROW)
-    room = width_of([text for _, texts in ticks for text in texts])
+    parts = svg.name_labels(names, left, top, _ROW)
+    room = svg.width_of([text for _, texts in ticks for text in texts])
     for (place, texts), is_shown in zip(ticks, apart([place * cell for place, _ in ticks], room), strict=True):
         if not is_shown:
             continue
-        parts += [label(left + place * cell, LINE * (n + 1) - 2, text) for n, text in enumerate(texts)]
+        parts += [svg.label(left + place * cell, svg.LINE * (n + 1) - 2, text) for n, text in enumerate(texts)]
     for y, row in enumerate(rows):
         for x, each in enumerate(row):
             if each is not None:
                 parts += _cell(each, left + x * cell, top + y * _ROW, cell, level_of(each.value, most))
-    key = legend(_levels(most, unit)) if unit else ""
-    return key + drawing(top + _ROW * len(names) + 4, parts)
+    key = svg.legend(_levels(most, unit)) if unit else ""
+    return key + svg.drawing(top + _ROW * len(names) + 4, parts)
 
 
 def level_of(value: int, most: int) -> int:
@@ -70,13 +59,15 @@ def level_of(value: int, most: int) -> int:
 
 
 def _cell(cell: Cell, x: float, y: float, width: float, level: int) -> list[str]:
-    parts = [rect(x, y, max(width - 1, 0.5), _ROW - 1, f"h{level}", cell.title)]
+    parts = [svg.rect(x, y, max(width - 1, 0.5), _ROW - 1, f"h{level}", cell.title)]
     if cell.text:
-        parts.append(label(x + width / 2, y + _ROW / 2 + 4, cell.text, kind="on-high" if level >= _HIGH else "on-low"))
+        parts.append(
+            svg.label(x + width / 2, y + _ROW / 2 + 4, cell.text, kind="on-high" if level >= _HIGH else "on-low")
+        )
     if cell.is_marked:
         right, top = x + width - 3, y + 2
         corners = ((right, top), (right - 6, top), (right, top + 6))
-        points = " ".join(f"{number(a)},{number(b)}" for a, b in corners)
+        points = " ".join(f"{svg.number(a)},{svg.number(b)}" for a, b in corners)
         parts.append(f'<polygon class="mark" points="{points}"/>')
     return parts
 

@@ -3,13 +3,11 @@
 from collections import Counter, defaultdict
 from typing import Final
 
-import pyarrow.compute as pc
-
 from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Number, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.bars import Series, ranked_bars
 from fakebroker.analysis.pipeline.report.charts.svg import BAD, GOOD, series_class
-from fakebroker.analysis.pipeline.report.tables import Tables, ones
-from fakebroker.analysis.pipeline.report.words import counted, percent
+from fakebroker.analysis.pipeline.report.tables import Tables
+from fakebroker.analysis.pipeline.report.words import counted, left_out, percent
 
 KEY: Final = "campaign_runs"
 MAX_SCENARIOS: Final = 20
@@ -23,9 +21,8 @@ def section(tables: Tables) -> Section | None:
     """The section; None without the table."""
     if not tables.has(KEY):
         return None
-    keys = {"scenario": pc.field("scenario"), "outcome": pc.field("outcome")}
     counts: _Counts = defaultdict(Counter)
-    for row in tables.summed(KEY, keys, {"runs": (ones(), "sum")}):
+    for row in tables.rows("SELECT scenario, outcome, COUNT(*) AS runs FROM campaign_runs GROUP BY scenario, outcome"):
         counts[row["scenario"]][row["outcome"]] += row["runs"]
     total = sum(each.total() for each in counts.values())
     bad = total - sum(each["passed"] for each in counts.values())
@@ -48,8 +45,7 @@ def _plot(counts: _Counts) -> Plot:
     shown = failing[:MAX_SCENARIOS]
     series = [Series(colour, outcome, [counts[each][outcome] for each in shown]) for outcome, colour in _OUTCOMES]
     about = "Outcomes of runs, by scenario"
-    if len(failing) > len(shown):
-        about += f"; {counted(len(failing) - len(shown), 'other scenario')} with failed runs not shown"
+    about += left_out(len(failing) - len(shown), "other scenario", "with failed runs not shown")
     if len(counts) > len(failing):
         about += f"; all runs of {counted(len(counts) - len(failing), 'other scenario')} passed"
     outcomes = [outcome for outcome, _ in _OUTCOMES]
@@ -59,11 +55,10 @@ def _plot(counts: _Counts) -> Plot:
 
 
 def _failures(tables: Tables) -> Block:
-    columns = ("rank", "scenario", "runs", "of_runs", "failure", "repeat")
-    rows = tables.first("campaign_failures", columns, ("rank", "scenario", "signature"), MAX_FAILURES)
+    rows = tables.rows(f"SELECT * FROM campaign_failures ORDER BY rank, scenario, signature LIMIT {MAX_FAILURES}")
     if not rows:
         return Text("These tables do not say how the runs failed.")
     left = tables.rows_in("campaign_failures") - len(rows)
-    about = "Ways to fail, the most frequent first" + (f"; {counted(left, 'other')} not shown" if left > 0 else "")
+    about = "Ways to fail, the most frequent first" + left_out(left, "other")
     cells = [[r["rank"], r["runs"], r["of_runs"], r["failure"], Command(r["repeat"])] for r in rows]
     return Grid(about, ["", "runs failed", "of runs", "message of the first", "repeat it"], cells)

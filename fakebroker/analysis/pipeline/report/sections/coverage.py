@@ -3,10 +3,11 @@
 from collections import Counter, defaultdict
 from typing import Final
 
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Finding, Grid, Number, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.heat_map import Cell, heat_map
-from fakebroker.analysis.pipeline.report.tables import Row, Tables
-from fakebroker.analysis.pipeline.report.words import counted, percent, short
+from fakebroker.analysis.pipeline.report.tables import Tables
+from fakebroker.analysis.pipeline.report.words import counted, left_out, percent, short
 from fakebroker.testing.explanations.wording import STEPS
 
 KEY: Final = "protocol_coverage"
@@ -19,8 +20,7 @@ def section(tables: Tables) -> Section | None:
     """The section; None without the table."""
     if not tables.has(KEY):
         return None
-    columns = ("api", "version", "error", "is_seen", "requests", "clients", "waited_ms_p99")
-    rows = tables.first(KEY, columns, ("api", "version", "error"), 100_000)  # a row for each cell: some hundred
+    rows = tables.rows("SELECT * FROM protocol_coverage ORDER BY api, version, error")  # some hundred
     total = sum(row["requests"] for row in rows)
     if not total:
         return Section(KEY, "Protocol coverage", [Text("No client sent a request.")])
@@ -98,7 +98,5 @@ def _errors(errors: list[Row], total: int) -> Text | Grid:
         for row in errors[:MAX_ERRORS]
     ]
     more = len(errors) - MAX_ERRORS
-    about = "Errors that clients got" + (
-        f", the most frequent; {counted(more, 'other kind')} not shown" if more > 0 else ""
-    )
+    about = f"Errors that clients got{', the most frequent' if more > 0 else ''}{left_out(more, 'other kind')}"
     return Grid(about, ["error", "API", "version", "requests", "of all requests", "clients", ""], rows)

@@ -3,15 +3,12 @@
 from collections import Counter, defaultdict
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from fakebroker.analysis.pipeline.report.blocks import Block, Cell, Finding, Grid, Number, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.bars import Series, ranked_bars, time_bars
 from fakebroker.analysis.pipeline.report.charts.scales import bin_ms
 from fakebroker.analysis.pipeline.report.charts.svg import BAD, GOOD, MAX_SERIES, series_class
-from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of, ones
-from fakebroker.analysis.pipeline.report.words import counted, moment_text, percent, span_text, time_text
+from fakebroker.analysis.pipeline.report.tables import Tables
+from fakebroker.analysis.pipeline.report.words import counted, left_out, moment_text, percent, span_text, time_text
 
 KEY: Final = "expiries"
 MAX_GROUPS: Final = 25
@@ -40,8 +37,8 @@ def section(tables: Tables) -> Section | None:
     if tables.has(KEY):
         blocks.append(_over_time(tables) if expired else Text("No committed offset expired."))
         if expired:
-            groups = tables.summed(KEY, {"group_id": pc.field("group_id")}, {"offsets": (ones(), "sum")})
-            text = f"{counted(expired, 'committed offset')} of {counted(len(groups), 'group')} expired"
+            (found,) = tables.rows("SELECT COUNT(DISTINCT group_id) AS groups FROM expiries")
+            text = f"{counted(expired, 'committed offset')} of {counted(found['groups'], 'group')} expired"
             findings.append(Finding("look", text, KEY))
     if tables.has("lag_minute") and tables.rows_in("lag_minute"):
         blocks.append(_kept_and_lost(tables))
@@ -58,11 +55,11 @@ def rule_text(rule: str) -> str:
 
 
 def _over_time(tables: Tables) -> Block:
-    (span,) = tables.summed(KEY, {}, {"first": (ms_of("expired_at"), "min"), "last": (ms_of("expired_at"), "max")})
+    (span,) = tables.rows("SELECT MIN(expired_at) AS first, MAX(expired_at) AS last FROM expiries")
     width = bin_ms(span["first"], span["last"])
-    keys = {"bin": pc.multiply(pc.divide(ms_of("expired_at"), width), width), "rule": pc.field("rule")}
+    in_bins = f"SELECT expired_at // {width} * {width} AS bin, rule, COUNT(*) AS offsets FROM expiries GROUP BY ALL"
     counts: dict[str, Counter[int]] = defaultdict(Counter)
-    for row in tables.summed(KEY, keys, {"offsets": (ones(), "sum")}):
+    for row in tables.rows(in_bins):
         counts[row["rule"]][row["bin"]] += row["offsets"]
     rules = sorted(counts, key=lambda rule: (-counts[rule].total(), rule))[:MAX_SERIES]
     bins = sorted({each for rule in rules for each in counts[rule]})
@@ -80,54 +77,54 @@ def _over_time(tables: Tables) -> Block:
 
 def _kept_and_lost(tables: Tables) -> Block:
     """Of each group: how many of the offsets that it ever had are kept."""
-    keys = {each: pc.field(each) for each in ("source", "group_id", "topic", "partition")}
-    there = pc.if_else(pc.is_valid(pc.field("committed_offset")), ms_of("minute_at"), pa.scalar(None, pa.int64()))
-    rows = tables.summed("lag_minute", keys, {"last": (ms_of("minute_at"), "max"), "there": (there, "max")})
-    groups: dict[str, Row] = {}
-    for row in rows:
-        if row["there"] is not None:
-            group = groups.setdefault(row["group_id"], {"kept": 0, "lost": 0})
-            group["kept" if row["there"] == row["last"] else "lost"] += 1
+    groups = tables.rows("""
+        WITH partitions AS (
+            SELECT
+                group_id, MAX(minute_at) AS last,
+                MAX(CASE WHEN committed_offset IS NOT NULL THEN minute_at END) AS there
+            FROM lag_minute GROUP BY source, group_id, topic, "partition"
+        )
+        SELECT
+            group_id, COUNT(*) FILTER (WHERE there = last) AS kept, COUNT(*) FILTER (WHERE there <> last) AS lost
+        FROM partitions WHERE there IS NOT NULL GROUP BY group_id ORDER BY lost DESC, kept DESC, group_id
+    """)
     if not groups:
         return Text("No group had a committed offset.")
-    hit = [group for group in groups if groups[group]["lost"]]
+    hit = [row for row in groups if row["lost"]]
     if not hit:
         return Text(f"All committed offsets of {counted(len(groups), 'group')} were kept.")
-    ranked = sorted(hit, key=lambda group: (-groups[group]["lost"], -groups[group]["kept"], group))
-    shown = ranked[:MAX_GROUPS]
+    shown = hit[:MAX_GROUPS]
     series = [
-        Series(colour, label, [groups[each][kind] for each in shown])
+        Series(colour, label, [row[kind] for row in shown])
         for kind, label, colour in (("kept", "kept", GOOD), ("lost", "expired or deleted", BAD))
     ]
     about = "Groups that lost committed offsets: how many are kept, and how many expired or were deleted"
-    if len(hit) > len(shown):
-        about += f"; {counted(len(hit) - len(shown), 'other group')} with as many losses or fewer not shown"
+    about += left_out(len(hit) - len(shown), "other group", "with as many losses or fewer not shown")
     if len(hit) < len(groups):
         about += f". {counted(len(groups) - len(hit), 'group')} lost none"
     headings = ["group", "offsets kept", "expired or deleted"]
-    grid = Grid(about, headings, [[each, groups[each]["kept"], groups[each]["lost"]] for each in shown])
-    return Plot(about, ranked_bars(shown, series, "partitions"), grid)
+    grid = Grid(about, headings, [[row["group_id"], row["kept"], row["lost"]] for row in shown])
+    return Plot(about, ranked_bars([row["group_id"] for row in shown], series, "partitions"), grid)
 
 
 def _audit(tables: Tables) -> tuple[list[Block], list[Finding]]:
     """Whether what was recorded is what the rules say."""
-    counts = {
-        row["agrees"]: row["offsets"]
-        for row in tables.summed("expiry_audit", {"agrees": pc.field("agrees")}, {"offsets": (ones(), "sum")})
-    }
-    total, wrong = sum(counts.values()), counts.get(False, 0)
+    (counts,) = tables.rows("SELECT COUNT(*) AS total, COUNT(*) FILTER (WHERE NOT agrees) AS wrong FROM expiry_audit")
+    total, wrong = counts["total"], counts["wrong"]
     if not total:
         return [Text("The audit had no offsets to check.")], []
     if not wrong:
         return [Text(f"Audit: all of {counted(total, 'offset')} expired or were kept according to the rules.")], []
     text = f"{counted(wrong, 'offset')} of {total:,} ({percent(wrong, total)}) did not follow the rules of expiry"
-    columns = ("group_id", "topic", "partition", "committed_offset", "recorded_at", "recomputed_due_at")
-    rows = tables.first("expiry_audit", columns, ("group_id", "topic", "partition"), MAX_WRONG, ~pc.field("agrees"))
+    rows = tables.rows(f"""
+        SELECT * FROM expiry_audit WHERE NOT agrees ORDER BY group_id, topic, "partition" LIMIT {MAX_WRONG}
+    """)
+    columns = ("group_id", "topic", "partition", "committed_offset")
     grid = Grid(
         f"{text}; the first of them",
         ["group", "topic", "partition", "offset", "expired (UTC)", "due by the rules (UTC)"],
         [
-            [*(row[each] for each in columns[:4]), time_text(row["recorded_at"]), time_text(row["recomputed_due_at"])]
+            [*(row[each] for each in columns), time_text(row["recorded_at"]), time_text(row["recomputed_due_at"])]
             for row in rows
         ],
     )

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from fakebroker.analysis.pipeline.recipe import listed
 from fakebroker.analysis.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span, Text
 from fakebroker.analysis.pipeline.report.tables import Tables
-from fakebroker.analysis.pipeline.report.words import counted, moment_text
+from fakebroker.analysis.pipeline.report.words import counted, left_out, moment_text
 
 KEY: Final = "group_health"
 MAX_ROWS: Final = 100
@@ -47,12 +48,12 @@ def section(tables: Tables) -> Section | None:
     total = tables.rows_in(KEY)
     if not total:
         return Section(KEY, "Groups", [Text("There were no groups.")], [Number("groups", "0")])
-    rows = tables.first(
-        KEY, [each.name for each in _COLUMNS], ("-rebalances", "-failed_requests", "group_id", "source"), MAX_ROWS
-    )
+    rows = tables.rows(f"""
+        SELECT {listed(each.name for each in _COLUMNS)} FROM group_health
+        ORDER BY rebalances DESC, failed_requests DESC, group_id, source LIMIT {MAX_ROWS}
+    """)
     about = "Groups, most rebalances first. Click a heading to sort"
-    if total > MAX_ROWS:
-        about += f"; {counted(total - MAX_ROWS, 'group')} with as many rebalances or fewer not shown"
+    about += left_out(total - MAX_ROWS, "group", "with as many rebalances or fewer not shown")
     sources = {row["source"] for row in rows}
     shown = [each for each in _COLUMNS if each.name != "source" or len(sources) > 1]
     cells = [[each.shown(row[each.name]) for each in shown] for row in rows]
@@ -61,9 +62,8 @@ def section(tables: Tables) -> Section | None:
 
 
 def _findings(tables: Tables) -> list[Finding]:
-    worst = tables.first(KEY, ("group_id", "last_lag"), ("-last_lag", "group_id"), 1)
-    if worst and (worst[0]["last_lag"] or 0) > 0:
-        behind = counted(worst[0]["last_lag"], "record")
-        text = f"group {worst[0]['group_id']} ends with the largest lag, {behind}"
-        return [Finding("note", text, KEY)]
-    return []
+    worst = tables.rows(
+        "SELECT group_id, last_lag FROM group_health WHERE last_lag > 0 ORDER BY last_lag DESC, group_id LIMIT 1"
+    )
+    text = "group {} ends with the largest lag, {}"
+    return [Finding("note", text.format(row["group_id"], counted(row["last_lag"], "record")), KEY) for row in worst]

@@ -2,47 +2,42 @@
 
 from typing import Final
 
-import pyarrow.compute as pc
-
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Block, Grid, Plot, Section, Text
 from fakebroker.analysis.pipeline.report.charts.heat_map import Cell, heat_map
 from fakebroker.analysis.pipeline.report.charts.scales import bin_ms, time_ticks
-from fakebroker.analysis.pipeline.report.tables import Row, Tables, ms_of
+from fakebroker.analysis.pipeline.report.tables import Tables
 from fakebroker.analysis.pipeline.report.words import counted, moment_text, span_text
 
 KEY: Final = "lag_minute"
 MAX_GROUPS: Final = 30
 _MINUTE_MS: Final = 60_000
+_GROUPS: Final = """
+    SELECT group_id, MAX(lag) AS most, MIN(minute_at) AS first, MAX(minute_at) AS last FROM lag_minute
+    WHERE lag IS NOT NULL GROUP BY group_id ORDER BY most DESC, group_id
+"""
 
 
 def section(tables: Tables) -> Section | None:
     """The section; None without the table."""
     if not tables.has(KEY):
         return None
-    known = pc.is_valid(pc.field("lag"))
-    measures = {
-        "most": (pc.field("lag"), "max"),
-        "first": (ms_of("minute_at"), "min"),
-        "last": (ms_of("minute_at"), "max"),
-    }
-    groups = tables.summed(KEY, {"group_id": pc.field("group_id")}, measures, known)
+    groups = tables.rows(_GROUPS)
     if not groups:
         text = "Lag is unknown: these tables have no minute with both a committed offset and a log end."
         return Section(KEY, "Lag", [Text(text)])
-    ranked = sorted(groups, key=lambda row: (-row["most"], row["group_id"]))
-    return Section(KEY, "Lag", [_plot(tables, ranked)])
+    return Section(KEY, "Lag", [_plot(tables, groups)])
 
 
 def _plot(tables: Tables, ranked: list[Row]) -> Block:
     shown = [row["group_id"] for row in ranked[:MAX_GROUPS]]
     first, last = min(row["first"] for row in ranked), max(row["last"] for row in ranked)
     width = max(bin_ms(first, last), _MINUTE_MS)
-    keys = {
-        "group_id": pc.field("group_id"),
-        "bin": pc.multiply(pc.divide(ms_of("minute_at"), width), width),
-    }
-    where = pc.is_valid(pc.field("lag")) & pc.field("group_id").isin(shown)
-    rows = tables.summed(KEY, keys, {"lag": (pc.field("lag"), "max")}, where)
+    rows = tables.rows(f"""
+        SELECT group_id, minute_at // {width} * {width} AS bin, MAX(lag) AS lag FROM lag_minute
+        WHERE lag IS NOT NULL AND group_id IN (SELECT group_id FROM ({_GROUPS} LIMIT {MAX_GROUPS}))
+        GROUP BY ALL
+    """)
     lags = {(row["group_id"], row["bin"]): row["lag"] for row in rows}
     bins = list(range(first // width * width, last + 1, width))
     cells = [[_cell(group, each, lags.get((group, each))) for each in bins] for group in shown]

@@ -3,11 +3,9 @@
 import re
 from typing import Any, Final
 
-import pyarrow.compute as pc
-
 from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Section, Text
-from fakebroker.analysis.pipeline.report.tables import Tables, ones
-from fakebroker.analysis.pipeline.report.words import counted
+from fakebroker.analysis.pipeline.report.tables import Tables
+from fakebroker.analysis.pipeline.report.words import counted, left_out
 from fakebroker.analysis.pipeline.tables import NAMES, table
 
 KEY: Final = "tables"
@@ -25,13 +23,8 @@ def section(tables: Tables) -> Section:
         numbers.append(Number("rejected", f"{rejected:,}", "lines and records"))
         if rejected:
             what = counted(rejected, "line or record", "lines or records")
-            findings.append(
-                Finding(
-                    "look",
-                    f"{what} could not be read and {'is' if rejected == 1 else 'are'} missing from the tables",
-                    KEY,
-                )
-            )
+            missing = f"could not be read and {'is' if rejected == 1 else 'are'} missing from the tables"
+            findings.append(Finding("look", f"{what} {missing}", KEY))
     blocks.append(_tables(tables))
     return Section(KEY, "Tables, checks and rejects", blocks, numbers, findings)
 
@@ -48,14 +41,12 @@ def _checks(tables: Tables) -> Block:
 
 
 def _rejects(tables: Tables) -> Grid:
-    measures = {
-        "rejected": (ones(), "sum"),
-        "file": (pc.field("file"), "min"),
-    }
-    rows = tables.summed("rejects", {"reason": pc.field("reason")}, measures)
-    ranked = sorted(rows, key=lambda row: (-row["rejected"], row["reason"]))
+    ranked = tables.rows("""
+        SELECT reason, COUNT(*) AS rejected, MIN(file) AS file FROM rejects
+        GROUP BY reason ORDER BY rejected DESC, reason
+    """)
     left = len(ranked) - MAX_REASONS
-    about = "What could not be read, by reason" + (f"; {counted(left, 'other reason')} not shown" if left > 0 else "")
+    about = "What could not be read, by reason" + left_out(left, "other reason")
     cells = [[row["reason"], row["rejected"], row["file"]] for row in ranked[:MAX_REASONS]]
     return Grid(about, ["reason", "rejected", "for example in"], cells)
 

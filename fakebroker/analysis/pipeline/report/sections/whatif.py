@@ -3,8 +3,7 @@
 from collections import defaultdict
 from typing import Any, Final
 
-import pyarrow.compute as pc
-
+from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
 from fakebroker.analysis.pipeline.report.charts.bars import Series
 from fakebroker.analysis.pipeline.report.charts.curves import curves
@@ -23,21 +22,18 @@ def section(tables: Tables) -> Section | None:
     """The section; None without the table."""
     if not tables.has(KEY):
         return None
-    keys = {"group_id": pc.field("group_id"), "retention_ms": pc.field("retention_ms")}
-    measures = {each: (pc.field(each), "sum") for each in ("lost_offsets", "reset_offsets", "read_again_records")}
-    rows = tables.summed(KEY, keys, measures)
+    rows = tables.rows("""
+        SELECT
+            group_id, retention_ms, CAST(SUM(lost_offsets) AS BIGINT) AS lost_offsets,
+            CAST(SUM(reset_offsets) AS BIGINT) AS reset_offsets,
+            CAST(SUM(read_again_records) AS BIGINT) AS read_again_records
+        FROM retention_whatif GROUP BY group_id, retention_ms ORDER BY group_id, retention_ms
+    """)
     title = "Other retentions"
     if not rows:
         return Section(KEY, title, [Text("No group had a committed offset, so no retention would have lost one.")])
     retentions = sorted({row["retention_ms"] for row in rows})
-    lost: _Curves = defaultdict(dict)
-    reset: _Curves = defaultdict(dict)
-    again: _Curves = defaultdict(dict)
-    for row in rows:
-        lost[row["group_id"]][row["retention_ms"]] = row["lost_offsets"]
-        reset[row["group_id"]][row["retention_ms"]] = row["reset_offsets"]
-        if row["read_again_records"] is not None:
-            again[row["group_id"]][row["retention_ms"]] = row["read_again_records"]
+    lost, reset, again = (_by_group(rows, each) for each in ("lost_offsets", "reset_offsets", "read_again_records"))
     if not any(row["lost_offsets"] for row in rows):
         tried = ", ".join(map(span_text, retentions))
         return Section(KEY, title, [Text(f"No retention that was tried would have lost an offset: {tried}.")])
@@ -55,6 +51,14 @@ def section(tables: Tables) -> Section | None:
         "what-if",
     )
     return Section(KEY, title, blocks, [number], _findings(reset, retentions))
+
+
+def _by_group(rows: list[Row], column: str) -> _Curves:
+    found: _Curves = defaultdict(dict)
+    for row in rows:
+        if row[column] is not None:
+            found[row["group_id"]][row["retention_ms"]] = row[column]
+    return found
 
 
 def _curves(values: _Curves, ranked: list[str], retentions: list[int], about: str, unit: str) -> Plot:
