@@ -28,9 +28,9 @@ def _bytes_of_all(values: Sequence[Any]) -> int:
 
     Each of them counts, by columns: no step of Python is taken for each row, or for each number of its lists.
     """
-    kinds = set(map(type, values))
+    kinds = dict.fromkeys(map(type, values))
     if len(kinds) == 1:
-        return _bytes_of_kind(kinds.pop(), values)
+        return _bytes_of_kind(type(values[0]), values)
     return sum(_bytes_of_kind(kind, [each for each in values if type(each) is kind]) for kind in kinds)
 
 
