@@ -3,7 +3,7 @@
 Work is a generator that yields after each step, so that others have their turn in between (`Call.work`).
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,6 +28,19 @@ class Pace:
             return False
         self._left = self._units_per_step
         return True
+
+
+def kept(
+    entries: Iterable[T], is_kept: Callable[[T], bool], pace: Pace, units_of_each: int = 1
+) -> Generator[None, None, list[T]]:
+    """The entries that are kept, in their order; in steps: very many may be asked about for few of them."""
+    found = list[T]()
+    for each in entries:
+        if is_kept(each):
+            found.append(each)
+        if pace.is_over(units_of_each):
+            yield
+    return found
 
 
 def finished(steps: Generator[None, None, T]) -> T:

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import Pace, finished, kept
 
 
 def test_a_step_is_over_with_what_exceeds_it() -> None:
@@ -26,6 +26,16 @@ def test_work_is_counted_where_it_cannot_pause() -> None:
     pace.count(4)
     assert pace.is_over(0)
     assert not pace.is_over(0)
+
+
+def test_what_is_kept_of_many_entries() -> None:
+    """All that shall be, in their order; there is a pause after each step, whatever was found in it."""
+    seen: list[int] = []
+    steps = kept(range(10), lambda number: seen.append(number) is None and number > 6, Pace(5), 2)
+    for last_of_step in (2, 5, 8):
+        next(steps)
+        assert seen[-1] == last_of_step
+    assert finished(steps) == [7, 8, 9]
 
 
 def test_all_steps_at_once() -> None:

@@ -1,11 +1,9 @@
 """What DescribeAcls, CreateAcls and DeleteAcls have in common: the codes in filters, and those that cannot be read."""
 
-from collections.abc import Generator, Iterable
 from typing import Protocol
 
-from fakebroker.broker.core.security.acls import Acl, AclFilter, Operation, PatternType, Permission, ResourceType
+from fakebroker.broker.core.security.acls import AclFilter, Operation, PatternType, Permission, ResourceType
 from fakebroker.protocol.errors import CloseConnection
-from fakebroker.protocol.pace import Pace
 
 NO_AUTHORIZER = "No Authorizer is configured"
 _UNKNOWN = 0
@@ -53,14 +51,3 @@ def filter_of(message: FilterMessage) -> AclFilter | None:
         )
     except ValueError:
         return None
-
-
-def matching(acls: Iterable[Acl], wanted: AclFilter, pace: Pace) -> Generator[None, None, list[Acl]]:
-    """The entries that a filter means, in steps: very many may be looked at for few of them."""
-    found = list[Acl]()
-    for acl in acls:
-        if wanted.matches(acl):
-            found.append(acl)
-        if pace.is_over():
-            yield
-    return found

@@ -1,11 +1,11 @@
 """DeleteAcls, key 31, v0-v3: remove the ACLs that match filters (KIP-140, AU-13)."""
 
-from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, matching, refuse_unknown_filter
+from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.events import AclChanged
 from fakebroker.broker.core.security.acls import Acl, AclFilter, Acls
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, kept
 from fakebroker.protocol.wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
@@ -49,7 +49,7 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
             continue
         result = known.get(wanted)
         if result is None:
-            meant = yield from matching(entries, wanted, pace)
+            meant = yield from kept(entries, wanted.matches, pace)
             removed = [found.get(acl) or found.setdefault(acl, _removed(acl)) for acl in meant]
             result = known[wanted] = DeleteAclsFilterResult(error_message=None, matching_acls=removed)
         results.append(result)

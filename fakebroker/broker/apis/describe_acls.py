@@ -1,10 +1,10 @@
 """DescribeAcls, key 29, v0-v3: the ACLs that match a filter (KIP-140, AU-10, AU-11)."""
 
-from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, matching, refuse_unknown_filter
+from fakebroker.broker.apis.acl_requests import NO_AUTHORIZER, filter_of, refuse_unknown_filter
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.security.acls import AclFilter, Acls, ResourcePattern
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, kept
 from fakebroker.protocol.wire.messages.describe_acls import (
     AclDescription,
     DescribeAclsRequest,
@@ -35,7 +35,7 @@ def _in_steps(acls: Acls, wanted: AclFilter) -> Steps[DescribeAclsResponse]:
     """The entries that there are at the beginning."""
     resources: dict[ResourcePattern, DescribeAclsResource] = {}
     pace = Pace(ENTRIES_PER_STEP)
-    for acl in (yield from matching(list(acls), wanted, pace)):
+    for acl in (yield from kept(list(acls), wanted.matches, pace)):
         resource = resources.get(acl.pattern)
         if resource is None:
             resource = resources[acl.pattern] = DescribeAclsResource(

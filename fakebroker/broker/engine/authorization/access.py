@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 MAX_NOTED = 1000  # refusals of one request in the journal: a frame of 1 MB may have 300,000
 MAX_CHARACTERS = 300  # of a name in the journal: that of a resource or of a token's subject may be much longer
-
-
 NAMES_PER_STEP = 2_000  # that are judged
 LOOKS_PER_NAME = 10  # patterns and entries that may be looked at for one
 

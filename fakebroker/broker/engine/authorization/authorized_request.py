@@ -272,12 +272,6 @@ def asked_in_steps(entries: Iterable[T], is_refused: Callable[[T], object], pace
     yield from parted(entries, lambda entry: bool(is_refused(entry)), pace)
 
 
-def kept(entries: Iterable[T], is_shown: Callable[[T], bool], pace: Pace) -> Generator[None, None, list[T]]:
-    """The entries that are shown, in their order; in steps, as `parted`."""
-    _, shown = yield from parted(entries, lambda entry: not is_shown(entry), pace)
-    return shown
-
-
 def show_operations(
     entries: Iterable[T], operations_of: Callable[[T], int], field: str, pace: Pace
 ) -> Generator[None, None, None]:

@@ -19,6 +19,7 @@ from fakebroker.broker.engine.authorization.authorized_request import (
 )
 from fakebroker.broker.engine.error_response import element_of, has_code
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import kept
 from fakebroker.protocol.schema.message import made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
 from fakebroker.protocol.wire.drafts import Kip88DescribeGroupsResponse
@@ -151,7 +152,7 @@ def list_allowed(authorized: "ListGroups") -> None:
     access = authorized.access
 
     def finish(response: "ListGroupsResponse") -> Generator[None, None, None]:
-        response.groups = yield from in_steps.kept(
+        response.groups = yield from kept(
             response.groups,
             lambda group: access.may(Operation.DESCRIBE, GROUP, group.group_id, noted=False),
             access.pace,
@@ -299,7 +300,7 @@ def _parted(
 
 
 def _describable(authorized: "OffsetFetch", topics: Iterable[Part]) -> Generator[None, None, list[Part]]:
-    return in_steps.kept(topics, lambda topic: _may_describe(authorized, topic), authorized.access.pace)
+    return kept(topics, lambda topic: _may_describe(authorized, topic), authorized.access.pace)
 
 
 def _may_describe(authorized: "OffsetFetch", topic: object) -> bool:

@@ -7,12 +7,11 @@ from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, Resour
 from fakebroker.broker.engine.authorization.authorized_request import (
     AuthorizedRequest,
     asked_in_steps,
-    kept,
     parted,
     show_operations,
 )
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import finished, kept
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey

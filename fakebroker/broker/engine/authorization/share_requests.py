@@ -11,11 +11,11 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     REFUSED_TEXTS,
     AuthorizedRequest,
     add_entries,
-    kept,
     parted,
 )
 from fakebroker.broker.engine.error_response import ENTRIES, error_entries, mirrors_between
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.pace import kept
 from fakebroker.protocol.schema.message import with_fields
 
 if TYPE_CHECKING:

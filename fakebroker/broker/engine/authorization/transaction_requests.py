@@ -9,9 +9,9 @@ from fakebroker.broker.core.topics import INTERNAL_TOPICS
 from fakebroker.broker.engine.authorization.authorized_request import (
     CODES,
     AuthorizedRequest,
-    kept,
     parted,
 )
+from fakebroker.protocol.pace import kept
 
 if TYPE_CHECKING:
     from fakebroker.protocol.wire.messages.add_partitions_to_txn import (

@@ -18,7 +18,7 @@ from fakebroker.broker.core.groups.modern.metadata_hash import metadata_hash_of
 from fakebroker.broker.core.java_hash_map import JavaHashMap, JavaHashSet
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
+from fakebroker.protocol.pace import Pace, kept
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.groups.consumer.stored_group import StoredGroup
@@ -150,13 +150,7 @@ def _matches_of_allowed(
 ) -> Generator[None, None, dict[str, tuple[str, ...]]]:
     """Which of the names that may be described each pattern matches, in steps; None: all may be."""
     if may_describe is not None:
-        allowed, pace = list[str](), Pace(STATES_PER_STEP)
-        for name in names:
-            if may_describe(name):
-                allowed.append(name)
-            if pace.is_over(RIGHT_COSTS_STATES):
-                yield
-        names = allowed
+        names = yield from kept(names, may_describe, Pace(STATES_PER_STEP), RIGHT_COSTS_STATES)
     return (yield from _matches(patterns, names))
 
 
