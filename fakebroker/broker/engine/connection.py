@@ -33,7 +33,7 @@ from fakebroker.broker.engine.connection_state import (
 )
 from fakebroker.broker.engine.dispatch import Dispatcher, Route
 from fakebroker.broker.engine.driver import NO_DRIVER, ConnectionDriver
-from fakebroker.broker.engine.failed_request import answer_failure, refuse_frame, send_reply
+from fakebroker.broker.engine.failed_request import answer_failure, find_route, send_reply
 from fakebroker.broker.engine.journal import Connected, Disconnected, Peer
 from fakebroker.broker.engine.kept_frames import BIG_BYTES, Frame, FrameBytes
 from fakebroker.broker.engine.lanes import Lanes
@@ -311,10 +311,10 @@ class Connection:
             start = position + prefix_bytes
             stop = start + size
             if stop > end or not smallest <= size <= limit:
-                break  # `_measure_rest` finds out which
+                break  # `_buffer_rest` finds out which
             frame = buffer[start:stop]
             position = stop
-            route = routes.get(code) or self._find_route(code, frame)
+            route = routes.get(code) or find_route(self, self._dispatcher, code, frame)
             if route is not None:
                 lane = lane_of(route)
                 if lane is None or lane.layout is None or not lane.serve(self, route, frame, now):
@@ -331,13 +331,18 @@ class Connection:
             self.frame = b""  # an idle connection does not hold on to its last request
         if position == end and self.state is serving:
             self.state = READING
-        elif self.state not in ENDED:
-            self._input.put_back(buffer, position)
-            self._measure_rest()
+        else:
+            self._buffer_rest(buffer, position)
         engine = self.engine
         if engine.outbox:  # a request that was parked or closed its connection had consequences
             engine.drain()
         engine.to_flush[self] = None
+
+    def _buffer_rest(self, buffer: bytes, position: int) -> None:
+        """Keep what was not taken up."""
+        if self.state not in ENDED:
+            self._input.put_back(buffer, position)
+            self._measure_rest()
 
     def _measure_rest(self) -> None:
         """Find out how much makes the next frame whole; a bad length closes the connection (AV-3)."""
@@ -355,7 +360,8 @@ class Connection:
     def _kept_turn(self, now: Instant) -> None:
         """A turn for what is kept: for the next frame alone if it is so long that to read it is work in steps.
 
-        A turn that takes nothing, does not learn how long the next frame is, and wants another ends the connection.
+        A turn that takes nothing, does not find out either how long the next frame is (nothing behind a parked request
+        is measured), and wants another turn would never end: it closes the connection.
         """
         kept = self._input.buffered_bytes, self._input.wanted_bytes
         if self._input.wanted_bytes > PREFIX_BYTES + self.engine.at_once_bytes:
@@ -369,7 +375,7 @@ class Connection:
         """Take up one frame, cut out already; a later turn is for what follows it."""
         self.state = SERVING
         code, client_id_size = read_frame_head(frame)
-        route = self._dispatcher.routes.get(code) or self._find_route(code, frame)
+        route = self._dispatcher.routes.get(code) or find_route(self, self._dispatcher, code, frame)
         if route is not None:
             offset = SMALLEST_FRAME_BYTES + max(client_id_size, 0)
             self._serve(route.of_long_frames(len(frame)), frame, offset, now)
@@ -467,14 +473,6 @@ class Connection:
         self.engine.failed(error)
         self._drop_request()
         self.fail(f"internal error: {error!r}")
-
-    def _find_route(self, code: int, frame: bytes) -> Route | None:
-        """The route of an API and version asked for the first time on this listener; None: the connection is closed."""
-        try:
-            return self._dispatcher.find(code)
-        except Exception as error:
-            refuse_frame(self, frame, error)
-        return None
 
     def _set_client_id(self, frame: bytes, offset: int) -> None:
         """The client names itself, for the first time or by a new name."""

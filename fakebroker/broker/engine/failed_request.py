@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, Route
+from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, Dispatcher, Route
 from fakebroker.protocol.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -36,7 +36,16 @@ def send_reply(connection: "Connection", route: Route, response: "Message | None
         send_failure(connection, route, connection.request, cause)
 
 
-def refuse_frame(connection: "Connection", frame: bytes, error: Exception) -> None:
+def find_route(connection: "Connection", dispatcher: Dispatcher, code: int, frame: bytes) -> Route | None:
+    """The route of an API and version asked for the first time on a listener; None: the connection is closed."""
+    try:
+        return dispatcher.find(code)
+    except Exception as error:
+        _refuse_frame(connection, frame, error)
+    return None
+
+
+def _refuse_frame(connection: "Connection", frame: bytes, error: Exception) -> None:
     """The API and version of a frame are not served: its connection closes."""
     engine = connection.engine
     if isinstance(error, CloseConnection):

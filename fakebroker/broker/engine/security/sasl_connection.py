@@ -96,9 +96,8 @@ class SaslConnection(Connection):
                 break
         if authentication.state is DONE and self.state not in (*ENDED, PARKED):
             super()._turn(buffer, position, now)
-        elif self.state not in ENDED:
-            self._input.put_back(buffer, position)
-            self._measure_rest()
+        else:
+            self._buffer_rest(buffer, position)
         self.engine.to_flush[self] = None
 
     def _take_raw(self, message: bytes, now: Instant) -> None:
