@@ -28,6 +28,20 @@ AT_ONCE: Final = 5_000
 """How many records coordinators load at one moment without turns; that takes up to 0.1 s."""
 
 
+class _RoomOfMoment:
+    """What may be done at one moment: as long as it stays the same, `left` is what is left of it."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+        self._most = most
+        self._moment = Instant(0, 0)
+
+    def at(self, now: Instant) -> None:
+        """It is `now`: at another moment there is room for all again."""
+        if now != self._moment:
+            self._moment, self.left = now, self._most
+
+
 class LongPasses:
     """What the present turn may still cost, and the passes that go on in the next one.
 
@@ -42,10 +56,8 @@ class LongPasses:
         self._waiting: deque[Callable[[Instant], None]] = deque()
         self._actions: deque[Callable[[Instant], None]] = deque()
         self._is_acting = False
-        self._moment = Instant(0, 0)  # of what was done without turns last
-        self._at_once_left = AT_ONCE
-        self._moment_of_actions = Instant(0, 0)
-        self._actions_left = ACTIONS_COST
+        self._room_of_loads = _RoomOfMoment(AT_ONCE)
+        self._room_of_actions = _RoomOfMoment(ACTIONS_COST)
 
     def __bool__(self) -> bool:
         """Whether a pass waits for the next turn."""
@@ -64,6 +76,11 @@ class LongPasses:
         """Whether a pass has to put off its next step."""
         return self._left is not None and self._left <= 0
 
+    @property
+    def _is_in_turn(self) -> bool:
+        """Whether what is done now counts for a turn already, or for none since a test moves the clock."""
+        return self.is_unlimited or self._left is not None
+
     def spend(self, cost: int) -> None:
         """A step costs so much."""
         if self._left is not None:
@@ -74,7 +91,7 @@ class LongPasses:
 
         In a turn, and when a test moves the clock, as `take_steps`. What the first step raises is the caller's.
         """
-        if self.is_unlimited or self._left is not None:
+        if self._is_in_turn:
             self.take_steps(steps, done, now)
             return
         self._left = STEP_COST
@@ -105,11 +122,11 @@ class LongPasses:
 
     def may_be_done_at_once(self, records: int, now: Instant) -> bool:
         """Whether so many records may be loaded without turns, beside those that were at this moment; notes it then."""
-        if now != self._moment:
-            self._moment, self._at_once_left = now, AT_ONCE
-        if records > self._at_once_left:
+        room = self._room_of_loads
+        room.at(now)
+        if records > room.left:
             return False
-        self._at_once_left -= records
+        room.left -= records
         return True
 
     def now_or_later(self, action: Callable[[Instant], None], now: Instant) -> None:
@@ -117,18 +134,18 @@ class LongPasses:
 
         Beyond ACTIONS_COST, or when the turn is over, it is put off. When a test moves the clock it is done at once.
         """
-        if now != self._moment_of_actions:
-            self._moment_of_actions, self._actions_left = now, ACTIONS_COST
-        if self.is_turn_over or (self._left is None and not self.is_unlimited and self._actions_left <= 0):
+        room = self._room_of_actions
+        room.at(now)
+        if self.is_turn_over or (room.left <= 0 and not self._is_in_turn):
             self.put_off(action)
-        elif self.is_unlimited or self._left is not None:
+        elif self._is_in_turn:
             action(now)
         else:
-            self._left = self._actions_left
+            self._left = room.left
             try:
                 action(now)
             finally:
-                self._actions_left, self._left = self._left, None
+                room.left, self._left = self._left, None
 
     def one_by_one(self, action: Callable[[Instant], None], now: Instant) -> None:
         """Do something, and after it what it brings about by this method; nested, that could be any depth."""
