@@ -57,15 +57,18 @@ def _metadata_bytes(offsets: Sequence[StoredOffset]) -> int:
     return sum([_text_bytes(each[METADATA]) + _TEXT_BYTES for each in offsets if each[METADATA]])
 
 
+def _texts(member: MemberValue) -> tuple[str, ...]:
+    return member.member_id, member.group_instance_id or "", member.client_id, member.client_host
+
+
 def _member_bytes(member: MemberValue) -> int:
-    texts = member.member_id, member.group_instance_id or "", member.client_id, member.client_host
-    return _MEMBER_BYTES + sum(map(_text_bytes, texts)) + len(member.subscription) + len(member.assignment)
+    texts_bytes = sum(map(_text_bytes, _texts(member)))
+    return _MEMBER_BYTES + texts_bytes + len(member.subscription) + len(member.assignment)
 
 
 def _longest_bytes(member: MemberValue) -> int:
     """An upper bound of what a stored member takes: a character is at most four bytes."""
-    texts = (member.member_id, member.group_instance_id or "", member.client_id, member.client_host)
-    return 4 * sum(map(len, texts)) + len(member.subscription) + len(member.assignment) + 64
+    return 4 * sum(map(len, _texts(member))) + len(member.subscription) + len(member.assignment) + 64
 
 
 def _pair(entry: "GroupRecord | GroupEntry", record_format: Format) -> Pair:
