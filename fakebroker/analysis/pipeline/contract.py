@@ -30,6 +30,11 @@ def time_or_none(ms: int | None) -> int | None:
     return ms if ms is not None and FIRST_TIME_MS <= ms <= LAST_TIME_MS else None
 
 
+def between_ms(began_ms: int | None, ended_ms: int | None) -> int | None:
+    """How long something took; None if that is not known, or the clock went back."""
+    return ended_ms - began_ms if began_ms is not None and ended_ms is not None and ended_ms >= began_ms else None
+
+
 class Column(NamedTuple):
     """One column. `about` says what it is, with its unit; names end in `_ms` for durations and `_at` for times."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from fakebroker.analysis.pipeline.causes import UNKNOWN, Cause, cause_of
-from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Row, Table, columns
+from fakebroker.analysis.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Row, Table, between_ms, columns
 from fakebroker.analysis.pipeline.group_transitions import LOADED, is_newer
 from fakebroker.analysis.pipeline.recipe import Recipe, Step
 
@@ -96,15 +96,8 @@ def _ended(began: Row, row: Row) -> Row:
         return began | {"result": "Dead"}
     return began | {
         "ended_at": row["began_at"],
-        "duration_ms": _between(began["began_at"], row["began_at"]),
+        "duration_ms": between_ms(began["began_at"], row["began_at"]),
         "generation": row["generation"],
         "result": row["state"],
         "members": row["members"],
     }
-
-
-def _between(began_at: int | None, ended_at: int | None) -> int | None:
-    """How long it took; None if that is not known, or the clock went back."""
-    if began_at is None or ended_at is None or ended_at < began_at:
-        return None
-    return ended_at - began_at

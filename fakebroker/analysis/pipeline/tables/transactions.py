@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Check, Row, Table, columns
+from fakebroker.analysis.pipeline.contract import ORIGIN_KEY, Check, Row, Table, between_ms, columns
 from fakebroker.analysis.pipeline.recipe import Recipe, Step, listed
 
 PRODUCER: Final = "producer"
@@ -133,12 +133,10 @@ def _with_partitions(found: Row, change: Row) -> Row:
 
 def _decided(found: Row, change: Row, client_version: int | None) -> Row:
     outcome = DECIDED[change["state"]]
-    began_at, at = found["began_at"], change["at"]
-    is_known = began_at is not None and at is not None and at >= began_at
     decided = found | {
         "outcome": outcome,
-        "decided_at": at,
-        "duration_ms": at - began_at if is_known else None,
+        "decided_at": change["at"],
+        "duration_ms": between_ms(found["began_at"], change["at"]),
         "reason": change["reason"],
     }
     by = (
