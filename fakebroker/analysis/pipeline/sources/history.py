@@ -84,7 +84,7 @@ class HistoryOptions(NamedTuple):
 
 def read_options(given: Mapping[str, str]) -> HistoryOptions:
     """The options of the data source. Raises OptionError."""
-    options = Options(given, _OPTIONS, kafka=())
+    options = Options(given, _OPTIONS)
     path, bootstrap = options.text("path"), options.text("bootstrap")
     paths = options.read("paths", _texts, 'a JSON list of strings, such as ["a", "b"]', [path] if path else [])
     if bool(paths) == bool(bootstrap):
