@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fakebroker.analysis.history.decode import reject_row
 from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject
-from fakebroker.analysis.history.reading import HistoryFile, read_file, reason_of
+from fakebroker.analysis.history.reading import read_file, reason_of
 from fakebroker.analysis.history.segments import read_segment
 from fakebroker.analysis.pipeline import arrow_decode
 from fakebroker.analysis.pipeline.sources.parquet_history import raw_batches
@@ -40,8 +40,7 @@ def _read(split: Split, file: LogFile, security: Security) -> Iterator[Any]:
         kafka = ClientConfig(split.file, security)
         yield from decode_found(read_partition(kafka, split.log_partition, split.start, split.end, file.source))
     elif split.end == TO_THE_END:
-        whole = HistoryFile(Path(split.file), split.kind, split.log_partition)
-        yield from decode_found(read_file(whole, file.source))
+        yield from decode_found(read_file(split.kind, file))
     elif split.kind == "segment":
         yield from decode_found(read_segment(file, split.start, split.end))
     else:
