@@ -9,7 +9,7 @@ FENCED_LEADER_EPOCH (KIP-951).
 
 from fakebroker.broker.apis.call import Call, Repeat, RequestQuota
 from fakebroker.broker.apis.fetch_answer import partition_data
-from fakebroker.broker.apis.fetch_request import FullFetch, IncrementalFetch
+from fakebroker.broker.apis.fetch_request import TARGETS_PER_STEP, FullFetch, IncrementalFetch
 from fakebroker.broker.apis.isolation_levels import READ_COMMITTED, check_isolation_level
 from fakebroker.broker.apis.repeated_fetch import RepeatedFullFetch, RepeatedIncrementalFetch
 from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
@@ -60,13 +60,15 @@ def _in_quota(quota: RequestQuota, params: FetchParams) -> tuple[type[FullFetch]
 
 
 def repeat(call: Call, request: FetchRequest, response: FetchResponse) -> Repeat | None:
-    """The next fetches of the same partitions, if all of them were read: in a session, or without one."""
+    """The next fetches of the same partitions, if all of them were read, and at once: in a session, or without one."""
     if call.version < 10 or response.error_code or request.forgotten_topics_data:
         return None
     if any(data.error_code for entry in response.responses for data in entry.partitions):
         return None
     fetches, params = _partition_fetches(call, request), _params(call, request)
     if len(fetches) < sum(len(entry.partitions) for entry in request.topics):  # one comes twice
+        return None
+    if len(fetches) > TARGETS_PER_STEP:
         return None
     if request.session_epoch == FINAL_EPOCH and not request.session_id:
         partitions = [call.cluster.topics.partition(fetch.topic, fetch.partition) for fetch in fetches]

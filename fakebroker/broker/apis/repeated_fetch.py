@@ -11,6 +11,7 @@ from typing import Any
 
 from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.fetch_answer import fetch_response, together
+from fakebroker.broker.apis.fetch_request import TARGETS_PER_STEP
 from fakebroker.broker.core.logs.fetch_sessions import FINAL_EPOCH, FetchSession, SessionPartition, key_of
 from fakebroker.broker.core.logs.fetching import (
     FetchParams,
@@ -103,10 +104,12 @@ class RepeatedIncrementalFetch(_FetchAgain):
         return self._answer(call, list(session.news(zip(unread, done.reads, strict=True), self.params)))
 
     def _read(self, call: Call, unread: list[SessionPartition]) -> ReadResult | None:
-        """What the partitions give; None if there is one that cannot be read.
+        """What the partitions give; None if there is one that cannot be read, or if they are read in steps.
 
         What a request found under their names, at the first of these or later, is still there: topics have not changed.
         """
+        if len(unread) > TARGETS_PER_STEP:
+            return None
         targets = [(known.fetch, known.partition) for known in unread if known.partition is not None]
         return read_all(call.cluster, targets, self.params) if len(targets) == len(unread) else None
 

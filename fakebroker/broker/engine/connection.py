@@ -321,10 +321,10 @@ class Connection:
                     # A negative length says that there is no client id.
                     offset = smallest + client_id_size if client_id_size > 0 else smallest
                     self._serve(route if size <= short else route.of_long_frames(size), frame, offset, now)
-                    if position < end:  # one that takes long does not have the others in its turn
-                        ends_s = ends_s or stopwatch() + TURN_S
-                        if stopwatch() > ends_s:
-                            break
+                if position < end:  # one that takes long does not have the others in its turn
+                    ends_s = ends_s or stopwatch() + TURN_S
+                    if stopwatch() > ends_s:
+                        break
             if self.state is not serving:
                 break
         if self.state is not PARKED:

@@ -406,6 +406,26 @@ def test_no_template_of_too_many_partitions(twins: Twins, monkeypatch: pytest.Mo
     assert twins.general == before
 
 
+def test_a_session_with_much_to_read_is_decoded(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read in steps is read in steps again: little is asked for, but much of the session has news."""
+    monkeypatch.setattr(repeated_fetch, "TARGETS_PER_STEP", 2)
+    twins.open(At(0), *(At(partition, offset=3) for partition in (1, 2, 3)))
+    warm(twins, At(0, offset=2))
+    twins.produce(1)
+    assert not twins.is_general(At(0, offset=2))
+    twins.both(lambda broker: [broker.produce(partition) for partition in (1, 2, 3)])
+    assert twins.is_general(At(0, offset=2))
+
+
+def test_without_a_session_much_to_read_is_decoded(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No layout is made of a request that is read in steps."""
+    monkeypatch.setattr(fetch, "TARGETS_PER_STEP", 2)
+    warm(twins, At(0), At(1))
+    assert not twins.is_general(At(0), At(1))
+    for _ in range(3):
+        assert twins.is_general(At(0), At(1), At(2))
+
+
 @pytest.mark.parametrize("has_session", [False, True])
 def test_a_wait_of_a_millisecond_is_a_wait(twins: Twins, has_session: bool) -> None:
     """Too little is answered when it is over, not at once."""

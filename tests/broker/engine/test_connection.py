@@ -22,6 +22,10 @@ def heartbeats(count: int, first: int = 0) -> bytes:
     )
 
 
+def asked_for_versions(count: int) -> bytes:
+    return b"".join(request("ApiVersions", 2, n) for n in range(count))
+
+
 @pytest.mark.rules("AV-1", "AV-11")
 def test_a_request_byte_by_byte_is_answered_as_in_one_piece() -> None:
     """How the bytes are cut on their way makes no difference, and nothing is answered before a frame is whole."""
@@ -60,20 +64,26 @@ def test_a_turn_takes_up_at_most_64_requests() -> None:
 
 
 @pytest.mark.rules("AV-2")
+@pytest.mark.parametrize("uses_layouts", [False, True])
 @pytest.mark.parametrize("request_s", [0.02, 5.0])
-def test_a_turn_in_which_requests_take_long_ends_early(request_s: float) -> None:
-    """Requests that come together and take long by the driver's stopwatch do not keep other connections waiting."""
+def test_a_turn_in_which_requests_take_long_ends_early(request_s: float, uses_layouts: bool) -> None:
+    """Requests that come together and take long by the driver's stopwatch do not keep other connections waiting,
+    whether they are decoded or like those before them.
+    """
     lab, passed = SimEngine(), [0.0]
-    lab.engine.stopwatch, lab.engine.uses_layouts = lambda: passed[0], False
+    lab.engine.stopwatch, lab.engine.uses_layouts = lambda: passed[0], uses_layouts
     connection = lab.bare_connection()
-    serve = connection._serve
+    connection.receive(asked_for_versions(6), START)
+    assert any(lane.layout for lane in connection._lanes.values()) is uses_layouts
+    connection.data_to_send()
+    send = connection.send
 
-    def slow(*request: Any) -> None:
-        serve(*request)
+    def slow(*answer: Any) -> None:
+        send(*answer)
         passed[0] += request_s
 
-    connection._serve = slow
-    connection.receive(heartbeats(20), START)
+    connection.send = slow
+    connection.receive(asked_for_versions(20), START)
     turns = [correlation_ids(b"".join(connection.data_to_send()))]
     while connection.wants_turn:
         connection.resume(START)

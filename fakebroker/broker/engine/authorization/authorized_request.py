@@ -240,9 +240,13 @@ def name_in(entry: object, topics: "Topics") -> str | None:
         name = getattr(entry, field, None)
         if name:
             return str(name)
-    topic_id = getattr(entry, "topic_id", ZERO_UUID)
-    if topic_id == ZERO_UUID:
-        return ""
+    return topic_name("", getattr(entry, "topic_id", ZERO_UUID), topics)
+
+
+def topic_name(name: str, topic_id: bytes, topics: "Topics") -> str | None:
+    """The topic of that name, or else of that id, "" without either; None for an unknown id."""
+    if name or topic_id == ZERO_UUID:
+        return name
     topic = topics.by_id(topic_id)
     return None if topic is None else topic.name
 

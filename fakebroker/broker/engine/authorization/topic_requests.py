@@ -1,6 +1,6 @@
 """Checks of requests about topics: records, and making and deleting topics."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
@@ -13,8 +13,9 @@ from fakebroker.broker.engine.authorization.authorized_request import (
     AuthorizedRequest,
     asked_in_steps,
     name_in,
+    topic_name,
 )
-from fakebroker.broker.engine.faults.entries import with_session
+from fakebroker.broker.engine.faults.entries import named_with_session
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.entities import Entry
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         DeleteRecordsResponse,
         DeleteRecordsTopicResult,
     )
-    from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchResponse, FetchTopic
+    from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchResponse
     from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
         OffsetForLeaderEpochRequest,
         OffsetForLeaderEpochResponse,
@@ -97,32 +98,32 @@ def _without_offsets(responses: "list[TopicProduceResponse]") -> None:
 def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
     """Fetch: READ on each topic, those of the session too; of a broker CLUSTER_ACTION."""
     call, request, access = authorized.call, authorized.request, authorized.access
-    topics = _topics_of(authorized)
     replica_id = request.replica_state.replica_id if call.version >= 15 else request.replica_id
     if replica_id >= 0:
         is_allowed = access.may_cluster(Operation.CLUSTER_ACTION)
-        hidden: Sequence[str | None] = [] if is_allowed else [name_in(topic, call.cluster.topics) for topic in topics]
+        hidden = [] if is_allowed else _topics_read(authorized)
     else:
 
-        def is_refused(topic: "FetchTopic") -> bool:
-            name = name_in(topic, call.cluster.topics)
+        def is_refused(name: str | None) -> bool:
             return name is not None and not access.may(Operation.READ, TOPIC, name)
 
-        yield from asked_in_steps(topics, is_refused, access.pace)
-        hidden = [name_in(topic, call.cluster.topics) for topic in _topics_of(authorized) if is_refused(topic)]
+        yield from asked_in_steps(_topics_read(authorized), is_refused, access.pace)
+        hidden = [name for name in _topics_read(authorized) if is_refused(name)]
     if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
         hidden = [name for name in hidden if name]
     if hidden:
         authorized.handle = partial(fetch.handle, denied=frozenset(name for name in hidden if name is not None))
 
 
-def _topics_of(authorized: "Fetch") -> "list[FetchTopic]":
-    """What the request may read: its own topics, and those of the session.
+def _topics_read(authorized: "Fetch") -> list[str | None]:
+    """The topics that the request may read, each once: its own, and those of the session. None: an id is unknown.
 
     What it names and forgets at once is in no session, yet it is read if the session ends by that (FS-8).
     """
-    request = authorized.request
-    return [*request.topics, *with_session(authorized.call, request).topics]
+    call, request = authorized.call, authorized.request
+    own = [name_in(topic, call.cluster.topics) for topic in request.topics]
+    of_session = dict.fromkeys((named_with_session(call, request) or {}).values())
+    return [*dict.fromkeys([*own, *(topic_name(*each, call.cluster.topics) for each in of_session)])]
 
 
 def describe_epochs_allowed(

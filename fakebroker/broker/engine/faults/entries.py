@@ -22,14 +22,15 @@ from fakebroker.broker.engine.error_response import (
 from fakebroker.broker.engine.faults.naming import NOTHING, Named, named_by, named_in, names_in
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.pace import Pace
-from fakebroker.protocol.schema import Message
+from fakebroker.protocol.schema import ZERO_UUID, Message
 from fakebroker.protocol.schema.entities import Entry
 from fakebroker.protocol.schema.message import Declaration, made, with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
-from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic
+from fakebroker.protocol.wire.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
+    from fakebroker.broker.core.logs.fetching import PartitionFetch
     from fakebroker.broker.core.topics import Topics
 
 ENTRIES_PER_STEP = 5_000
@@ -39,6 +40,8 @@ Chosen = Callable[[Named], bool]
 Asked = TypeVar("Asked", bound=Message | None)
 Part = TypeVar("Part")
 Errors = list[tuple[Mirror, list[Entry]]]
+SessionPartition = tuple[str | bytes, int]
+NameAndId = tuple[str, bytes]
 
 
 def mirrors_of(response: type[Message], request: type[Message], *, of_groups: bool) -> tuple[Mirror, ...]:
@@ -178,24 +181,40 @@ def _says_something(value: object) -> bool:
 
 def with_session(call: "Call", request: Asked) -> Asked:
     """A Fetch request that names the partitions of its session, too (FS-4); every other request as it is."""
-    if not isinstance(request, FetchRequest) or not request.session_id or request.session_epoch <= 0:
-        return request
-    session = call.node.fetch_sessions.get(request.session_id, str(call.principal))
-    if session is None:
+    named = named_with_session(call, request)
+    if named is None:
         return request
     row = element_of(FetchTopic, "partitions")
-    named = {}
-    for known in session.partitions.values():
-        one = known.fetch
-        named[one.topic_id if any(one.topic_id) else one.topic, one.partition] = (one.topic, one.topic_id)
-    for topic in request.topics:
-        for entry in topic.partitions:
-            named[topic.topic_id if any(topic.topic_id) else topic.topic, entry[0]] = (topic.topic, topic.topic_id)
-    for forgotten in request.forgotten_topics_data:
-        for index in forgotten.partitions:
-            named.pop((forgotten.topic_id if any(forgotten.topic_id) else forgotten.topic, index), None)
     topics = [
         FetchTopic(topic=name, topic_id=topic_id, partitions=[made(row, {"partition": index})])
         for (_, index), (name, topic_id) in named.items()
     ]
     return with_fields(request, topics=topics)
+
+
+def named_with_session(call: "Call", request: Message | None) -> "dict[SessionPartition, NameAndId] | None":
+    """What a Fetch reads: its own partitions and those of its session, less what it forgets.
+
+    Returns name and id of the topic by topic and index; None if the request is of no session, or no Fetch.
+    """
+    if not isinstance(request, FetchRequest) or not request.session_id or request.session_epoch <= 0:
+        return None
+    session = call.node.fetch_sessions.get(request.session_id, str(call.principal))
+    if session is None:
+        return None
+    named: dict[SessionPartition, NameAndId] = {}
+    for known in session.partitions.values():
+        one = known.fetch
+        named[_topic_key(one), one.partition] = (one.topic, one.topic_id)
+    for topic in request.topics:
+        for entry in topic.partitions:
+            named[_topic_key(topic), entry[0]] = (topic.topic, topic.topic_id)
+    for forgotten in request.forgotten_topics_data:
+        for index in forgotten.partitions:
+            named.pop((_topic_key(forgotten), index), None)
+    return named
+
+
+def _topic_key(topic: "PartitionFetch | FetchTopic | ForgottenTopic") -> str | bytes:
+    """What a Fetch calls a topic: its id, or before those its name."""
+    return topic.topic_id if topic.topic_id != ZERO_UUID else topic.topic

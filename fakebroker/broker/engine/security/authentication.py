@@ -8,7 +8,7 @@ DONE       requests as on any connection; if sessions end, SaslHandshake -> LOGG
 REFUSED    nothing is read any more; the answer is sent after `connection.failed.authentication.delay.ms`
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from fakebroker.broker.core.security.mechanisms import AuthenticationFailed, Log
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.engine.security.logins import Logins, enabled_mechanisms
 from fakebroker.broker.engine.stages import Handle, Handler, Passage, StageKind
+from fakebroker.broker.engine.work import Work
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -127,6 +128,8 @@ class Authentication:
             if api_key != ApiKey.API_VERSIONS or self.state is ASKED:
                 raise CloseConnection("the client must log in first, with SaslHandshake")
             return None
+        if self.state is REFUSED:
+            raise CloseConnection("the login failed")
         if api_key == ApiKey.SASL_AUTHENTICATE and self.state is LOGGING_IN:
             return self._authenticate
         return partial(self._refuse_other, exchange)
@@ -146,7 +149,7 @@ class Authentication:
 
     def _refuse_other(self, exchange: "Exchange", call: Call, _request: "Message") -> None:
         answer = exchange.error(ErrorCode.ILLEGAL_SASL_STATE)
-        self._refuse(call, f"{exchange.route} while the client logs in", partial(call.reply, answer))
+        self._refuse(call, f"{exchange.route} while the client logs in", answer)
 
     def _shake_hands(self, call: Call, request: "Message") -> SaslHandshakeResponse | None:
         """Choose a mechanism (SA-2, SA-7)."""
@@ -159,8 +162,7 @@ class Authentication:
             self.state = REFUSED
             why = f"the mechanism {name[:MAX_CHARACTERS]!r} is not enabled; enabled are {', '.join(enabled)}"
             self._note("refused", why)
-            call.reply(refusal)
-            call.close(why)
+            _answer_and_close(self._connection, call, refusal, why)
             return None
         url = self._logins.jwks_url(name)
         if not url:
@@ -197,7 +199,7 @@ class Authentication:
             refusal = SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failure)
             )
-            self._refuse(call, failure.why, partial(call.reply, refusal))
+            self._refuse(call, failure.why, refusal)
             return None
         lifetime_ms = 0 if login is None else self._finish(login, call.now)
         return SaslAuthenticateResponse(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime_ms)
@@ -215,7 +217,7 @@ class Authentication:
         try:
             answer = self._answer(self._mechanism, message)
         except AuthenticationFailed as failure:
-            deadline = self._close_later(failure.why, lambda: None, now)
+            deadline = self._close_later(failure.why, self._connection.fail, now)
             self._connection.at_end(deadline, lambda _now: deadline.end())
             return None
         if self._mechanism.login is not None:
@@ -239,23 +241,18 @@ class Authentication:
         self._connection.logged_in(login.principal, has_session=self._session_ends_ms is not None)
         return min(lifetimes, default=0)
 
-    def _refuse(self, call: Call, reason: str, answer: Callable[[], None]) -> None:
+    def _refuse(self, call: Call, reason: str, answer: "Message") -> None:
         """Answer later, and then close: whoever tries passwords has to wait (SA-4)."""
-        deadline = self._close_later(reason, answer, call.now)
+        deadline = self._close_later(reason, partial(_answer_and_close, self._connection, call, answer), call.now)
         call.on_close(lambda _now: deadline.end())
 
-    def _close_later(self, reason: str, answer: Callable[[], None], now: Instant) -> Deadline:
+    def _close_later(self, reason: str, close: Callable[[str], None], now: Instant) -> Deadline:
         reason = reason[: 2 * MAX_CHARACTERS]
         if self._mechanism is None or not self._mechanism.refusal:
             self._note("refused", reason)
         self.state, self._mechanism = REFUSED, None
         connection = self._connection
-
-        def close(_now: Instant) -> None:
-            answer()
-            connection.fail(f"authentication failed: {reason}")
-
-        deadline = Deadline(close, connection)
+        deadline = Deadline(lambda _now: close(f"authentication failed: {reason}"), connection)
         connection.engine.cluster.timers.mono.arm(deadline, now.mono_ms + self._logins.settings.get_int(DELAY))
         return deadline
 
@@ -274,3 +271,19 @@ class Authentication:
         )
         engine = self._connection.engine
         engine.journal.event(event, engine.now)
+
+
+def _answer_and_close(connection: "SaslConnection", call: Call, response: "Message", reason: str) -> None:
+    """Answer the request in work, `call`, and close: an answer that is written in steps is waited for."""
+    outer = connection.call
+    call.reply(response)
+
+    def close() -> Generator[None, None, None]:
+        while not outer.is_answered:
+            yield
+        connection.fail(reason)
+
+    if outer.is_answered:
+        connection.fail(reason)
+    else:
+        connection.engine.begin(Work(connection, outer, close(), must_finish=False))
