@@ -25,7 +25,7 @@ from fakebroker.analysis.pipeline.recipe import (
     tables_named,
     values_named,
 )
-from fakebroker.analysis.pipeline.rows import Rows, batches_of, parquet_files, rows_of, to_arrow, write_rows
+from fakebroker.analysis.pipeline.rows import Rows, batches_of, parquet_files, rows_of, schema_in_ms, write_rows
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 from fakebroker.analysis.pipeline.tables import table
 
@@ -61,7 +61,9 @@ class DuckEngine:
 
     def frame(self, contract: Table, rows: Iterable[Mapping[str, Any]]) -> DuckFrame:
         """Rows as a frame; a column that a row does not have is null there."""
-        return self._of_arrow(to_arrow(contract, list(rows)), contract)
+        name = f"arrow_{next(self._numbers)}"
+        self._database.register(name, pa.Table.from_batches(batches_of(contract, rows), schema_in_ms(contract)))
+        return DuckFrame(f"SELECT * FROM {name}")
 
     def load(self, contract: Table, *folders: Path) -> DuckFrame:
         """A stored table, which may be in several folders. A column that its files do not have is null."""
@@ -111,19 +113,7 @@ class DuckEngine:
     def _of_step(self, step: Step, known: Mapping[str, str]) -> DuckFrame:
         order = f" ORDER BY {listed((*step.together, *step.order))}" if step.together or step.order else ""
         given = rows_of(self._batches(f"SELECT * FROM ({_with(known, step.query)}){order}"))
-        made = [*batches_of(step.columns, step.made(given))]
-        if not made:
-            return self.frame(step.columns, [])
-        return self._registered(pa.Table.from_batches(made))
-
-    def _of_arrow(self, data: pa.Table, contract: Table) -> DuckFrame:
-        columns = ", ".join(map(_in_ms, contract.columns))
-        return DuckFrame(f"SELECT {columns} FROM ({self._registered(data).query})")
-
-    def _registered(self, data: pa.Table) -> DuckFrame:
-        name = f"arrow_{next(self._numbers)}"
-        self._database.register(name, data)
-        return DuckFrame(f"SELECT * FROM {name}")
+        return self.frame(step.columns, step.made(given))
 
     def _batches(self, query: str, values: Mapping[str, Any] | None = None) -> Iterator[pa.RecordBatch]:
         with storage_failures_reported():

@@ -60,9 +60,14 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
-def batches_of(table: Table, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+def schema_in_ms(table: Table) -> pa.Schema:
+    """The columns of a table, times as numbers of milliseconds."""
+    return _schema(table, pa.int64())
+
+
+def batches_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
     """The rows of a table in batches, times as numbers of milliseconds. A column that a row does not have is null."""
-    schema, coming = _schema(table, pa.int64()), iter(rows)
+    schema, coming = schema_in_ms(table), iter(rows)
     while found := list(islice(coming, ROWS_OF_A_BATCH)):
         yield pa.RecordBatch.from_pylist(found, schema=schema)
 
