@@ -9,7 +9,8 @@ from functools import cache, partial
 from typing import Any, Final
 
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
-from fakebroker.analysis.pipeline.engines import contract_of, make
+from fakebroker.analysis.pipeline.engines import make
+from fakebroker.analysis.pipeline.tables import table
 
 Row = dict[str, Any]
 
@@ -47,14 +48,14 @@ def made(name: str, *tables: Iterable[Row], options: Any = None) -> list[Row]:
     """The rows of a table, in the order of their source; else in that of the key, failures of a campaign by rank."""
     engine = _engine()
     frames = {
-        each: engine.frame(contract_of(each), list(map(_as_stored, rows)))
+        each: engine.frame(table(each), list(map(_as_stored, rows)))
         for each, rows in zip(READS[name], tables, strict=False)
     }
     rows = engine.rows(make(engine, name, frames, options))
     group = ("group_id",) if name == "group_states" else ()
     places = ("source", *group, "log_partition", "log_offset", "seq", "part")
-    in_source = [each for each in places if each in contract_of(name).column_names]
-    names = _ORDERS.get(name, in_source if "seq" in in_source else contract_of(name).key)
+    in_source = [each for each in places if each in table(name).column_names]
+    names = _ORDERS.get(name, in_source if "seq" in in_source else table(name).key)
     return sorted(rows, key=lambda row: [(row[each] is not None, row[each]) for each in names])
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.engines import Frame, contract_of, make, tables_needed, union
+from fakebroker.analysis.pipeline.engines import Frame, make, tables_needed, union
 from fakebroker.analysis.pipeline.publish import Staging
 from fakebroker.analysis.pipeline.recipe import Recipe
-from fakebroker.analysis.pipeline.tables import NAMES
+from fakebroker.analysis.pipeline.tables import NAMES, table
 
 # Of `__consumer_offsets`: what decoding gives, and what follows from it.
 FROM_LOG: Final = ("coordinator_records", *NAMES[NAMES.index("transaction_records") : NAMES.index("requests")])
@@ -39,7 +39,7 @@ def build(stage: Staging) -> None:
 
 
 def _with_commits_of_log(stage: Staging) -> Frame:
-    engine, contract = stage.engine, contract_of("commits")
+    engine, contract = stage.engine, table("commits")
     from_log = engine.made(_COMMITS_OF_LOG, contract, {"commits": stage.load("commits")})
     of_journals = make(engine, "commits", {"events": _known(stage, "events")})
     return stage.store(contract.name, union(engine, contract, [from_log, of_journals]))
@@ -47,11 +47,11 @@ def _with_commits_of_log(stage: Staging) -> Frame:
 
 def live_ends(stage: Staging) -> Frame:
     """The ends of logs that a running Kafka was asked for, which no journal has."""
-    return stage.engine.made(_LIVE_ENDS, contract_of("live_ends"), {"log_ends": _known(stage, "log_ends")})
+    return stage.engine.made(_LIVE_ENDS, table("live_ends"), {"log_ends": _known(stage, "log_ends")})
 
 
 def _known(stage: Staging, name: str) -> Frame:
     """A table as it is made or published; empty otherwise, as is what is never published."""
     if stage.has(name):
         return stage.load(name)
-    return stage.engine.frame(contract_of(name), [])
+    return stage.engine.frame(table(name), [])

@@ -28,10 +28,9 @@ def tables_needed(name: str, options: Any = None) -> tuple[str, ...]:
 def make(engine: Engine, name: str, frames: Mapping[str, Frame], options: Any = None) -> Frame:
     """Make a table of the frames it needs; those that are not given are empty."""
     needed = {
-        each: frames[each] if each in frames else engine.frame(contract_of(each), [])
-        for each in tables_needed(name, options)
+        each: frames[each] if each in frames else engine.frame(table(each), []) for each in tables_needed(name, options)
     }
-    return engine.made(recipe(name, options), contract_of(name), needed)
+    return engine.made(recipe(name, options), table(name), needed)
 
 
 def union(engine: Engine, contract: Table, frames: Sequence[Frame]) -> Frame:
@@ -46,13 +45,6 @@ def only_new(engine: Engine, contract: Table, fresh: Frame, known: Frame) -> Fra
     same = " AND ".join(f'fresh."{name}" IS NOT DISTINCT FROM known."{name}"' for name in contract.key)
     query = f"SELECT fresh.* FROM fresh ANTI JOIN known ON {same}"
     return engine.made(Recipe(query), contract, {"fresh": fresh, "known": known})
-
-
-def contract_of(name: str) -> Table:
-    """The contract of a table or of what tables are made from."""
-    if name == "live_ends":
-        return table("log_ends")
-    return table(name)
 
 
 def tables_in(query: str) -> list[str]:

@@ -17,7 +17,7 @@ from time import sleep
 from typing import Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
-from fakebroker.analysis.pipeline.engines import Engine, Frame, contract_of, make, only_new, tables_in, union
+from fakebroker.analysis.pipeline.engines import Engine, Frame, make, only_new, tables_in, union
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.rows import Rows, count_rows, parquet_files
 from fakebroker.analysis.pipeline.tables import NAMES, table
@@ -139,7 +139,7 @@ class Staging:
 
     def keep(self, name: str, frame: Frame) -> tuple[Frame, int]:
         """Write what is used several times and not published; returns it as written, and how many rows it has."""
-        contract = contract_of(name)
+        contract = table(name)
         with self._progress.stage(name) as stage:
             self.engine.store(contract, frame, self.scratch / name)
             stage.rows = rows = count_rows(self.scratch / name)
@@ -154,7 +154,7 @@ class Staging:
         with self._progress.stage(name) as stage:
             stage.rows = rows = write(*(self.scratch / each for each in (*ahead, name)))
         self._ahead |= {each: self.scratch / each for each in ahead}
-        return self.engine.load(contract_of(name), self.scratch / name), rows
+        return self.engine.load(table(name), self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:
         """Add rows to a table: those that are published stay in their files. Of many files one is made."""

@@ -138,9 +138,10 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
     from fakebroker.analysis.history.reading import SOURCE
     from fakebroker.analysis.history.transaction_log import transaction_frames
     from fakebroker.analysis.pipeline.build import FROM_LOG, OF_RETENTION, make_tables
-    from fakebroker.analysis.pipeline.engines import contract_of, union
+    from fakebroker.analysis.pipeline.engines import union
     from fakebroker.analysis.pipeline.publish import staging
     from fakebroker.analysis.pipeline.summary import summary
+    from fakebroker.analysis.pipeline.tables import table
 
     _, _, tables, paths, source, kafka, followed = asked
     with staging(asked.engine, tables, asked.progress) as stage:
@@ -148,8 +149,8 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
         frames["decoded"], rows_in, options = _decoded(stage, asked, may_repeat=may_repeat)
         frames["transaction_log"], rejects, of_transactions = transaction_frames(stage, paths, kafka, source or SOURCE)
         if rejects:
-            found = stage.engine.frame(contract_of("decoded"), rejects)
-            frames["decoded"] = union(stage.engine, contract_of("decoded"), [frames["decoded"], found])
+            found = stage.engine.frame(table("decoded"), rejects)
+            frames["decoded"] = union(stage.engine, table("decoded"), [frames["decoded"], found])
         make_tables(stage, _FROM_DECODED, frames, options)
         make_tables(stage, [name for name in FROM_LOG if name not in _FROM_DECODED], frames)
         if kafka:
@@ -203,12 +204,12 @@ def _store_log_ends(
     from fakebroker.analysis.history.reading import SOURCE
     from fakebroker.analysis.pipeline.build import live_ends as known_ends
     from fakebroker.analysis.pipeline.build import make_tables
-    from fakebroker.analysis.pipeline.engines import contract_of
+    from fakebroker.analysis.pipeline.tables import table
 
     partitions = _committed_partitions(stage, frames["commits"])
     rows = live_ends(kafka, partitions, source=source or SOURCE, at_ms=time.time_ns() // 1_000_000)
     known = stage.engine.rows(known_ends(stage)) if is_growing else []
-    frames["live_ends"] = stage.engine.frame(contract_of("live_ends"), [*known, *rows])
+    frames["live_ends"] = stage.engine.frame(table("live_ends"), [*known, *rows])
     make_tables(stage, ["log_ends"], frames)
 
 

@@ -103,9 +103,10 @@ def whatif(
     target = tables if out is None else out
     options = WhatifOptions(retentions, recorded_retention, check_interval, policy=policy)
     with chosen_engine(choice, asking_what_if(tables, _READ)) as (engine, progress):
-        from fakebroker.analysis.pipeline.engines import contract_of, tables_needed
+        from fakebroker.analysis.pipeline.engines import tables_needed
         from fakebroker.analysis.pipeline.publish import Published, staging
         from fakebroker.analysis.pipeline.summary import summary
+        from fakebroker.analysis.pipeline.tables import table
         from fakebroker.protocol.errors import FakebrokerError
 
         published = Published(tables)
@@ -114,7 +115,7 @@ def whatif(
                 raise FakebrokerError(f"{tables} has no table {name}: `history decode` and `pipeline build` make it")
         with staging(engine, target, progress) as stage:
             frames = {
-                name: engine.load(contract_of(name), published.folder_of(name))
+                name: engine.load(table(name), published.folder_of(name))
                 for name in tables_needed("retention_losses")
                 if published.has(name)
             }

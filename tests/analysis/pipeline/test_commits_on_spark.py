@@ -8,9 +8,10 @@ import pytest
 from fakebroker.analysis.history.decode import decode_all
 from fakebroker.analysis.history.log_record import LogRecord, Reject
 from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
-from fakebroker.analysis.pipeline.engines import contract_of, make
+from fakebroker.analysis.pipeline.engines import make
 from fakebroker.analysis.pipeline.rows import Rows
 from fakebroker.analysis.pipeline.spark_engine import SparkEngine
+from fakebroker.analysis.pipeline.tables import table
 from fakebroker.protocol.records.offsets_codec import offset_key
 from tests.analysis.history.samples import group_record, value
 from tests.support.published import row_differences
@@ -80,9 +81,9 @@ def with_copies(chance: random.Random, records: list[LogRecord | Reject]) -> lis
 def made_on_spark(spark: "SparkSession", name: str, decoded: Rows, options: DecodedOptions) -> Rows:
     engine = SparkEngine(spark)
     tables = {"decoded": decoded} | ({"events": [JOURNALLED]} if name == "commits" else {})
-    frames = {each: engine.frame(contract_of(each), rows) for each, rows in tables.items()}
+    frames = {each: engine.frame(table(each), rows) for each, rows in tables.items()}
     found = make(engine, name, frames, options)
-    assert found.columns == list(contract_of(name).column_names)
+    assert found.columns == list(table(name).column_names)
     return engine.rows(found)
 
 

@@ -26,10 +26,11 @@ def read_journals(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Row], l
     A line that comes again is in it once. Raises InvalidArgument naming the path where there is no file or folder.
     """
     from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine  # which Spark's workers do not need
-    from fakebroker.analysis.pipeline.engines import contract_of, make
+    from fakebroker.analysis.pipeline.engines import make
+    from fakebroker.analysis.pipeline.tables import table
 
     engine = DuckEngine()
-    lines = {"journal_lines": engine.frame(contract_of("journal_lines"), journal_lines(journal_files(paths)))}
+    lines = {"journal_lines": engine.frame(table("journal_lines"), journal_lines(journal_files(paths)))}
     events, rejects = (engine.rows(make(engine, name, lines)) for name in ("events", "journal_rejects"))
     events.sort(key=lambda row: (row["run"], row["seq"], row["part"]))
     rejects.sort(key=lambda row: (row["file"], row["position"], row["reason"]))

@@ -15,7 +15,7 @@ NAMES: Final = (
 
 
 def table(name: str) -> Table:
-    """The contract of the table of that name, or of `decoded`, which is not published."""
+    """The contract of the table of that name, or of one that is not published."""
     found: Table = import_module(f"{__name__}.{name}").TABLE
     return found
 
