@@ -5,7 +5,7 @@
 `files_of` and `read_file` are the same in two steps, for readers that share the files out among machines.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
@@ -26,6 +26,13 @@ SOURCE: Final = TOPIC
 same log. Who reads the logs of several clusters names them."""
 
 
+_READERS: Final[dict[file_kinds.Kind, Callable[[LogFile], Iterator[LogRecord | Reject]]]] = {
+    "segment": read_segment,
+    "json": read_json_lines,
+    "parquet": read_parquet,
+}
+
+
 class HistoryError(FakebrokerError):
     """Paths that name no history that can be read. The message says which and why."""
 
@@ -37,6 +44,10 @@ class HistoryFile(NamedTuple):
     kind: file_kinds.Kind
     log_partition: int | None
 
+    def of_log(self, source: str) -> LogFile:
+        """The file as one of the log of this name."""
+        return LogFile(self.path, self.log_partition, source)
+
 
 def read_history(paths: Iterable[str | Path], *, source: str | None = None) -> Iterator[Row]:
     """The rows of the table `decoded` for all records in files, folders and patterns such as `dump/*.parquet`.
@@ -47,7 +58,7 @@ def read_history(paths: Iterable[str | Path], *, source: str | None = None) -> I
     a reject.
     """
     files = files_of(paths)
-    return decode_all(found for file in files for found in read_file(file, source or SOURCE))
+    return decode_all(found for file in files for found in read_file(file.kind, file.of_log(source or SOURCE)))
 
 
 def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
@@ -62,18 +73,12 @@ def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
     return list(found.values())
 
 
-def read_file(file: HistoryFile, source: str) -> Iterator[LogRecord | Reject]:
+def read_file(kind: file_kinds.Kind, file: LogFile) -> Iterator[LogRecord | Reject]:
     """What is in one file. A file that cannot be opened is a reject."""
-    named = LogFile(file.path, file.log_partition, source)
     try:
-        if file.kind == "segment":
-            yield from read_segment(named)
-        elif file.kind == "json":
-            yield from read_json_lines(named)
-        else:
-            yield from read_parquet(named)
+        yield from _READERS[kind](file)
     except OSError as error:
-        yield named.reject(0, reason_of(error))
+        yield file.reject(0, reason_of(error))
 
 
 def has_scheme(path: str | PathLike[str]) -> bool:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fakebroker.analysis.history.decode import reject_row
 from fakebroker.analysis.history.log_record import LogFile, LogRecord, Reject, sample_of
-from fakebroker.analysis.history.reading import has_scheme
-from fakebroker.analysis.history.segments import read_segment
+from fakebroker.analysis.history.reading import has_scheme, read_file
 from fakebroker.analysis.pipeline.contract import Row, time_or_none
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch_format import NO_TIMESTAMP
@@ -45,13 +44,10 @@ def transaction_segments(paths: Iterable[str | Path], source: str) -> list[LogFi
     return sorted(found.values(), key=lambda each: (each.log_partition, str(each.path)))
 
 
-def read_segments(segments: Iterable[LogFile]) -> Iterator[LogRecord | Reject]:
+def read_transactions(paths: Iterable[str | Path], source: str) -> Iterator[LogRecord | Reject]:
     """What is in these segments. A file that cannot be opened is a reject."""
-    for segment in segments:
-        try:
-            yield from read_segment(segment)
-        except OSError as error:
-            yield segment.reject(0, f"the file cannot be read: {error.strerror or error}")
+    for segment in transaction_segments(paths, source):
+        yield from read_file("segment", segment)
 
 
 def decode_transactions(records: Iterable[LogRecord | Reject], rejects: list[Row]) -> Iterator[Row]:
@@ -122,7 +118,7 @@ def transaction_frames(
 
 def _records(paths: Sequence[str], kafka: "ClientConfig | None", source: str) -> Iterator[LogRecord | Reject]:
     if kafka is None:
-        yield from read_segments(transaction_segments((path for path in paths if not has_scheme(path)), source))
+        yield from read_transactions((path for path in paths if not has_scheme(path)), source)
         return
     from fakebroker.analysis.history.live import read_live_transactions
 

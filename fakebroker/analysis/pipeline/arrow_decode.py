@@ -5,7 +5,7 @@ decoder of single records, so that what is wrong or unusual is judged in one pla
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -46,45 +46,19 @@ ROWS_PER_BATCH: Final = 32_768
 _TAKEN_OVER: Final = ("source", "file", "position", "log_partition", "log_offset", "producer_id", "producer_epoch")
 
 
-class Wanted(NamedTuple):
-    """Which rows of `decoded` are asked for: with this `what`, or `transactional` or not; None: whatever it is."""
-
-    what: str | None = None
-    transactional: bool | None = None
-
-
-EVERYTHING: Final = Wanted()
-
-
-def decode_batch(raw: Any, wanted: Wanted = EVERYTHING) -> Iterator[Any]:
-    """Decode one RecordBatch of RAW_SCHEMA; yields RecordBatches of DECODED_SCHEMA, in no order.
-
-    Rows that are not `wanted` may be left out, as far as that saves work.
-    """
-    if wanted.transactional is not None:
-        raw = raw.filter(compute.equal(raw.column("is_transactional"), wanted.transactional))
+def decode_batch(raw: Any) -> Iterator[Any]:
+    """Decode one RecordBatch of RAW_SCHEMA; yields RecordBatches of DECODED_SCHEMA, in no order."""
     if not len(raw):
-        return
-    # Rows that give commits or rejects and nothing else. A key that is shorter than any of a commit may be that of a
-    # marker, which a sink has written as if it were data.
-    may_be_commit = offset_columns.are_of_commits(raw.column("key")) & _flags(raw.column("control").is_null())
-    if wanted.what == "record":
-        yield from _one_by_one(raw, ~may_be_commit)
         return
     keys, indices = _keys(raw)
     values = offset_columns.decode_values(raw.column("value"))
     is_tombstone = _flags(raw.column("value").is_null())
-    is_plain = np.append(keys.is_plain, False)[indices] & may_be_commit & _has_time(raw)
+    is_plain = np.append(keys.is_plain, False)[indices] & _flags(raw.column("control").is_null()) & _has_time(raw)
     is_plain &= is_tombstone | (values.is_plain & are_times(values.commit_ms) & are_times(values.expire_ms))
-    if wanted.what != "reject" and is_plain.any():
+    if is_plain.any():
         yield _commits(raw, is_plain, is_tombstone, keys, indices, values)
-    yield from _one_by_one(raw, ~is_plain & may_be_commit if wanted.what == "commit" else ~is_plain)
-
-
-def _one_by_one(raw: Any, is_chosen: "Flags") -> Iterator[Any]:
-    """Decode some rows by the decoder of single records."""
-    if is_chosen.any():
-        rows = raw.filter(pa.array(is_chosen)).to_pylist()
+    if not is_plain.all():  # the decoder of single records has the others
+        rows = raw.filter(pa.array(~is_plain)).to_pylist()
         yield rows_to_arrow(decode_all(LogRecord(**row) for row in rows))
 
 

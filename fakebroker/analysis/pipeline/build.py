@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from fakebroker.analysis.pipeline.engines import Frame, contract_of, make, tables_needed
+from fakebroker.analysis.pipeline.engines import Frame, contract_of, make, tables_needed, union
 from fakebroker.analysis.pipeline.publish import Staging
 from fakebroker.analysis.pipeline.recipe import Recipe
 from fakebroker.analysis.pipeline.tables import NAMES
@@ -12,6 +12,7 @@ from fakebroker.analysis.pipeline.tables import NAMES
 FROM_LOG: Final = ("coordinator_records", *NAMES[NAMES.index("transaction_records") : NAMES.index("requests")])
 OF_RETENTION: Final = ("retention_losses", "retention_whatif")  # `history whatif` makes them of commits and states
 _BUILT: Final = NAMES[NAMES.index("commits") : NAMES.index("retention_losses")]
+_COMMITS_OF_LOG: Final = Recipe("SELECT * FROM commits WHERE log_partition IS NOT NULL")
 _LIVE_ENDS: Final = Recipe("SELECT * FROM log_ends WHERE seq IS NULL")
 
 
@@ -38,11 +39,10 @@ def build(stage: Staging) -> None:
 
 
 def _with_commits_of_log(stage: Staging) -> Frame:
-    engine = stage.engine
-    contract = contract_of("commits")
-    from_log = engine.where_there(stage.load("commits"), "log_partition")
+    engine, contract = stage.engine, contract_of("commits")
+    from_log = engine.made(_COMMITS_OF_LOG, contract, {"commits": stage.load("commits")})
     of_journals = make(engine, "commits", {"events": _known(stage, "events")})
-    return stage.store(contract.name, engine.union([from_log, of_journals]))
+    return stage.store(contract.name, union(engine, contract, [from_log, of_journals]))
 
 
 def live_ends(stage: Staging) -> Frame:

@@ -29,6 +29,7 @@ _SPARK_WORDS: Final = {
     r"\bSTARTS_WITH\(": "startswith(",
     r"\bUNNEST\(": "explode(",
     r"\bVARCHAR\[\]": "ARRAY<STRING>",
+    r"\$(\w+)": r":\1",  # a value that is given with the query
 }
 
 

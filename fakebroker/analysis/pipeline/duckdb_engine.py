@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
@@ -13,9 +13,18 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, MAX_SHOWN, Check, Column, Table
+from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, Column, Table
 from fakebroker.analysis.pipeline.dialects import DUCKDB_TYPES
-from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step, listed, tables_named
+from fakebroker.analysis.pipeline.recipe import (
+    NO_VALUES,
+    Folders,
+    Kept,
+    Recipe,
+    Step,
+    listed,
+    tables_named,
+    values_named,
+)
 from fakebroker.analysis.pipeline.rows import Rows, batches_of, parquet_files, rows_of, to_arrow, write_rows
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 from fakebroker.analysis.pipeline.tables import table
@@ -54,12 +63,12 @@ class DuckEngine:
         """Rows as a frame; a column that a row does not have is null there."""
         return self._of_arrow(to_arrow(contract, list(rows)), contract)
 
-    def load(self, contract: Table, folder: Path) -> DuckFrame:
-        """A stored table. A column that its files do not have is null."""
-        files = parquet_files(folder)
+    def load(self, contract: Table, *folders: Path) -> DuckFrame:
+        """A stored table, which may be in several folders. A column that its files do not have is null."""
+        files = [file for folder in folders for file in parquet_files(folder)]
         if not files:
             return self.frame(contract, [])
-        with storage_failures_reported(str(folder)):
+        with storage_failures_reported(str(files[0].parent)):
             there = {name for file in files for name in pq.read_schema(file).names}
         names = ", ".join(_text(_without_patterns(file)) for file in files)
         columns = ", ".join(_in_ms(each) if each.name in there else _null(each) for each in contract.columns)
@@ -80,19 +89,6 @@ class DuckEngine:
         """The rows of a frame."""
         return list(rows_of(self._batches(frame.query)))
 
-    def union(self, frames: Sequence[DuckFrame]) -> DuckFrame:
-        """All rows."""
-        return DuckFrame(" UNION ALL BY NAME ".join(f"({frame.query})" for frame in frames))
-
-    def only_new(self, contract: Table, frame: DuckFrame, known: DuckFrame) -> DuckFrame:
-        """The rows whose key is new; nulls in keys are alike."""
-        same = " AND ".join(f'fresh."{name}" IS NOT DISTINCT FROM known."{name}"' for name in contract.key)
-        return DuckFrame(f"SELECT fresh.* FROM ({frame.query}) AS fresh ANTI JOIN ({known.query}) AS known ON {same}")
-
-    def where_there(self, frame: DuckFrame, column: str) -> DuckFrame:
-        """The rows that have a value there."""
-        return DuckFrame(f'SELECT * FROM ({frame.query}) WHERE "{column}" IS NOT NULL')
-
     def made(self, recipe: Recipe, contract: Table, frames: Mapping[str, DuckFrame]) -> DuckFrame:
         """What a recipe makes of frames, by their names."""
         known = {name: frame.query for name, frame in frames.items()}
@@ -103,14 +99,10 @@ class DuckEngine:
         columns = ", ".join(map(_as_declared, contract.columns))
         return DuckFrame(f"SELECT {columns} FROM ({_with(known, recipe.query)})")
 
-    def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
-        """The first rows that a check returns."""
-        known = {name: self.load(table(name), folders[name]) for name in tables_named(check.query) & {*folders}}
-        return self.asked(f"SELECT * FROM ({check.query}) LIMIT {MAX_SHOWN}", known)
-
-    def asked(self, query: str, frames: Mapping[str, DuckFrame]) -> Rows:
-        """The rows of a query over frames, by their names."""
-        return self.rows(DuckFrame(_with({name: frame.query for name, frame in frames.items()}, query)))
+    def asked(self, query: str, folders: Folders, values: Mapping[str, Any] = NO_VALUES) -> Rows:
+        """The rows of a query over stored tables, by their names; `$name` in it is one of the `values`."""
+        known = {name: self.load(table(name), *folders[name]).query for name in tables_named(query) & {*folders}}
+        return list(rows_of(self._batches(_with(known, query), values_named(query, values))))
 
     def _kept(self, kept: Kept, known: Mapping[str, str]) -> DuckFrame:
         name = f"kept_{next(self._numbers)}"
@@ -134,9 +126,9 @@ class DuckEngine:
         self._database.register(name, data)
         return DuckFrame(f"SELECT * FROM {name}")
 
-    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
+    def _batches(self, query: str, values: Mapping[str, Any] | None = None) -> Iterator[pa.RecordBatch]:
         with storage_failures_reported():
-            yield from self._database.sql(query).to_arrow_reader(_BATCH_ROWS)
+            yield from self._database.sql(query, params=values or None).to_arrow_reader(_BATCH_ROWS)
 
     def _run(self, query: str) -> Any:
         with storage_failures_reported():

@@ -3,11 +3,11 @@
 A frame is what an engine works with: a query of DuckDB, or a DataFrame.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fakebroker.analysis.pipeline.contract import Table
-from fakebroker.analysis.pipeline.recipe import Recipe
+from fakebroker.analysis.pipeline.recipe import Recipe, listed
 from fakebroker.analysis.pipeline.tables import NAMES, recipe, table
 
 if TYPE_CHECKING:
@@ -32,6 +32,20 @@ def make(engine: Engine, name: str, frames: Mapping[str, Frame], options: Any = 
         for each in tables_needed(name, options)
     }
     return engine.made(recipe(name, options), contract_of(name), needed)
+
+
+def union(engine: Engine, contract: Table, frames: Sequence[Frame]) -> Frame:
+    """All rows of some frames of a table."""
+    parts = {f"part_{number}": frame for number, frame in enumerate(frames)}
+    queries = (f"SELECT {listed(contract.column_names)} FROM {name}" for name in parts)
+    return engine.made(Recipe(" UNION ALL ".join(queries)), contract, parts)
+
+
+def only_new(engine: Engine, contract: Table, fresh: Frame, known: Frame) -> Frame:
+    """The rows of a table whose key is not among those that are known; nulls in keys are alike."""
+    same = " AND ".join(f'fresh."{name}" IS NOT DISTINCT FROM known."{name}"' for name in contract.key)
+    query = f"SELECT fresh.* FROM fresh ANTI JOIN known ON {same}"
+    return engine.made(Recipe(query), contract, {"fresh": fresh, "known": known})
 
 
 def contract_of(name: str) -> Table:

@@ -62,9 +62,7 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
     """A span that begins with `row`. `stored` says what the generation is, `typed` of what type the group is."""
     is_without = state in ("Empty", "Dead")
     known = None if is_without else stored
-    return {
-        "group_id": row["group"],
-        "group_type": CLASSIC,
+    shown = {
         "state": state,
         "generation": row["generation"],
         "protocol_type": typed["protocol_type"] if typed else None,
@@ -73,10 +71,14 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
         "members": 0 if is_without else known["members"] if known and state != "PreparingRebalance" else None,
         "subscribed_topics": [] if is_without else known["subscribed_topics"] if known else None,
         "state_at": state_at,
-        "began_at": row["wall_ms"],
-        "reason": reason,
-        **origin_of_line(row),
     }
+    return _of_line(row, CLASSIC, shown, reason)
+
+
+def _of_line(row: Row, of_type: str | None, shown: Row, reason: str | None) -> Row:
+    """A span of a group as it is `shown`, which begins with `row`."""
+    named = {"group_id": row["group"], "group_type": of_type}
+    return {**named, **shown, "began_at": row["wall_ms"], "reason": reason, **origin_of_line(row)}
 
 
 def _known_time(ms: int) -> int | None:
@@ -139,12 +141,4 @@ class _NewerSpans:
 
     def _span(self, row: Row, of_type: str | None, shown: Row, reason: str | None) -> Row:
         self._last = shown
-        return {
-            "group_id": row["group"],
-            "group_type": of_type,
-            **shown,
-            "protocol_type": of_type,
-            "began_at": row["wall_ms"],
-            "reason": reason,
-            **origin_of_line(row),
-        }
+        return _of_line(row, of_type, shown | {"protocol_type": of_type}, reason)

@@ -11,13 +11,11 @@ def of_table(frame: DataFrame, table: Table) -> DataFrame:
     return frame.select(*(_column(column) for column in table.columns))
 
 
-def in_ms(frame: DataFrame, table: Table) -> DataFrame:
+def in_ms(frame: DataFrame) -> DataFrame:
     """The same columns, times as numbers of milliseconds."""
+    columns = ((kind, F.col(f"`{name}`"), name) for name, kind in frame.dtypes)
     return frame.select(
-        *(
-            F.unix_millis(each.name).alias(each.name) if each.type == "timestamp" else F.col(f"`{each.name}`")
-            for each in table.columns
-        )
+        *(F.unix_millis(each).alias(name) if kind == "timestamp" else each for kind, each, name in columns)
     )
 
 

@@ -51,7 +51,8 @@ def decode_keys(keys: Any) -> KeyColumns:
     """Decode an Arrow array of keys. Those of other types are not plain."""
     column = ByteColumn(keys)
     start, length = column.starts, column.lengths
-    is_plain = _are_of_commits(column)
+    record_type = np.where(length >= 2, column.int16(start), -1)
+    is_plain = (length >= _KEY_BYTES) & (record_type >= 0) & (record_type <= 1)
     group_bytes = np.where(is_plain, column.int16(_inside(start + 2, is_plain)), 0)
     is_plain &= (group_bytes >= 0) & (length >= _KEY_BYTES + group_bytes)
     topic_at = _inside(start + 4 + group_bytes, is_plain)
@@ -61,16 +62,6 @@ def decode_keys(keys: Any) -> KeyColumns:
     topic = column.texts(topic_at + 2, np.where(is_plain, topic_bytes, 0))
     partition = column.int32(_inside(topic_at + 2 + topic_bytes, is_plain))
     return KeyColumns(is_plain & are_utf8(group_id) & are_utf8(topic), group_id, topic, partition)
-
-
-def are_of_commits(keys: Any) -> "Flags":
-    """Which keys of an Arrow array, nulls among them, are long enough for a committed offset and say that it is one."""
-    return _are_of_commits(ByteColumn(keys))
-
-
-def _are_of_commits(keys: ByteColumn) -> "Flags":
-    record_type = np.where(keys.lengths >= 2, keys.int16(keys.starts), -1)
-    return (keys.lengths >= _KEY_BYTES) & (record_type >= 0) & (record_type <= 1)
 
 
 def decode_values(values: Any) -> ValueColumns:

@@ -16,8 +16,8 @@ from pathlib import Path
 from time import sleep
 from typing import Any, Final, NamedTuple
 
-from fakebroker.analysis.pipeline.contract import Check, Table
-from fakebroker.analysis.pipeline.engines import Engine, Frame, contract_of, make, tables_in
+from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
+from fakebroker.analysis.pipeline.engines import Engine, Frame, contract_of, make, only_new, tables_in, union
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.rows import Rows, count_rows, parquet_files
 from fakebroker.analysis.pipeline.tables import NAMES, table
@@ -161,9 +161,9 @@ class Staging:
         new, are_many = frame, False
         if name in self._kept:
             known = self.load(name)
-            new = self.engine.only_new(table(name), frame, known)
+            new = only_new(self.engine, table(name), frame, known)
             are_many = len(parquet_files(self._folder_of_kept(name))) >= MOST_FILES
-            new = self.engine.union([known, new]) if are_many else new
+            new = union(self.engine, table(name), [known, new]) if are_many else new
         self.store(name, new)
         if name in self._kept and not are_many:
             _link_files(self._folder_of_kept(name), self.folder / name)
@@ -243,7 +243,8 @@ def check_tables(
                     left_out += 1
                     continue
                 run += 1
-                if rows := engine.failing_rows(check, folders):
+                query = f"SELECT * FROM ({check.query}) AS failing LIMIT {MAX_SHOWN}"
+                if rows := engine.asked(query, {each: [folder] for each, folder in folders.items()}):
                     failed.append(FailedCheck(name, check, rows))
         stage.rows = run
     if failed:

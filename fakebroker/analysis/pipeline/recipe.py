@@ -8,10 +8,12 @@ it makes; the engine makes the columns of the contract of it. A time that no tab
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import Row, Table
 
@@ -75,6 +77,17 @@ _FROM: Final = re.compile(r"\b(?:FROM|JOIN) (\w+)")
 def tables_named(query: str) -> set[str]:
     """What a query reads. Columns may have names of tables, too: group_health has `commits`."""
     return set(_FROM.findall(query))
+
+
+Folders = Mapping[str, Sequence[Path]]
+"""Where the files of stored tables are, by the names of these."""
+
+NO_VALUES: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def values_named(query: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that a query names, as `$name`."""
+    return {name: values[name] for name in re.findall(r"\$(\w+)", query)}
 
 
 def listed(names: Iterable[str], of: str = "") -> str:

@@ -1,19 +1,16 @@
 """Rows of a table as Parquet files and back: a row is a dict by column, a timestamp a number of milliseconds."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fakebroker.analysis.pipeline.contract import ColumnType, Row, Table
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
-
-if TYPE_CHECKING:
-    import pyarrow.dataset as ds
 
 Rows = list[Row]
 
@@ -95,30 +92,13 @@ def _write_file(table: Table, rows: Iterator[Mapping[str, Any]], path: Path) -> 
     return written
 
 
-def read_rows(
-    table: Table, folder: Path, where: "ds.Expression | None" = None, columns: Sequence[str] | None = None
-) -> Rows:
-    """The rows of a table in `folder`, those for which `where` holds; none if there is no such folder.
-
-    `where` is an expression of pyarrow over the table's columns, which reads only the parts of files that it needs.
-    With `columns` rows have only these. Raises FakebrokerError for files that are damaged.
-    """
-    return list(scanned_rows(table, folder, where, columns))
-
-
-def scanned_rows(
-    table: Table, folder: Path, where: "ds.Expression | None" = None, columns: Sequence[str] | None = None
-) -> Iterator[Row]:
-    """The same, a batch in memory at a time."""
-    import pyarrow.dataset as ds  # which imports pandas: too long for each of Spark's Python workers
-
+def read_rows(table: Table, folder: Path) -> Rows:
+    """The rows of a table in `folder`; none if there is no such folder. Raises FakebrokerError for damaged files."""
     files = [str(file) for file in parquet_files(folder)]
     if not files:
-        return
-    data = ds.dataset(files, format="parquet", schema=arrow_schema(table))
+        return []
     with storage_failures_reported(str(folder)):
-        for batch in data.to_batches(None if columns is None else list(columns), filter=where):
-            yield from from_arrow(pa.Table.from_batches([batch]))
+        return from_arrow(pq.read_table(files, schema=arrow_schema(table)))
 
 
 def parquet_files(folder: Path) -> list[Path]:

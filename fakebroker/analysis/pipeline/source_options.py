@@ -1,7 +1,7 @@
 """Options of data sources, as users give them to Spark: every one must be known, and have a value that it can have."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from fakebroker.client.cluster.client_properties import OF_SECURITY, security_of
@@ -39,26 +39,25 @@ def wrong(name: str, value: object, text: str) -> OptionError:
 class Options:
     """Options as a user gave them, whatever their case; every one that is read must be known.
 
-    `known` are the names of the source, `kafka` those beginning with "kafka." that mean something here. Other names
-    are refused, other settings of a Kafka client are passed over with one warning.
+    `known` are the names that mean something here. Others are refused, but for settings of a Kafka client ("kafka."),
+    which are passed over with one warning.
     """
 
-    def __init__(self, given: Mapping[str, str], known: Iterable[str], kafka: Iterable[str]) -> None:
+    def __init__(self, given: Mapping[str, str], known: Sequence[str]) -> None:
         self._given = {name.lower(): value for name, value in given.items()}
-        known, kafka = tuple(known), tuple(kafka)
-        understood = {name.lower() for name in (*known, *kafka, *_OF_SPARK)}
+        understood = {name.lower() for name in (*known, *_OF_SPARK)}
         unused = [name for name in self._given if name not in understood and not name.startswith(_SECURITY)]
         for name in unused:
-            self._refuse(name, known, kafka)
+            self._refuse(name, known)
         if unused:
             warnings.warn(f"the options {', '.join(sorted(unused))} are not used by fakebroker", stacklevel=2)
 
-    def _refuse(self, name: str, known: tuple[str, ...], kafka: tuple[str, ...]) -> None:
+    def _refuse(self, name: str, known: Sequence[str]) -> None:
         value = self._given[name]
         if name in _REFUSED:
             raise wrong(name, value, f"the option {name} is not supported: {_REFUSED[name]}")
         if not name.startswith(_KAFKA):
-            raise wrong(name, value, f"there is no option {name!r}; {nearest(name, (*known, *kafka))}")
+            raise wrong(name, value, f"there is no option {name!r}; {nearest(name, known)}")
 
     def text(self, name: str) -> str | None:
         """The value of an option, None if it is not given."""

@@ -1,16 +1,15 @@
 """The engine for what is large: Spark. What is small it leaves to DuckDB: a table is seconds of jobs to Spark."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property, reduce
-from operator import and_
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from fakebroker.analysis.pipeline.contract import MAX_SHOWN, Check, Table
+from fakebroker.analysis.pipeline.contract import Table
 from fakebroker.analysis.pipeline.dialects import for_spark
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine, DuckFrame
-from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step, tables_named
+from fakebroker.analysis.pipeline.recipe import NO_VALUES, Folders, Kept, Recipe, Step, tables_named, values_named
 from fakebroker.analysis.pipeline.rows import Rows, count_rows, from_arrow, parquet_files, to_arrow
 from fakebroker.analysis.pipeline.spark_failures import not_shared
 from fakebroker.analysis.pipeline.tables import table
@@ -77,36 +76,6 @@ class SparkEngine:
         if not parquet_files(folder):
             raise not_shared(folder)
 
-    def union(self, frames: Sequence[Frame]) -> Frame:
-        """The rows of all, columns matched by their names."""
-        small = [frame for frame in frames if isinstance(frame, Small)]
-        if len(small) == len(frames):
-            frame = self._embedded.union([each.frame for each in small])
-            return Small(small[0].contract, frame, sum(each.rows for each in small))
-        first, *others = map(self._with_spark, frames)
-        for each in others:
-            first = first.unionByName(each)
-        return first
-
-    def only_new(self, contract: Table, frame: Frame, known: Frame) -> Frame:
-        """The rows whose key is new; nulls in keys are alike."""
-        if isinstance(frame, Small) and isinstance(known, Small):
-            return frame._replace(frame=self._embedded.only_new(contract, frame.frame, known.frame), folder=None)
-        left = self._with_spark(frame).alias("new")
-        right = self._with_spark(known).select(*contract.key).alias("known")
-        from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-        same = (F.col(f"new.{name}").eqNullSafe(F.col(f"known.{name}")) for name in contract.key)
-        return left.join(right, reduce(and_, same), how="left_anti")
-
-    def where_there(self, frame: Frame, column: str) -> Frame:
-        """The rows that have a value there."""
-        if isinstance(frame, Small):
-            return frame._replace(frame=self._embedded.where_there(frame.frame, column), folder=None)
-        from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-        return frame.where(F.col(column).isNotNull())
-
     def rows(self, frame: Frame) -> Rows:
         """The rows of a frame."""
         return self._embedded.rows(frame.frame) if isinstance(frame, Small) else from_arrow(frame.toArrow())
@@ -118,14 +87,10 @@ class SparkEngine:
         if len(small) == len(frames) and rows <= self._max_small:
             made = self._embedded.made(recipe, contract, {name: each.frame for name, each in small.items()})
             return Small(contract, made, rows)
-        from fakebroker.analysis.pipeline.engines import contract_of
         from fakebroker.analysis.pipeline.of_table import in_ms, of_table
 
-        known = {name: in_ms(self._with_spark(frame), contract_of(name)) for name, frame in frames.items()}
-        known |= {
-            each.name: in_ms(self._with_spark(self.frame(each.columns, each.rows())), each.columns)
-            for each in recipe.given
-        }
+        given = {each.name: self.frame(each.columns, each.rows()) for each in recipe.given}
+        known = {name: in_ms(self._with_spark(frame)) for name, frame in {**frames, **given}.items()}
         for step in recipe.steps:
             known[step.name] = self._kept(step, known) if isinstance(step, Kept) else self._of_step(step, known)
         return of_table(self._of_query(recipe.query, known), contract)
@@ -134,19 +99,22 @@ class SparkEngine:
     def _embedded(self) -> DuckEngine:
         return DuckEngine()
 
-    def failing_rows(self, check: Check, folders: Mapping[str, Path]) -> Rows:
-        """The first rows that a check returns. DuckDB asks small tables: each would be seconds of jobs here."""
+    def asked(self, query: str, folders: Folders, values: Mapping[str, Any] = NO_VALUES) -> Rows:
+        """The rows of a query over stored tables, by their names; `$name` in it is one of the `values`.
+
+        DuckDB asks small tables: each query would be seconds of jobs here.
+        """
         from fakebroker.analysis.pipeline import engine_choice
         from fakebroker.analysis.pipeline.of_table import in_ms
 
-        read = tables_named(check.query) & {*folders}
-        if sum(count_rows(folders[name]) for name in read) <= engine_choice.MAX_CHECKED_ROWS:
-            return self._embedded.failing_rows(check, folders)
-        known = {name: in_ms(self._read(table(name), folders[name]), table(name)) for name in read}
-        return [row.asDict() for row in self._of_query(check.query, known).limit(MAX_SHOWN).collect()]
+        read = {name: folders[name] for name in tables_named(query) & {*folders}}
+        if sum(count_rows(each) for name in read for each in read[name]) <= engine_choice.MAX_CHECKED_ROWS:
+            return self._embedded.asked(query, folders, values)
+        known = {name: in_ms(self._read(table(name), *there)) for name, there in read.items()}
+        return [row.asDict() for row in self._of_query(query, known, values).collect()]
 
-    def _read(self, contract: Table, folder: Path) -> Frame:
-        return self.session.read.schema(contract.spark_ddl).parquet(str(folder))
+    def _read(self, contract: Table, *folders: Path) -> Frame:
+        return self.session.read.schema(contract.spark_ddl).parquet(*map(str, folders))
 
     def _with_spark(self, frame: Frame) -> Frame:
         """A frame as a DataFrame.
@@ -188,10 +156,10 @@ class SparkEngine:
 
         return given.mapInArrow(made, ddl_in_ms(step.columns))
 
-    def _of_query(self, query: str, known: Mapping[str, Frame]) -> Frame:
+    def _of_query(self, query: str, known: Mapping[str, Frame], values: Mapping[str, Any] = NO_VALUES) -> Frame:
         """What a query gives. The session knows frames by their names only while the query is read."""
         with _views({name: known[name] for name in tables_named(query) & {*known}}, self.session):
-            return self.session.sql(for_spark(query))
+            return self.session.sql(for_spark(query), args=values_named(query, values) or None)
 
 
 @contextmanager

@@ -130,12 +130,14 @@ def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
 def _rows(
     folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, choice: EngineChoice
 ) -> dict[str, list[dict[str, object]]]:
-    from fakebroker.analysis.history.compile.group_rows import rows_of_group, spark_loader
+    from fakebroker.analysis.history.compile.group_rows import rows_of_group
 
     if choice.engine == "embedded":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)
     with running_spark(choice.master, dict(choice.conf)) as spark:
-        return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
+        from fakebroker.analysis.pipeline.spark_engine import SparkEngine
+
+        return rows_of_group(folder, group_id, start_ms, end_ms, source, SparkEngine(spark))
 
 
 def _write(out: Path, text: str, *, passes: bool) -> Path:

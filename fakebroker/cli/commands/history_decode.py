@@ -138,7 +138,7 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
     from fakebroker.analysis.history.reading import SOURCE
     from fakebroker.analysis.history.transaction_log import transaction_frames
     from fakebroker.analysis.pipeline.build import FROM_LOG, OF_RETENTION, make_tables
-    from fakebroker.analysis.pipeline.engines import contract_of
+    from fakebroker.analysis.pipeline.engines import contract_of, union
     from fakebroker.analysis.pipeline.publish import staging
     from fakebroker.analysis.pipeline.summary import summary
 
@@ -149,7 +149,7 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
         frames["transaction_log"], rejects, of_transactions = transaction_frames(stage, paths, kafka, source or SOURCE)
         if rejects:
             found = stage.engine.frame(contract_of("decoded"), rejects)
-            frames["decoded"] = stage.engine.union([frames["decoded"], found])
+            frames["decoded"] = union(stage.engine, contract_of("decoded"), [frames["decoded"], found])
         make_tables(stage, _FROM_DECODED, frames, options)
         make_tables(stage, [name for name in FROM_LOG if name not in _FROM_DECODED], frames)
         if kafka:

@@ -158,18 +158,21 @@ def _losses_text(folder: Path, retentions_ms: Sequence[int]) -> str:
 
 def _losses(folder: Path) -> dict[str, dict[int, _Lost]]:
     """What each group would lose with each retention, of all sources together; only what loses something."""
-    from pyarrow.dataset import field
-
+    from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
     from fakebroker.analysis.pipeline.publish import Published
-    from fakebroker.analysis.pipeline.rows import read_rows
-    from fakebroker.analysis.pipeline.tables import table
 
+    rows = DuckEngine().asked(
+        """
+        SELECT
+            group_id, retention_ms, CAST(SUM(lost_offsets) AS BIGINT) AS offsets,
+            CAST(SUM(reset_offsets) AS BIGINT) AS reset
+        FROM retention_whatif WHERE lost_offsets > 0 GROUP BY group_id, retention_ms
+        """,
+        {"retention_whatif": [Published(folder).folder_of("retention_whatif")]},
+    )
     lost: dict[str, dict[int, _Lost]] = {}
-    name = "retention_whatif"
-    for row in read_rows(table(name), Published(folder).folder_of(name), field("lost_offsets") > 0):
-        of_group = lost.setdefault(row["group_id"], {})
-        before = of_group.get(row["retention_ms"], _Lost(0, 0))
-        of_group[row["retention_ms"]] = _Lost(before.offsets + row["lost_offsets"], before.reset + row["reset_offsets"])
+    for row in rows:
+        lost.setdefault(row["group_id"], {})[row["retention_ms"]] = _Lost(row["offsets"], row["reset"])
     return lost
 
 

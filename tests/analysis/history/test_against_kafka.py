@@ -39,7 +39,7 @@ WRITTEN = RECORD_TYPES.keys() - {0, 4}
 
 def ours(folder: Path) -> list[Dumped]:
     """Our word on every record in a data directory."""
-    found = [record for file in files_of([folder]) for record in read_file(file, "real")]
+    found = [record for file in files_of([folder]) for record in read_file(file.kind, file.of_log("real"))]
     records = [record for record in found if isinstance(record, LogRecord)]
     assert len(records) == len(found)
     return [as_dumped(record) for record in records]

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.analysis.pipeline.contract import Check
 from fakebroker.analysis.pipeline.dialects import for_spark
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 from fakebroker.analysis.pipeline.rows import Rows, write_rows
@@ -24,11 +23,11 @@ def expiries(rows: Rows, folder: Path) -> Path:
 
 
 def test_times_are_numbers_of_milliseconds_in_queries(tmp_path: Path) -> None:
-    """In checks, too, before 1970 as well."""
+    """Also before 1970."""
     folder = expiries([EXPIRY], tmp_path / "expiries")
-    check = Check("all", "no row", "SELECT committed_at, due_at + 1 AS later FROM expiries")
+    query = "SELECT committed_at, due_at + 1 AS later FROM expiries"
 
-    assert DuckEngine().failing_rows(check, {"expiries": folder}) == [{"committed_at": -1, "later": 1_001}]
+    assert DuckEngine().asked(query, {"expiries": [folder]}) == [{"committed_at": -1, "later": 1_001}]
 
 
 def test_a_table_is_stored_in_the_order_of_its_key(tmp_path: Path) -> None:
@@ -92,7 +91,7 @@ def test_a_query_that_is_wrong_is_an_error_of_ours() -> None:
     import duckdb
 
     with pytest.raises(duckdb.ParserException):
-        DuckEngine().failing_rows(Check("none", "a query", "SELEC"), {})
+        DuckEngine().asked("SELEC", {})
 
 
 def test_every_query_can_be_translated() -> None:

@@ -359,8 +359,8 @@ def test_spark_checks_what_is_large_itself(
     monkeypatch.setattr(engine_choice, "MAX_CHECKED_ROWS", most_rows)
     rows = [expiry(1), expiry(1), expiry(2, expired_at=3)]
     write_rows(EXPIRIES, rows, tmp_path / "expiries")
-    engine = SparkEngine(spark)
-    found = [engine.failing_rows(check, {"expiries": tmp_path / "expiries"}) for check in EXPIRIES.all_checks]
+    folders = {"expiries": [tmp_path / "expiries"]}
+    found = [SparkEngine(spark).asked(check.query, folders) for check in EXPIRIES.all_checks]
 
     assert [len(each) for each in found] == [1, 0, 1]
     assert (found[0][0]["times"], found[2][0]["expired_at"]) == (2, 3)

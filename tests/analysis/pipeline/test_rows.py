@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,14 +48,13 @@ def test_rows_survive_arrow(rows: list[dict[str, object]]) -> None:
 
 
 def test_rows_survive_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of several files are read in their order; a condition reads those that it holds for."""
+    """Rows of several files are read in their order."""
     monkeypatch.setattr(rows_module, "ROWS_A_FILE", 2)
     rows = [{**dict.fromkeys(TABLE.column_names), "name": str(n), "at": n} for n in range(5)]
 
     assert write_rows(TABLE, iter(rows), tmp_path / "things") == 5
     assert len(list((tmp_path / "things").iterdir())) == 3
     assert read_rows(TABLE, tmp_path / "things") == rows
-    assert read_rows(TABLE, tmp_path / "things", pc.field("name") == "3") == [rows[3]]
 
 
 def test_a_table_without_rows_is_a_file_with_its_columns(tmp_path: Path) -> None:

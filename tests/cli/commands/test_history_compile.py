@@ -183,6 +183,6 @@ def test_damaged_tables_are_reported_in_a_line(run: Any, history: History, tmp_p
     gone = run(*AROUND, "--out", "incident.yaml", folder=folder)
 
     assert (broken.exit_code, gone.exit_code) == (2, 2)
-    assert f"Error: {folder}/commits: " in broken.output
+    assert f'Error: a table cannot be read: Invalid Input Error: Failed to read file "{file}"' in broken.output
     assert f"Error: {folder}/commits was changed after it was published" in gone.output
     assert not Path("incident.yaml").exists()

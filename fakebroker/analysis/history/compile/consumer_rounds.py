@@ -84,7 +84,7 @@ class ConsumerRounds(Rounds):
             return {"topics": [], "topic_regex": ".*"}
         return {"topics": [self._line.topic(each) for each in member.topics or ()]}
 
-    def _join(self, member: Member, settled: Settled | None = None) -> dict[str, Json]:  # noqa: ARG002 - as in Rounds
+    def _join(self, member: Member) -> dict[str, Json]:
         step: dict[str, Json] = {
             self.actor(member.identity): f"{_JOIN} {self._line.group}",
             **self._subscription(member),

@@ -49,6 +49,8 @@ class Rounds:
         self.generation = 0
         self.exists = False
         self.leader: str | None = None  # identity
+        self._recorded_generation: int | None = None
+        self._settled: Settled | None = None  # the state of the last rebalance
 
     # -- who is who --------------------------------------------------------------------------------------------------
 
@@ -109,8 +111,6 @@ class Rounds:
         )
         return bool(others) and is_same and settled.generation == self._recorded_generation
 
-    _recorded_generation: int | None = None
-
     def _return(self, wanted: dict[str, Member]) -> None:
         for identity, member in wanted.items():
             if member.member_id != self.members[identity].member_id:
@@ -159,7 +159,7 @@ class Rounds:
 
     def _rebalance(self, settled: Settled, wanted: dict[str, Member]) -> None:
         """One rebalance from the members of now to those that are wanted."""
-        line, before = self._line, self.members
+        line, before, self._settled = self._line, self.members, settled
         changed = [each for each in wanted if each in before and wanted[each].topics != before[each].topics]
         again = [each for each in changed if wanted[each].instance_id is None]
         gone = [self.actor(each) for each in before if each not in wanted or each in again]
@@ -175,12 +175,12 @@ class Rounds:
             line.add({"group": f"rebalance {line.group}", "reason": "the history has a rebalance here"})
         for identity in new:  # before others leave: a group that everybody left would become Empty
             self._name(wanted[identity])
-            line.add({**self._join(wanted[identity], settled), "later": True})
+            line.add({**self._join(wanted[identity]), "later": True})
         self._leave(gone, ended)
         for identity in stay:
             member = wanted[identity]
             is_same = member.member_id == before[identity].member_id and identity not in changed
-            step = {self.actor(identity): "rejoin"} if is_same else self._join(member, settled)
+            step = {self.actor(identity): "rejoin"} if is_same else self._join(member)
             line.add({**step, "later": True})
         self._share(settled, wanted)
 
@@ -217,10 +217,9 @@ class Rounds:
         clients = [self._client_of(self.actor(each)) for each in wanted]
         return actor if clients.count(self._client_of(actor)) == 1 else f"${actor}.member_id"
 
-    def _join(self, member: Member, settled: Settled | None = None) -> dict[str, Json]:
+    def _join(self, member: Member) -> dict[str, Json]:
         """The step in which a member joins, as it would send it."""
-        names, settled = self._line.names, settled or self._settled
-        self._settled = settled
+        names, settled = self._line.names, self._settled
         step: dict[str, Json] = {self.actor(member.identity): f"join {self._line.group}"}
         protocol_type = settled.protocol_type or _CONSUMER if settled else _CONSUMER
         if protocol_type == _CONSUMER:
@@ -236,5 +235,3 @@ class Rounds:
         if member.instance_id is not None:
             step["group_instance_id"] = names.name("instance", member.instance_id)
         return step
-
-    _settled: Settled | None = None

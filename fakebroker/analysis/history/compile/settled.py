@@ -60,19 +60,22 @@ def _with_read_topics(states: Iterable[Settled]) -> Iterator[Settled]:
         yield before
 
 
-Assignments = dict[str, list[tuple[Position, int | None, str, int]]]  # by member: where, generation, topic, partition
+Assignments = Mapping[str, Sequence[Row]]  # by member id
 
 
 def _assignments(rows: Iterable[Row]) -> Assignments:
-    found: Assignments = {}
+    found: dict[str, list[Row]] = {}
     for row in rows:
-        entry = (position_of(row), row["generation"], row["topic"], row["partition"])
-        found.setdefault(row["member_id"], []).append(entry)
+        found.setdefault(row["member_id"], []).append(row)
     return found
 
 
-def _member(row: Row, assignment: dict[str, list[int]]) -> Member:
+def _member(row: Row, assigned: Iterable[Row]) -> Member:
+    """A member with what these rows of `assignments` give it."""
     topics = row["subscribed_topics"]
+    assignment: dict[str, set[int]] = {}
+    for each in assigned:
+        assignment.setdefault(each["topic"], set()).add(each["partition"])
     return Member(
         row["member_id"],
         row["group_instance_id"],
@@ -80,7 +83,7 @@ def _member(row: Row, assignment: dict[str, list[int]]) -> Member:
         row["rebalance_timeout_ms"],
         row["session_timeout_ms"],
         None if topics is None else tuple(sorted(topics)),
-        {topic: sorted(set(indexes)) for topic, indexes in sorted(assignment.items())},
+        {topic: sorted(indexes) for topic, indexes in sorted(assignment.items())},
     )
 
 
@@ -103,14 +106,11 @@ def _state(row: Row, members: Sequence[Member], **more: object) -> Settled:
 def _of_record(row: Row, members: Sequence[Row], assignments: Assignments) -> Settled:
     """A settled state of a log: everything stands in one record."""
     position = position_of(row)
-    found = []
-    for member in members:
-        if position_of(member) == position:
-            assignment: dict[str, list[int]] = {}
-            for where, _, topic, partition in assignments.get(member["member_id"], ()):
-                if where == position:
-                    assignment.setdefault(topic, []).append(partition)
-            found.append(_member(member, assignment))
+    found = [
+        _member(each, [given for given in assignments.get(each["member_id"], ()) if position_of(given) == position])
+        for each in members
+        if position_of(each) == position
+    ]
     return _state(row, found)
 
 
@@ -172,12 +172,11 @@ class _Journal:
                 found[member.identity] = member
         return list(found.values())
 
-    def _assigned(self, member_id: str, generation: int | None, end: Position | None) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for where, of_generation, topic, partition in self._assignments.get(member_id, ()):
-            if of_generation == generation and where >= self._began and (end is None or where < end):
-                found.setdefault(topic, []).append(partition)
-        return found
+    def _assigned(self, member_id: str, generation: int | None, end: Position | None) -> Iterator[Row]:
+        for each in self._assignments.get(member_id, ()):
+            where = position_of(each)
+            if each["generation"] == generation and where >= self._began and (end is None or where < end):
+                yield each
 
     def _add_returned(self, settled: Settled, row: Row, end: Position | None) -> None:
         """Static members that came back into the same generation, with new member ids."""
@@ -187,7 +186,7 @@ class _Journal:
             if not is_inside or each["generation"] != row["generation"] or each["group_instance_id"] is None:
                 continue
             settled = self._found[-1]
-            returned = _member(each, {})
+            returned = _member(each, ())
             before = next((old for old in settled.members if old.identity == returned.identity), None)
             if before is None or before.member_id == returned.member_id:
                 continue

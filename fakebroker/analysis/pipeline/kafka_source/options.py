@@ -67,17 +67,15 @@ READ_OPTIONS: Final = (
     *_SUBSCRIPTIONS, "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp", "endingOffsets",
     "endingOffsetsByTimestamp", "endingTimestamp", "startingOffsetsByTimestampStrategy", "failOnDataLoss",
     "includeHeaders", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions",
-    "maxRecordsPerPartition", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
-)  # fmt: skip
-READ_KAFKA: Final = (
-    "kafka.bootstrap.servers", "kafka.isolation.level", "kafka.max.partition.fetch.bytes", "kafka.request.timeout.ms",
-    "kafka.client.id", "kafka.security.protocol",
+    "maxRecordsPerPartition", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs", "kafka.bootstrap.servers",
+    "kafka.isolation.level", "kafka.max.partition.fetch.bytes", "kafka.request.timeout.ms", "kafka.client.id",
+    "kafka.security.protocol",
 )  # fmt: skip
 
 
 def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
     """The options of a batch or of a stream. Raises OptionError."""
-    options = Options(given, READ_OPTIONS, READ_KAFKA)
+    options = Options(given, READ_OPTIONS)
     starting, ending = _position(options, "starting"), _position(options, "ending")
     _check_positions(starting, ending, is_stream)
     found = ReadOptions(

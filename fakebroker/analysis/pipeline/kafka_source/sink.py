@@ -20,10 +20,9 @@ from fakebroker.protocol.records.record_codec import Record
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-WRITE_OPTIONS: Final = ("topic", "includeHeaders")
-WRITE_KAFKA: Final = (
-    "kafka.bootstrap.servers", "kafka.acks", "kafka.batch.size", "kafka.client.id", "kafka.compression.type",
-    "kafka.request.timeout.ms", "kafka.security.protocol",
+WRITE_OPTIONS: Final = (
+    "topic", "includeHeaders", "kafka.bootstrap.servers", "kafka.acks", "kafka.batch.size", "kafka.client.id",
+    "kafka.compression.type", "kafka.request.timeout.ms", "kafka.security.protocol",
 )  # fmt: skip
 _BATCH_BYTES: Final = 512 << 10  # half of what a broker takes with its default settings
 _RECORD_BYTES: Final = 24  # of a record beside key and value, roughly
@@ -63,7 +62,7 @@ class Written(WriterCommitMessage):  # type: ignore[misc]
 
 def sink_of(given: Mapping[str, str], schema: "StructType") -> Sink:
     """The sink of some options for rows of this schema. Raises OptionError, ColumnError."""
-    options = Options(given, WRITE_OPTIONS, WRITE_KAFKA)
+    options = Options(given, WRITE_OPTIONS)
     topic = options.text("topic")
     _check_columns({field.name: field.dataType.simpleString() for field in schema.fields}, has_topic=topic is not None)
     return Sink(

@@ -13,6 +13,7 @@ from fakebroker.analysis.pipeline.report.tables import Tables
 _SECTIONS: Final = (
     *("rebalances", "lag", "expiries", "whatif", "transactions", "coverage", "groups", "campaign", "reading"),
 )
+_OF_SEVERAL: Final = ("expiries", "reading")  # which have something to say without the table of their name
 _ORDER: Final = ("problem", "look", "note")
 
 
@@ -41,7 +42,9 @@ def make_report(tables: Tables, progress: Progress | None = None) -> Report:
     for name in _SECTIONS:
         part = import_module(f"{sections.__name__}.{name}")
         is_there = tables.has(part.KEY)
-        is_shown = progress is not None and (is_there or name == "reading")
+        if not is_there and name not in _OF_SEVERAL:
+            continue
+        is_shown = is_there or name == "reading"
         with progress.stage(part.KEY) if progress and is_shown else nullcontext(Stage(name)) as stage:
             made.append(part.section(tables))
             stage.rows = tables.rows_in(part.KEY) if is_there else None

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fakebroker.analysis.pipeline.contract import Row
-from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine, DuckFrame
+from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
 from fakebroker.analysis.pipeline.publish import Published
 from fakebroker.analysis.pipeline.recipe import tables_named
 from fakebroker.analysis.pipeline.rows import count_rows
-from fakebroker.analysis.pipeline.tables import NAMES, table
+from fakebroker.analysis.pipeline.tables import NAMES
 
 
 class Tables:
@@ -29,9 +29,7 @@ class Tables:
 
     def rows(self, query: str) -> list[Row]:
         """The rows of a query, as in a recipe: times are milliseconds. A table that no folder has is empty."""
-        return self._engine.asked(query, {name: self._frame(name) for name in tables_named(query) & {*NAMES}})
-
-    def _frame(self, name: str) -> DuckFrame:
-        folders = [each.folder_of(name) for each in self.published if each.has(name)]
-        frames = [self._engine.load(table(name), folder) for folder in folders]
-        return self._engine.union(frames or [self._engine.frame(table(name), [])])
+        read = tables_named(query) & {*NAMES}
+        return self._engine.asked(
+            query, {name: [each.folder_of(name) for each in self.published if each.has(name)] for name in read}
+        )

@@ -19,7 +19,6 @@ from pyspark.sql import datasource
 from pyspark.sql.streaming import datasource as streaming
 
 from fakebroker.analysis.history.reading import SOURCE, has_scheme
-from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING, Wanted
 from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
 from fakebroker.analysis.pipeline.source_options import Options, wrong
 from fakebroker.analysis.pipeline.sources.inputs import Files, Input, Live, Positions
@@ -41,31 +40,28 @@ if TYPE_CHECKING:
 NAME: Final = "fakebroker_history"
 PARTS_PER_CORE: Final = 4
 SMALLEST_SPLIT_BYTES: Final = 1024 * 1024
-_FILTERING: Final = "filters"
 _OPTIONS: Final = (
     "path", "paths", "bootstrap", "commandConfig", "source", "parallelism", "maxBytesPerTrigger",
-    "maxOffsetsPerTrigger", _FILTERING,
+    "maxOffsetsPerTrigger",
 )  # fmt: skip
-_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 
 
 class Part(datasource.InputPartition):  # type: ignore[misc]
     """What one task reads."""
 
-    def __init__(self, splits: list[Split], source: str, wanted: Wanted, security: Security = Security()) -> None:
+    def __init__(self, splits: list[Split], source: str, security: Security = Security()) -> None:
         self.splits = splits
         self.source = source
-        self.wanted = wanted
         self.security = security
 
     def read(self) -> Iterator[Any]:
         """The RecordBatches of the splits, one after another."""
         for split in self.splits:
-            yield from read_split(Split._make(split), self.source, self.wanted, self.security)
+            yield from read_split(Split._make(split), self.source, self.security)
 
 
 class HistoryOptions(NamedTuple):
-    """The options of the data source, read. `is_filtering` is set by `history_frame` alone."""
+    """The options of the data source, read."""
 
     paths: list[str]
     kafka: ClientConfig | None
@@ -73,23 +69,22 @@ class HistoryOptions(NamedTuple):
     parallelism: int
     max_bytes: int | None
     max_offsets: int | None
-    is_filtering: bool
 
     @property
     def input(self) -> Input:
         """What is to be read."""
         return Live(self.kafka) if self.kafka else Files(self.paths)
 
-    def parts(self, splits: Sequence[Split], wanted: Wanted) -> list[Part]:
+    def parts(self, splits: Sequence[Split]) -> list[Part]:
         """Splits shared out among tasks."""
         most = max(PARTS_PER_CORE * self.parallelism, sum(each.size_bytes for each in splits) // SPLIT_BYTES)
         security = self.kafka.security if self.kafka else Security()
-        return [Part(each, self.source, wanted, security) for each in balanced(splits, most)]
+        return [Part(each, self.source, security) for each in balanced(splits, most)]
 
 
 def read_options(given: Mapping[str, str]) -> HistoryOptions:
     """The options of the data source. Raises OptionError."""
-    options = Options(given, _OPTIONS, kafka=())
+    options = Options(given, _OPTIONS)
     path, bootstrap = options.text("path"), options.text("bootstrap")
     paths = options.read("paths", _texts, 'a JSON list of strings, such as ["a", "b"]', [path] if path else [])
     if bool(paths) == bool(bootstrap):
@@ -102,7 +97,6 @@ def read_options(given: Mapping[str, str]) -> HistoryOptions:
         options.maybe_number("parallelism") or 2,
         options.maybe_number("maxBytesPerTrigger"),
         options.maybe_number("maxOffsetsPerTrigger"),
-        options.flag(_FILTERING, default=False),
     )
 
 
@@ -133,8 +127,7 @@ class HistoryDataSource(datasource.DataSource):  # type: ignore[misc]
 
     def reader(self, schema: Any) -> "HistoryReader":  # noqa: ARG002 - Spark passes it by name
         """For a batch query."""
-        options = read_options(self.options)
-        return FilteringHistoryReader(options) if options.is_filtering else HistoryReader(options)
+        return HistoryReader(read_options(self.options))
 
     def streamReader(self, schema: Any) -> "HistoryStreamReader":  # noqa: ARG002, N802 - Spark's names
         """For a stream."""
@@ -146,7 +139,6 @@ class HistoryReader(datasource.DataSourceReader):  # type: ignore[misc]
 
     def __init__(self, options: HistoryOptions) -> None:
         self.options = options
-        self.wanted = EVERYTHING
 
     def partitions(self) -> Sequence[Part]:
         """Parts of about the same size, a few for each core."""
@@ -155,27 +147,11 @@ class HistoryReader(datasource.DataSourceReader):  # type: ignore[misc]
         size_bytes = sum(each.size_bytes for each in found.splits(start, end))
         aim = size_bytes // (PARTS_PER_CORE * self.options.parallelism)
         splits = found.splits(start, end, min(SPLIT_BYTES, max(SMALLEST_SPLIT_BYTES, aim)))
-        return self.options.parts(splits, self.wanted)
+        return self.options.parts(splits)
 
     def read(self, partition: Part) -> Iterator[Any]:
         """Read and decode a part."""
         return partition.read()
-
-
-class FilteringHistoryReader(HistoryReader):
-    """Leaves out rows that the query filters by `what` and `transactional`: they need not be decoded.
-
-    Spark refuses readers that can do this where its setting for it is off, so it is for `history_frame` only.
-    """
-
-    def pushFilters(self, filters: list[datasource.Filter]) -> Iterator[datasource.Filter]:  # noqa: N802 - Spark's name
-        """Note the filters that help; Spark applies all of them again."""
-        for each in filters:
-            if isinstance(each, datasource.EqualTo) and each.attribute == ("what",):
-                self.wanted = self.wanted._replace(what=each.value)
-            if isinstance(each, datasource.EqualTo) and each.attribute == ("transactional",):
-                self.wanted = self.wanted._replace(transactional=each.value)
-            yield each
 
 
 class HistoryStreamReader(datasource.DataSourceStreamReader, streaming.SupportsTriggerAvailableNow):  # type: ignore[misc]
@@ -210,7 +186,7 @@ class HistoryStreamReader(datasource.DataSourceStreamReader, streaming.SupportsT
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Part]:
         """What to read between two offsets: the same whenever it is asked for the same two."""
-        return self.options.parts(self.options.input.splits(start["read"], end["read"]), EVERYTHING)
+        return self.options.parts(self.options.input.splits(start["read"], end["read"]))
 
     def read(self, partition: Part) -> Iterator[Any]:
         """Read and decode a part."""
@@ -226,8 +202,7 @@ def history_frame(
 ) -> "DataFrame":
     """The table `decoded` of files, or of a running Kafka, as a DataFrame; each use of it reads anew.
 
-    Paths with a scheme (`s3a://`) are read by Spark, all others by Python. The setting of Spark that
-    lets the source leave out filtered rows is switched on in the session.
+    Paths with a scheme (`s3a://`) are read by Spark, all others by Python.
 
     Raises HistoryError for files with a scheme that cannot be read.
     """
@@ -254,9 +229,7 @@ def _source_frame(
 ) -> "DataFrame":
     """What the data source reads: files that Python opens, or a running Kafka."""
     session.dataSource.register(HistoryDataSource)
-    session.conf.set(_PUSHDOWN, "true")
-    options = _options(session, paths, kafka, source)
-    return session.read.format(NAME).options(**options, **{_FILTERING: "true"}).load()
+    return session.read.format(NAME).options(**_options(session, paths, kafka, source)).load()
 
 
 def _options(

@@ -14,11 +14,8 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 from pyarrow import compute
 
-from fakebroker.analysis.history.json_lines import read_json_lines
 from fakebroker.analysis.history.log_record import LogFile
-from fakebroker.analysis.history.parquet import read_parquet
-from fakebroker.analysis.history.reading import HistoryError
-from fakebroker.analysis.history.segments import read_segment
+from fakebroker.analysis.history.reading import HistoryError, read_file
 from fakebroker.analysis.history.sink_rows import shape_of
 from fakebroker.analysis.pipeline.sources.parquet_history import has_plain_columns, raw_batches, raw_rows
 from fakebroker.analysis.pipeline.sources.remote_files import RemoteFile
@@ -139,13 +136,9 @@ def _decode_contents(files: Files, source: str, batches: Batches) -> Iterator[An
 def decode_content(file: RemoteFile, data: bytes, source: str) -> Iterator[Any]:
     """Decode a whole file; yields RecordBatches with the columns of `decoded`."""
     named = LogFile(Content(file.url, data), file.log_partition, source)
-    if file.kind == "segment":
-        return decode_found(read_segment(named))
-    if file.kind == "json":
-        return decode_found(read_json_lines(named))
-    metadata = parquet_metadata(named.path)
+    metadata = parquet_metadata(named.path) if file.kind == "parquet" else None
     if metadata is None or not has_plain_columns(metadata.schema.to_arrow_schema(), file.log_partition):
-        return decode_found(read_parquet(named))
+        return decode_found(read_file(file.kind, named))
     found = raw_batches(named, range(metadata.num_row_groups))
     return (batch for each in found for batch in decode_raw(each))
 

@@ -32,17 +32,14 @@ class Split(NamedTuple):
     size_bytes: int
 
 
-def file_splits(
-    file: HistoryFile, start: int = 0, end: int | None = None, split_bytes: int = SPLIT_BYTES
-) -> list[Split]:
-    """Cut a file, from `start` up to `end` (its end), into parts. Raises HistoryError when it cannot be read."""
+def file_splits(file: HistoryFile, start: int, end: int, split_bytes: int) -> list[Split]:
+    """Cut a file, from `start` up to `end`, into parts. Raises HistoryError when it cannot be read."""
     try:
-        size_bytes = file.path.stat().st_size
         if file.kind == "segment":
-            return list(_segment_splits(file, start, size_bytes if end is None else end, split_bytes))
+            return list(_segment_splits(file, start, end, split_bytes))
         if file.kind == "parquet":
             return list(_parquet_splits(file, start, end, split_bytes))
-        return [whole_file(file, size_bytes)]
+        return [whole_file(file, file.path.stat().st_size)]
     except OSError as error:
         raise HistoryError(f"{file.path}: {reason_of(error)}") from error
 
@@ -52,16 +49,15 @@ def whole_file(file: HistoryFile, size_bytes: int = 0) -> Split:
     return Split(file.kind, str(file.path), file.log_partition, 0, TO_THE_END, size_bytes)
 
 
-def _parquet_splits(file: HistoryFile, start: int, end: int | None, split_bytes: int) -> Iterator[Split]:
+def _parquet_splits(file: HistoryFile, start: int, end: int, split_bytes: int) -> Iterator[Split]:
     metadata = parquet_metadata(file.path)
     if metadata is None or not has_plain_columns(metadata.schema.to_arrow_schema(), file.log_partition):
         yield whole_file(file, file.path.stat().st_size)
         return
     first, size = start, 0
-    last = metadata.num_row_groups if end is None else end
-    for group in range(start, last):
+    for group in range(start, end):
         size += metadata.row_group(group).total_byte_size
-        if size >= split_bytes or group == last - 1:
+        if size >= split_bytes or group == end - 1:
             yield Split("parquet", str(file.path), file.log_partition, first, group + 1, size)
             first, size = group + 1, 0
 

@@ -11,7 +11,7 @@ from fakebroker.analysis.history.compile.group_rows import rows_of_group
 from fakebroker.analysis.history.compile.scenario import Options, compiled
 from fakebroker.analysis.history.compile.window import window_of
 from fakebroker.analysis.history.reading import read_history
-from fakebroker.analysis.history.transaction_log import decode_transactions, read_segments, transaction_segments
+from fakebroker.analysis.history.transaction_log import decode_transactions, read_transactions
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.analysis.history.compile.tables_of import from_journal, from_log, of_group, of_lines, of_rows, publish
 from tests.support.histories import make_history
@@ -103,7 +103,7 @@ def test_a_log_tells_it_as_far_as_its_records_do(tmp_path: Path) -> None:
         start_ms = broker.clock.now_ms
         _play(broker)
     tables = of_rows(list(read_history([tmp_path / "data"], source="log")))
-    read = decode_transactions(read_segments(transaction_segments([tmp_path / "data"], "log")), [])
+    read = decode_transactions(read_transactions([tmp_path / "data"], "log"), [])
     tables["transaction_records"] = transaction_records(list(read))
     tables["transactions"] = transactions(tables["transaction_records"], [])
     rows = rows_of_group(publish(tmp_path / "tables", tables), "g", start_ms, start_ms + 400_000, None)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.analysis.pipeline.kafka_source.options import READ_KAFKA, READ_OPTIONS
-from fakebroker.analysis.pipeline.kafka_source.sink import WRITE_KAFKA, WRITE_OPTIONS
+from fakebroker.analysis.pipeline.kafka_source.options import READ_OPTIONS
+from fakebroker.analysis.pipeline.kafka_source.sink import WRITE_OPTIONS
 
 pytestmark = pytest.mark.spark
 
@@ -40,4 +40,4 @@ def test_the_page_names_every_option() -> None:
     tables = PAGE.read_text().split("## Options of a read")[1].split("## What is different")[0]
     named = {name for row in re.findall(r"^\| (`.*?) \|", tables, re.M) for name in re.findall(r"`([\w.]+)`", row)}
 
-    assert named == {*READ_OPTIONS, *READ_KAFKA, *WRITE_OPTIONS, *WRITE_KAFKA}
+    assert named == {*READ_OPTIONS, *WRITE_OPTIONS}

@@ -67,17 +67,13 @@ class Ingest:
 
 
 def test_a_batch_reads_what_plain_python_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """Every kind of file, rejects included; and rows that a query does not want are not missed in others."""
+    """Every kind of file, rejects included."""
     a_history(tmp_path / "data")
     expected = list(read_history([tmp_path / "data"], source="west"))
     frame = history_frame(spark, paths=[tmp_path / "data"], source="west")
 
     assert row_differences(expected, from_arrow(frame.toArrow())) == []
-    in_transactions = [row for row in expected if row["what"] == "commit" and row["transactional"]]
-    records = [row for row in expected if row["what"] == "record"]
-    for condition, wanted in (("what = 'commit' AND transactional", in_transactions), ("what = 'record'", records)):
-        assert row_differences(wanted, from_arrow(frame.where(condition).toArrow())) == []
-        assert wanted
+    assert {row["what"] for row in expected} == {"commit", "record", "reject"}
 
 
 def test_a_stream_gives_each_record_once_whatever_happens(spark: "SparkSession", tmp_path: Path) -> None:

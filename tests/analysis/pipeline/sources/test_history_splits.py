@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fakebroker.analysis.history import reading
 from fakebroker.analysis.history.reading import HistoryError, files_of, read_history
 from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.rows import Rows, from_arrow
@@ -92,8 +93,7 @@ def test_a_file_that_cannot_be_opened_is_a_reject(tmp_path: Path, monkeypatch: p
     path = parquet(tmp_path / "a.parquet", 0, 3) if kind == "parquet" else segment(tmp_path, batch(0, 3))
     files = Files([str(path)])
     monkeypatch.setattr("fakebroker.analysis.pipeline.sources.inputs._end_of", _denied)
-    monkeypatch.setattr("fakebroker.analysis.history.reading.read_segment", _denied)
-    monkeypatch.setattr("fakebroker.analysis.history.reading.read_parquet", _denied)
+    monkeypatch.setattr(reading, "_READERS", {kind: _denied})
     (row,) = rows_of(files.splits({}, files.latest(is_growing=False)))
 
     assert (row["file"], row["reason"]) == (str(path), "the file cannot be read: Permission denied")

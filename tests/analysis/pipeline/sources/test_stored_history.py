@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from fakebroker.analysis.history.reading import read_history
-from fakebroker.analysis.pipeline.arrow_decode import EVERYTHING
 from fakebroker.analysis.pipeline.rows import Rows, from_arrow, read_rows
 from fakebroker.analysis.pipeline.sources import stored_history
 from fakebroker.analysis.pipeline.sources.history import Part, history_parts
@@ -121,7 +120,7 @@ def test_large_parts_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.M
 
     files = Files([str(tmp_path / "data")])
     (split,) = files.splits({}, files.latest(is_growing=False))
-    part = Part([split, split], "west", EVERYTHING)
+    part = Part([split, split], "west")
     written = stored_history._write_part(part, folders)
 
     assert written.rows == (6, 0, 0)

@@ -8,7 +8,7 @@ import pytest
 from fakebroker.analysis.history.transaction_log import (
     STATES,
     decode_transactions,
-    read_segments,
+    read_transactions,
     transaction_segments,
 )
 from fakebroker.analysis.pipeline.tables.transactions import ENDED_BY
@@ -147,8 +147,8 @@ def test_log_and_journal_tell_the_same(tmp_path: Path) -> None:
         _play(broker)
         journal = transactions([], events_of(broker.journal.rows()))
     rejects: list[Row] = []
-    segments = transaction_segments([tmp_path], "log")
-    log = transactions(transaction_records(list(decode_transactions(read_segments(segments), rejects))), [])
+    read = decode_transactions(read_transactions([tmp_path], "log"), rejects)
+    log = transactions(transaction_records(list(read)), [])
 
     names = ("transactional_id", "producer_id", "producer_epoch", "outcome", "began_at", "decided_at", "ended_at")
     assert [[row[name] for name in names] for row in log] == [[row[name] for name in names] for row in journal]
@@ -178,7 +178,7 @@ def test_what_cannot_be_read_is_a_reject(tmp_path: Path) -> None:
         (transaction_key("t"), None),
     )
     rejects: list[Row] = []
-    rows = list(decode_transactions(read_segments(transaction_segments([tmp_path], "log")), rejects))
+    rows = list(decode_transactions(read_transactions([tmp_path], "log"), rejects))
 
     assert [(row["log_partition"], row["log_offset"], row["state"]) for row in rows] == [
         (3, 0, "Ongoing"),
@@ -193,7 +193,7 @@ def test_a_copy_of_a_segment_adds_nothing(tmp_path: Path) -> None:
     pair = (transaction_key("t"), transaction_value(TransactionValue(7, 0, TIMEOUT_MS, 1, (), 1000)))
     for name in ("one", "two"):
         _segment(tmp_path / name / "__transaction_state-0", pair)
-    segments = transaction_segments([tmp_path, tmp_path / "one"], "log")
+    paths = [tmp_path, tmp_path / "one"]
 
-    assert len(segments) == 2
-    assert len(transaction_records(list(decode_transactions(read_segments(segments), [])))) == 1
+    assert len(transaction_segments(paths, "log")) == 2
+    assert len(transaction_records(list(decode_transactions(read_transactions(paths, "log"), [])))) == 1

@@ -1,1 +1,4 @@
-"""The sections of the report, a file for each: `section(tables)` gives one, of tables that may be missing or empty."""
+"""The sections of the report, a file for each: `section(tables)` gives one, of tables that may be empty.
+
+The table KEY is there, others may be missing.
+"""

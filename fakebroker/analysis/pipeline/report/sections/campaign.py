@@ -17,10 +17,8 @@ _OUTCOMES: Final = (("passed", GOOD), ("failed", BAD), ("broken", series_class(5
 _Counts = dict[str, Counter[str]]
 
 
-def section(tables: Tables) -> Section | None:
-    """The section; None without the table."""
-    if not tables.has(KEY):
-        return None
+def section(tables: Tables) -> Section:
+    """The section."""
     counts: _Counts = defaultdict(Counter)
     for row in tables.rows("SELECT scenario, outcome, COUNT(*) AS runs FROM campaign_runs GROUP BY scenario, outcome"):
         counts[row["scenario"]][row["outcome"]] += row["runs"]

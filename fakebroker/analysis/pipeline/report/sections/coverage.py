@@ -16,10 +16,8 @@ MANY_ERRORS: Final = 0.05  # of all requests
 _NONE: Final = "NONE"
 
 
-def section(tables: Tables) -> Section | None:
-    """The section; None without the table."""
-    if not tables.has(KEY):
-        return None
+def section(tables: Tables) -> Section:
+    """The section."""
     rows = tables.rows("SELECT * FROM protocol_coverage ORDER BY api, version, error")  # some hundred
     total = sum(row["requests"] for row in rows)
     if not total:

@@ -41,10 +41,8 @@ _COLUMNS: Final = (
 )
 
 
-def section(tables: Tables) -> Section | None:
-    """The section; None without the table."""
-    if not tables.has(KEY):
-        return None
+def section(tables: Tables) -> Section:
+    """The section."""
     total = tables.rows_in(KEY)
     if not total:
         return Section(KEY, "Groups", [Text("There were no groups.")], [Number("groups", "0")])

@@ -18,10 +18,8 @@ _GROUPS: Final = """
 """
 
 
-def section(tables: Tables) -> Section | None:
-    """The section; None without the table."""
-    if not tables.has(KEY):
-        return None
+def section(tables: Tables) -> Section:
+    """The section."""
     groups = tables.rows(_GROUPS)
     if not groups:
         text = "Lag is unknown: these tables have no minute with both a committed offset and a log end."

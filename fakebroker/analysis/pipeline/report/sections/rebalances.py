@@ -16,10 +16,8 @@ MAX_GROUPS: Final = 15
 MANY: Final = 10  # rebalances of one group that are worth a look
 
 
-def section(tables: Tables) -> Section | None:
-    """The section; None without the table."""
-    if not tables.has(KEY):
-        return None
+def section(tables: Tables) -> Section:
+    """The section."""
     by_cause = tables.rows("""
         SELECT cause, COUNT(*) AS number, QUANTILE_DISC(duration_ms, 0.5) AS median_ms, MAX(duration_ms) AS longest_ms
         FROM rebalances GROUP BY cause ORDER BY number DESC, cause

@@ -18,10 +18,8 @@ MAX_ROWS: Final = 15
 _Curves = dict[str, dict[int, int]]
 
 
-def section(tables: Tables) -> Section | None:
-    """The section; None without the table."""
-    if not tables.has(KEY):
-        return None
+def section(tables: Tables) -> Section:
+    """The section."""
     rows = tables.rows("""
         SELECT
             group_id, retention_ms, CAST(SUM(lost_offsets) AS BIGINT) AS lost_offsets,
