@@ -92,7 +92,6 @@ class DuckEngine:
     def made(self, recipe: Recipe, contract: Table, frames: Mapping[str, DuckFrame]) -> DuckFrame:
         """What a recipe makes of frames, by their names."""
         known = {name: frame.query for name, frame in frames.items()}
-        known |= {given.name: self.frame(given.columns, given.rows()).query for given in recipe.given}
         for step in recipe.steps:
             made = self._kept(step, known) if isinstance(step, Kept) else self._of_step(step, known)
             known[step.name] = made.query

@@ -18,14 +18,6 @@ from typing import Any, Final, NamedTuple
 from fakebroker.analysis.pipeline.contract import Row, Table
 
 
-class Given(NamedTuple):
-    """Rows that no table has. `rows` is called where the table is made; `columns` has their types."""
-
-    name: str
-    columns: Table
-    rows: Callable[[], list[Row]]
-
-
 class Step(NamedTuple):
     """Rows that a function of a module, which Spark's workers run, makes of the rows of a query.
 
@@ -57,17 +49,16 @@ class Kept(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """A query, and what it needs beside tables: rows that are given, and steps in their order."""
+    """A query, and what it needs beside tables: steps in their order."""
 
     query: str
     steps: tuple[Step | Kept, ...] = ()
-    given: tuple[Given, ...] = ()
 
     def tables(self, names: Iterable[str]) -> tuple[str, ...]:
         """The tables of `names` that it reads."""
         texts = (*(step.query for step in self.steps), self.query)
         read = {name for text in texts for name in tables_named(text)}
-        own = {step.name for step in self.steps} | {given.name for given in self.given}
+        own = {step.name for step in self.steps}
         return tuple(name for name in names if name in read and name not in own)
 
 

@@ -64,22 +64,13 @@ ABORTED: Final = f"""
 
 DELETIONS: Final = f"""
     SELECT
-        run AS source, -1 AS log_part, group_id, topic, "partition", seq * {PARTS} + part AS own,
+        run AS source, -1 AS log_part, "group" AS group_id, topic, "partition", seq * {PARTS} + part AS own,
         CAST(NULL AS BIGINT) AS committed_offset, CAST(NULL AS BIGINT) AS committed_ms,
         CAST(NULL AS BIGINT) AS expires_ms, 'tombstone' AS kind, seq * {PARTS} + part AS place, wall_ms AS raw_ms
-    FROM (
-        SELECT
-            deleted.run, deleted.seq, deleted.part, wall_ms, COALESCE(deleted_group, group_id) AS group_id,
-            deleted_topic AS topic, COALESCE(deleted_partition, "partition") AS "partition"
-        FROM deleted
-        LEFT JOIN (
-            SELECT DISTINCT source, group_id, topic, "partition" FROM commits WHERE log_partition IS NULL
-        ) AS known
-            ON deleted_group IS NULL AND deleted.run = source AND deleted_topic = topic
-    ) AS named
-    WHERE group_id IS NOT NULL
+    FROM events
+    WHERE kind = 'offset_deleted'
 """
-"""Deletions that a journal tells of in requests, at their lines; those of topics in every group that committed."""
+"""Deletions that a journal tells of; a log has tombstones for them, which are among its commits."""
 
 _OFFSETS: Final = f"""
     SELECT

@@ -89,8 +89,7 @@ class SparkEngine:
             return Small(contract, made, rows)
         from fakebroker.analysis.pipeline.of_table import in_ms, of_table
 
-        given = {each.name: self.frame(each.columns, each.rows()) for each in recipe.given}
-        known = {name: in_ms(self._with_spark(frame)) for name, frame in {**frames, **given}.items()}
+        known = {name: in_ms(self._with_spark(frame)) for name, frame in frames.items()}
         for step in recipe.steps:
             known[step.name] = self._kept(step, known) if isinstance(step, Kept) else self._of_step(step, known)
         return of_table(self._of_query(recipe.query, known), contract)

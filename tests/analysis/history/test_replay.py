@@ -109,8 +109,8 @@ def test_what_ifs_of_many_histories() -> None:
 
 @pytest.mark.parametrize("seed", [2, 8, 15, 27])
 def test_a_what_if_of_a_journal_with_the_recorded_retention(seed: int) -> None:
-    """It is what the journal says that expired; deletions, which a journal tells by requests only, are known."""
-    history = make_history(seed, steps=100, moves=False, nodes=1)
+    """It is what the journal says that expired; deletions are known, also those of topics that no client asked for."""
+    history = make_history(seed, steps=100, moves=False, nodes=1, deletes_topics=seed % 2 == 1)
     blank = dict.fromkeys(table("events").column_names)
     events = [
         {**blank, **row, **{name: json.dumps(row[name]) for name in ("request", "response") if name in row}}

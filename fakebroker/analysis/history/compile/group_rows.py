@@ -9,8 +9,6 @@ from fakebroker.analysis.history.compile.settled import SETTLED_STATES
 from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.group_transitions import RELOAD_REASONS
 from fakebroker.protocol.errors import FakebrokerError
-from fakebroker.protocol.wire.api_keys import ApiKey
-from fakebroker.protocol.wire.registry import newest_with_retention
 
 if TYPE_CHECKING:
     from fakebroker.analysis.pipeline.engines import Engine
@@ -56,9 +54,9 @@ def rows_of_group(
 def _queries(of_source: str) -> dict[str, str]:
     """What is read of each table.
 
-    Of the commits before the window only the last of each partition. Of the events requests that delete something of
-    the group, say how long offsets are kept, or commit in a transaction, and what became of transactions. Of other
-    records the ends of transactions in the partition of the group's log.
+    Of the commits before the window only the last of each partition. Of the events the records of newer groups, what
+    was deleted, which transactions committed offsets, and what became of all. Of records beside the group's own the
+    ends of transactions in the partition of its log.
     """
     own = f"group_id = $group_id AND {of_source}"
     since = """"at" >= $since_ms AND "at" <= $end_ms"""
@@ -96,14 +94,9 @@ def _queries(of_source: str) -> dict[str, str]:
         "events": f"""
             SELECT * FROM events
             WHERE {of_source.replace("source =", "run =")} AND wall_ms <= $end_ms AND (
-                (kind = 'coordinator_record' AND "group" = $group_id)
+                (kind IN ('coordinator_record', 'offset_deleted') AND "group" = $group_id)
                 OR kind = 'transaction_transition'
-                OR api = 'DeleteTopics'
-                OR (api IN ('OffsetDelete', 'DeleteGroups', 'TxnOffsetCommit') AND ARRAY_CONTAINS("groups", $group_id))
-                OR (
-                    api = 'OffsetCommit' AND version <= {newest_with_retention(ApiKey.OFFSET_COMMIT)}
-                    AND ARRAY_CONTAINS("groups", $group_id)
-                )
+                OR (api = 'TxnOffsetCommit' AND ARRAY_CONTAINS("groups", $group_id))
             )
         """,
     }

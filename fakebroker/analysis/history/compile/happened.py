@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from fakebroker.analysis.pipeline.contract import Row
-from fakebroker.protocol.json_text import parse_json
 
 Position = tuple[int, int]  # (log offset, 0), or (seq, part) of a journal
 TopicPartition = tuple[str, int]  # topic and partition
@@ -148,12 +147,6 @@ class Window(NamedTuple):
 def position_of(row: Row) -> Position:
     """Where a row stands in its log or journal."""
     return (row["log_offset"], 0) if row.get("log_offset") is not None else (row["seq"], row["part"])
-
-
-def message_of(text: object) -> Row:
-    """A decoded message of a journal's line: an object, or its JSON text."""
-    found = parse_json(text) if isinstance(text, str) else text
-    return found if isinstance(found, dict) else {}
 
 
 def apply(event: Event, offsets: dict[TopicPartition, Commit]) -> None:

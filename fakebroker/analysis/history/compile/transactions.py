@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fakebroker.analysis.history.compile.happened import Commit, Ended, Pending, message_of, position_of
+from fakebroker.analysis.history.compile.happened import Commit, Ended, Pending, position_of
 from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.tables.transactions import DECIDED, ended_by_reason
+from fakebroker.protocol.json_text import parse_json
 
 _MARKERS = ("commit", "abort")
 
@@ -88,5 +89,11 @@ class _Names:
 def _requests(events: Iterable[Row]) -> Iterator[tuple[int, str]]:
     """The transactional ids of TxnOffsetCommit requests, by their entries in a journal."""
     for row in events:
-        if row.get("api") == "TxnOffsetCommit" and (request := message_of(row["request"])):
+        if row.get("api") == "TxnOffsetCommit" and (request := _message_of(row["request"])):
             yield row["seq"], str(request["TransactionalId"])
+
+
+def _message_of(text: object) -> Row:
+    """A decoded message of a journal's line: an object, or its JSON text."""
+    found = parse_json(text) if isinstance(text, str) else text
+    return found if isinstance(found, dict) else {}

@@ -13,7 +13,6 @@ from fakebroker.analysis.history.compile.happened import (
     TopicPartition,
     Window,
     apply,
-    message_of,
     position_of,
 )
 from fakebroker.analysis.history.compile.settled import settled_of
@@ -23,6 +22,8 @@ from fakebroker.protocol.errors import FakebrokerError
 
 _OWN_RETENTION = "EX-2"  # the rule by which an offset expires that was committed with a retention of its own
 PLAYABLE = ("classic", CONSUMER)
+_DELETIONS = {"a client deleted it": "deleted", "its topic was deleted": "topic deleted"}  # by the reasons of journals
+_GROUP_DELETED = "deleted"
 _STRANGE_MS = 60_000  # a commit timestamp that is further from the record's was chosen by the client
 
 
@@ -33,15 +34,14 @@ class UnplayableGroup(FakebrokerError):
 def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int, end_ms: int) -> Window:
     """The window from `start_ms` to `end_ms` (time of day) of a group, from rows of the published tables.
 
-    `tables` has the rows of this group (`events`: OffsetDelete, DeleteGroups and DeleteTopics requests) of one source
-    up to the end of the window, or beyond; of the commits before the window the last of each partition suffices.
+    `tables` has the rows of this group (`events`: what was deleted, and of transactions) of one source up to the end of
+    the window, or beyond; of the commits before the window the last of each partition suffices.
     Raises FakebrokerError for a group without any history until the end, or with that of several sources,
     UnplayableGroup for a share or streams group when the window begins, or in it, and for one that changes its type.
     """
     source = _source_of(tables, group_id)
     events = sorted(
-        [*_events_of(tables, group_id, start_ms), *transaction_events(tables, start_ms)],
-        key=lambda event: event.position,
+        [*_events_of(tables, start_ms), *transaction_events(tables, start_ms)], key=lambda event: event.position
     )
     before, inside = _cut(events, start_ms, end_ms)
     if not before and not inside:
@@ -106,20 +106,14 @@ def _source_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> str:
     return str(sources[0])
 
 
-def _events_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int) -> Iterator[Event]:
-    kept_ms = _retention_times(tables)
+def _events_of(tables: Mapping[str, Sequence[Row]], start_ms: int) -> Iterator[Event]:
     for row in tables.get("commits", ()):
-        if is_played(row, start_ms):
-            continue
-        yield from (_with_retention(each, kept_ms) if isinstance(each, Commit) else each for each in _commits(row))
+        if not is_played(row, start_ms):
+            yield from _commits(row)
     yield from (_expiry(row) for row in tables.get("expiries", ()))
-    requests = [row for row in tables.get("events", ()) if row.get("api") is not None]
-    places = sorted({(row["topic"], row["partition"]) for row in tables.get("commits", ())})
-    yield from (gone for row in requests for gone in _deleted(row, group_id, places))
-    deletions = [row for row in requests if row["api"] == "DeleteGroups"] or [
-        row for row in tables.get("requests", ()) if row["api"] == "DeleteGroups"
-    ]
-    deleted_at = {row.get("answered_at", row.get("wall_ms")) for row in deletions if not row["errors"]}
+    lines = [row for row in tables.get("events", ()) if row["kind"] == "offset_deleted"]
+    yield from (_deleted(row) for row in lines if row["reason"] in _DELETIONS)
+    deleted_at = {row["began_at"] for row in tables.get("group_states", ()) if row["reason"] == _GROUP_DELETED}
     for settled in settled_of(tables):
         is_from_journal = tables["group_states"][0].get("log_offset") is None
         if settled.state == "Dead" and is_from_journal:
@@ -148,50 +142,13 @@ def _commits(row: Row) -> Iterator[Commit | Gone]:
     )  # fmt: skip
 
 
-def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, TopicPartition | None], int]:
-    """When commits with a retention of their own expire, as a journal tells: by request, or by what expired."""
-    found: dict[tuple[int, TopicPartition | None], int] = {}
-    commits = sorted((row for row in tables.get("commits", ()) if row["log_offset"] is None), key=position_of)
-    for row in tables.get("expiries", ()):
-        if row["rule"] == _OWN_RETENTION:
-            of_place = [
-                each for each in commits if (each["topic"], each["partition"]) == (row["topic"], row["partition"])
-            ]
-            before = [each["seq"] for each in of_place if each["seq"] < row["seq"]]
-            if before:
-                found[before[-1], (row["topic"], row["partition"])] = row["due_at"]
-    for row in tables.get("events", ()):
-        if (
-            row.get("api") == "OffsetCommit"
-            and (retention_ms := message_of(row["request"]).get("RetentionTimeMs", -1)) >= 0
-        ):
-            found[row["seq"], None] = row["wall_ms"] + retention_ms
-    return found
-
-
-def _with_retention(commit: Commit, kept_ms: Mapping[tuple[int, TopicPartition | None], int]) -> Commit:
-    if commit.expires_ms is not None:
-        return commit
-    seq = commit.position[0]
-    return commit._replace(expires_ms=kept_ms.get((seq, None), kept_ms.get((seq, commit.place))))
+def _deleted(row: Row) -> Gone:
+    """An offset that a line of a journal says was deleted; those of a deleted group go with it."""
+    return Gone((row["seq"], row["part"]), row["wall_ms"], row["topic"], row["partition"], _DELETIONS[row["reason"]])
 
 
 def _expiry(row: Row) -> Gone:
     return Gone((row["seq"], row["part"]), row["expired_at"], row["topic"], row["partition"], "expired")
-
-
-def _deleted(row: Row, group_id: str, places: Sequence[TopicPartition]) -> Iterator[Gone]:
-    """What an OffsetDelete or a DeleteTopics request took, from its line in a journal."""
-    position, request = (row["seq"], row["part"]), message_of(row["request"])
-    if row["api"] == "OffsetDelete" and request.get("GroupId") == group_id:
-        for topic in message_of(row["response"]).get("Topics", ()):
-            for each in topic["Partitions"]:
-                if not each["ErrorCode"]:
-                    yield Gone(position, row["wall_ms"], topic["Name"], each["PartitionIndex"], "deleted")
-    if row["api"] == "DeleteTopics" and not row["errors"]:
-        for topic, partition in places:
-            if topic in row["topics"]:
-                yield Gone(position, row["wall_ms"], topic, partition, "topic deleted")
 
 
 def _cut(events: Sequence[Event], start_ms: int, end_ms: int) -> tuple[list[Event], list[Event]]:

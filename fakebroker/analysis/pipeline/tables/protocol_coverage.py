@@ -1,9 +1,10 @@
 """Protocol coverage: which cells of API x version x error were seen."""
 
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from fakebroker.analysis.pipeline.contract import Table, columns, columns_only
-from fakebroker.analysis.pipeline.recipe import Given, Recipe
+from fakebroker.analysis.pipeline.contract import Row, Table, columns, columns_only
+from fakebroker.analysis.pipeline.recipe import Recipe, Step
 from fakebroker.protocol.wire.registry import APIS
 from fakebroker.testing.releases import RELEASES, served_by
 
@@ -30,11 +31,11 @@ NO_ERROR: Final = "NONE"
 NO_ANSWER: Final = "NO_ANSWER"
 MAX_CLIENTS: Final = 20
 _SERVED: Final = columns_only("""
-    release string: the release of a broker
-    api string: an API that it serves
+    api string: an API that a broker serves
     api_key int: the API's number
     version int: a version that it serves
 """)
+_STARTED: Final = "SELECT DISTINCT release FROM events WHERE kind = 'broker_started'"
 
 
 def recipe() -> Recipe:
@@ -70,17 +71,15 @@ def recipe() -> Recipe:
             CAST(LIST_VALUE() AS VARCHAR[]) AS clients, NULL AS waited_ms_p50, NULL AS waited_ms_p99
         FROM served
         LEFT JOIN (SELECT DISTINCT api_key, version, 1 AS asked FROM requests) AS asked_for USING (api_key, version)
-        WHERE asked IS NULL AND release IN (SELECT release FROM events WHERE kind = 'broker_started')
+        WHERE asked IS NULL
         """,
-        given=(Given("served", _SERVED, served_versions),),
+        (Step("served", _SERVED, _STARTED, served_versions),),
     )
 
 
-def served_versions() -> list[dict[str, Any]]:
-    """Each version of each API that a broker of each release serves, some thousands."""
-    return [
-        {"release": name, "api": APIS[key].name, "api_key": key, "version": version}
-        for name in RELEASES
-        for key, (lowest, highest) in sorted(served_by(name).items())
-        for version in range(lowest, highest + 1)
-    ]
+def served_versions(started: Iterable[Row]) -> Iterator[Row]:
+    """Each version of each API that brokers of these releases serve."""
+    for row in started:
+        for key, (lowest, highest) in served_by(row["release"]).items() if row["release"] in RELEASES else ():
+            for version in range(lowest, highest + 1):
+                yield {"api": APIS[key].name, "api_key": key, "version": version}

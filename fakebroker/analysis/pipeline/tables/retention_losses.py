@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 from fakebroker.analysis.pipeline import retention_queries as queries
 from fakebroker.analysis.pipeline.contract import Check, Table, columns
 from fakebroker.analysis.pipeline.recipe import Kept, Recipe, Step
-from fakebroker.analysis.pipeline.retention_deletions import ANSWERED, DELETED, deleted
 from fakebroker.analysis.pipeline.retention_moments import MOMENTS, OF_GROUP, Moments
 from fakebroker.analysis.pipeline.retention_play import Plays
 
@@ -81,7 +80,6 @@ def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
         queries.with_records(_PLAYED.column_names),
         (
             Kept("grids", queries.grids(options.since_ms, options.until_ms, interval_ms)),
-            Step("deleted", DELETED, ANSWERED, deleted),
             Kept("deletions", queries.DELETIONS),
             Kept("aborted", queries.ABORTED),
             Kept("seen", queries.seen(interval_ms)),

@@ -1,9 +1,7 @@
 """What other retentions would have cost each group."""
 
-from typing import Final
-
-from fakebroker.analysis.pipeline.contract import Check, Table, columns, columns_only
-from fakebroker.analysis.pipeline.recipe import Given, Recipe
+from fakebroker.analysis.pipeline.contract import Check, Table, columns
+from fakebroker.analysis.pipeline.recipe import Recipe
 from fakebroker.analysis.pipeline.tables.retention_losses import WhatifOptions
 
 TABLE = Table(
@@ -40,14 +38,11 @@ TABLE = Table(
     ),
 )
 
-_RETENTIONS: Final = columns_only("retention_ms long: a retention that is tried")
-
 
 def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
     """A row for each group that ever committed and each retention."""
-    retentions = [{"retention_ms": each} for each in sorted(set(options.retentions_ms))]
-    return Recipe(
-        """
+    retentions = ", ".join(map(str, sorted(set(options.retentions_ms))))
+    return Recipe(f"""
         SELECT
             source, group_id, retention_ms, partitions,
             COALESCE(lost_offsets, 0) AS lost_offsets, COALESCE(lost_partitions, 0) AS lost_partitions,
@@ -60,7 +55,7 @@ def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
             ) AS committed
             GROUP BY source, group_id
         ) AS known
-        CROSS JOIN retentions
+        CROSS JOIN (SELECT UNNEST(LIST_VALUE({retentions})) AS retention_ms) AS retentions
         LEFT JOIN (
             SELECT
                 source, group_id, retention_ms, COUNT(*) AS lost_offsets,
@@ -70,6 +65,4 @@ def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
             FROM retention_losses
             GROUP BY source, group_id, retention_ms
         ) AS lost USING (source, group_id, retention_ms)
-        """,
-        given=(Given("retentions", _RETENTIONS, lambda: retentions),),
-    )
+    """)

@@ -74,11 +74,9 @@ def of_group(tables: dict[str, Rows], group_id: str) -> dict[str, Rows]:
     found = {}
     for name, rows in tables.items():
         if name in ("events", "requests"):
-            wanted = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit", "TxnOffsetCommit")
-            found[name] = [
-                row for row in rows if row["api"] in wanted and group_id in (row["groups"] or []) and row["seq"] >= 0
-            ]
-            found[name] += [row for row in rows if row.get("record") is not None and row["group"] == group_id]
+            found[name] = [row for row in rows if row["api"] == "TxnOffsetCommit" and group_id in (row["groups"] or [])]
+            kinds = ("coordinator_record", "offset_deleted")
+            found[name] += [row for row in rows if row.get("kind") in kinds and row["group"] == group_id]
             found[name] += [row for row in rows if row.get("kind") == "transaction_transition"]
         elif name == "coordinator_records":
             commits_of_group = [row for row in tables["commits"] if row["group_id"] == group_id]
