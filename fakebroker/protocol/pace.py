@@ -9,13 +9,28 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+STEP_S = 0.05
+"""How long a step takes at most by the stopwatch, if each of its units is short."""
+
+
+def _no_stopwatch() -> float:
+    return 0.0
+
+
 class Pace:
-    """Counts what was done since the last pause, in whatever unit the work is counted: topics, entries, bytes."""
+    """Counts what was done since the last pause, in whatever unit the work is counted: topics, entries, bytes.
 
-    __slots__ = ("_left", "_units_per_step")
+    The count ends most steps. The stopwatch ends those whose units cost more than was thought: an entry of a request is
+    one unit, and what it stands for may be long.
+    """
 
-    def __init__(self, units_per_step: int) -> None:
+    __slots__ = ("_ends_s", "_left", "_stopwatch", "_units_per_step")
+
+    def __init__(self, units_per_step: int, stopwatch: Callable[[], float] = _no_stopwatch) -> None:
+        """`stopwatch`: seconds since any moment, always the same in virtual time."""
         self._units_per_step = self._left = units_per_step
+        self._stopwatch = stopwatch
+        self._ends_s: float | None = None  # begins with the first unit of a step: others have their turns before it
 
     def count(self, units: int) -> None:
         """Note that so much more was done, by work that cannot pause at this place."""
@@ -25,8 +40,12 @@ class Pace:
         """Note that so much more was done. True when that is more than a step: the caller yields."""
         self._left -= units
         if self._left >= 0:
-            return False
-        self._left = self._units_per_step
+            now_s = self._stopwatch()
+            if self._ends_s is None:
+                self._ends_s = now_s + STEP_S
+            if now_s <= self._ends_s:
+                return False
+        self._left, self._ends_s = self._units_per_step, None
         return True
 
 

@@ -6,13 +6,12 @@ whether a partition is in one (KIP-890); v5 TRANSACTION_ABORTABLE.
 MOCK: a request of v4 or newer without transactions gets an empty answer, where Kafka 4.3.1 never answers (TX-14).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.fencing import as_sent
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import TopicPartition
 from fakebroker.protocol.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -28,39 +27,31 @@ PARTITIONS_PER_STEP = 2_000
 _FIRST_FENCED = 2
 _FIRST_OF_BROKERS = 4
 
-_Codes = Mapping[TopicPartition, ErrorCode]
+_Outcome = ErrorCode | Mapping[TopicPartition, ErrorCode]  # for all partitions of a transaction, or for each
 
 
 def handle(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse | None:
     """Each transaction by itself; the answer is sent when the last of them is stored."""
-    if call.version < _FIRST_OF_BROKERS:
-        transaction = _only_transaction(request)
-        _judge(call, transaction, lambda codes: call.reply(_response_to_client(transaction, codes)))
-        return None
-    if not request.transactions:
-        return AddPartitionsToTxnResponse()
-    return call.work(_judge_all(call, request.transactions), must_finish=True)
+    transactions = request.transactions if call.version >= _FIRST_OF_BROKERS else [_only_transaction(request)]
+    return call.work(_Additions(call, transactions).in_steps(), must_finish=True)
 
 
 def error_response(request: AddPartitionsToTxnRequest, version: int, code: ErrorCode) -> AddPartitionsToTxnResponse:
     """What a handler that failed is answered with: before v4 every partition has the code (AV-10)."""
     if version >= _FIRST_OF_BROKERS:
         return AddPartitionsToTxnResponse(error_code=code)
-    transaction = _only_transaction(request)
-    return _response_to_client(transaction, dict.fromkeys(_partitions(transaction), code))
+    topics = [
+        AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=[_row(i, code) for i in topic.partitions])
+        for topic in request.v3_and_below_topics
+    ]
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=topics)
 
 
 def refused_response(
     call: Call, request: AddPartitionsToTxnRequest, denied: frozenset[str]
-) -> AddPartitionsToTxnResponse:
+) -> Steps[AddPartitionsToTxnResponse]:
     """What v0-v3 are answered if the client may not write to these topics: nothing is added then (TX-8, AU-6)."""
-    transaction = _only_transaction(request)
-    partitions = _partitions(transaction)
-    codes = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | _refused(call, partitions)
-    for each in partitions:
-        if each.topic in denied:
-            codes[each] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return _response_to_client(transaction, codes)
+    return _Additions(call, [_only_transaction(request)], denied).in_steps()
 
 
 def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
@@ -73,88 +64,126 @@ def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnT
     )
 
 
-def _response_to_client(transaction: AddPartitionsToTxnTransaction, codes: _Codes) -> AddPartitionsToTxnResponse:
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(transaction, codes))
+class _Additions:
+    """What becomes of the transactions of one request. It is answered when all partitions have their codes."""
 
+    def __init__(
+        self, call: Call, transactions: list[AddPartitionsToTxnTransaction], denied: frozenset[str] = frozenset()
+    ) -> None:
+        """`denied` are topics that the client may not write to."""
+        self._call = call
+        self._transactions = transactions
+        self._denied = denied
+        self._pace = call.pace(PARTITIONS_PER_STEP)
+        # In the order of the request; rows have the codes of partitions that cannot be added, the outcomes all others.
+        self._topics: list[list[AddPartitionsToTxnTopicResult]] = [[] for _ in transactions]
+        self._outcomes: list[_Outcome] = [ErrorCode.NONE] * len(transactions)
+        self._missing = len(transactions)
+        self._are_begun = False
 
-def _judge_all(call: Call, transactions: list[AddPartitionsToTxnTransaction]) -> Steps[AddPartitionsToTxnResponse]:
-    """Reply when every transaction has its codes, and return None; the results stand in the order of the request."""
-    results = [AddPartitionsToTxnResult(transactional_id=each.transactional_id) for each in transactions]
-    missing, pace = len(results), Pace(PARTITIONS_PER_STEP)
+    def in_steps(self) -> Steps[AddPartitionsToTxnResponse]:
+        """Returns the answer; None: it is sent when the last transaction is stored."""
+        for index, transaction in enumerate(self._transactions):
+            partitions = yield from self._listed(index, transaction)
+            if partitions is None:  # nothing is added then (TX-8)
+                self._put(index, ErrorCode.OPERATION_NOT_ATTEMPTED)
+            else:
+                self._begin(index, transaction, partitions)
+        self._are_begun = True
+        return None if self._missing else (yield from self._response())
 
-    def note(transaction: AddPartitionsToTxnTransaction, result: AddPartitionsToTxnResult, codes: _Codes) -> None:
-        nonlocal missing
-        result.topic_results = _topic_results(transaction, codes)
-        missing -= 1
-        if not missing:
-            call.reply(AddPartitionsToTxnResponse(results_by_transaction=results))
-
-    for transaction, result in zip(transactions, results, strict=True):
-        _judge(call, transaction, lambda codes, t=transaction, r=result: note(t, r, codes))  # type: ignore[misc]
-        if pace.is_over(1 + sum([len(topic.partitions) for topic in transaction.topics])):
+    def _listed(
+        self, index: int, transaction: AddPartitionsToTxnTransaction
+    ) -> Generator[None, None, list[TopicPartition] | None]:
+        """Make the rows of a transaction. Returns its partitions, each once; None if one of them cannot be added."""
+        partitions: dict[TopicPartition, None] | None = {}
+        for topic in transaction.topics:
+            rows = list[AddPartitionsToTxnPartitionResult]()
+            if topic.partitions or not transaction.verify_only:  # else the topic is left out
+                self._topics[index].append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=rows))
+            for number in topic.partitions:
+                code = self._refusal(topic.name, number)
+                rows.append(_row(number, code))
+                if code:
+                    partitions = None
+                elif partitions is not None:
+                    partitions[TopicPartition(topic.name, number)] = None
+                if self._pace.is_over():
+                    yield
+        if self._pace.is_over():
             yield
-    return None
+        return None if partitions is None else list(partitions)
 
+    def _refusal(self, topic_name: str, index: int) -> ErrorCode:
+        """Why a partition cannot be in a transaction: the client may not write to the topic, which of internal ones
+        nobody may (v0-v3), or there is no such partition. NONE: it can.
+        """
+        topics = self._call.cluster.topics
+        topic = topics.get(topic_name)
+        is_internal = topic is not None and topic.is_internal and self._call.version < _FIRST_OF_BROKERS
+        if is_internal or topic_name in self._denied:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        if topics.partition(topic_name, index) is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE
 
-def _judge(call: Call, transaction: AddPartitionsToTxnTransaction, answer: Callable[[_Codes], None]) -> None:
-    """Give `answer` the code of each partition, now or when it is stored."""
-    partitions = _partitions(transaction)
-    refused = _refused(call, partitions)
-    if refused:  # nothing is added then (TX-8)
-        answer({each: refused.get(each, ErrorCode.OPERATION_NOT_ATTEMPTED) for each in partitions})
-        return
-    if not transaction.transactional_id:
-        answer(dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST))
-        return
-    try:
-        shard = call.transaction_shard(transaction.transactional_id)
-    except KafkaError as error:
-        answer(dict.fromkeys(partitions, error.code))
-        return
-    producer = Producer(transaction.producer_id, transaction.producer_epoch)
-    if transaction.verify_only:
-        answer(shard.verify_partitions(transaction.transactional_id, producer, partitions))
-        return
-    shard.add_partitions(
-        transaction.transactional_id,
-        producer,
-        partitions,
-        lambda code: answer(dict.fromkeys(partitions, as_sent(call, code, _FIRST_FENCED))),
-        call.now,
-        is_tv2=call.version >= _FIRST_OF_BROKERS,
-    )
-
-
-def _partitions(transaction: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, index) for topic in transaction.topics for index in topic.partitions]
-
-
-def _refused(call: Call, partitions: list[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
-    """The partitions that cannot be in a transaction: those that do not exist, and those of internal topics, which
-    clients may not write to (v0-v3).
-    """
-    topics, refused = call.cluster.topics, {}
-    for each in partitions:
-        topic = topics.get(each.topic)
-        if topic is not None and topic.is_internal and call.version < _FIRST_OF_BROKERS:
-            refused[each] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        elif topics.partition(each.topic, each.partition) is None:
-            refused[each] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return refused
-
-
-def _topic_results(transaction: AddPartitionsToTxnTransaction, codes: _Codes) -> list[AddPartitionsToTxnTopicResult]:
-    """The codes by topic, as the request names them; a topic without partitions is left out of a verification."""
-    return [
-        AddPartitionsToTxnTopicResult(
-            name=topic.name,
-            results_by_partition=[
-                AddPartitionsToTxnPartitionResult(
-                    partition_index=index, partition_error_code=codes[TopicPartition(topic.name, index)]
-                )
-                for index in topic.partitions
-            ],
+    def _begin(self, index: int, transaction: AddPartitionsToTxnTransaction, partitions: list[TopicPartition]) -> None:
+        """Add the partitions, or verify them; the outcome is there now or when it is stored."""
+        call, transactional_id = self._call, transaction.transactional_id
+        if not transactional_id:
+            self._put(index, ErrorCode.INVALID_REQUEST)
+            return
+        try:
+            shard = call.transaction_shard(transactional_id)
+        except KafkaError as error:
+            self._put(index, error.code)
+            return
+        producer = Producer(transaction.producer_id, transaction.producer_epoch)
+        if transaction.verify_only:
+            self._put(index, shard.verify_partitions(transactional_id, producer, partitions))
+            return
+        shard.add_partitions(
+            transactional_id,
+            producer,
+            partitions,
+            lambda code: self._put(index, as_sent(call, code, _FIRST_FENCED)),
+            call.now,
+            is_tv2=call.version >= _FIRST_OF_BROKERS,
         )
-        for topic in transaction.topics
-        if topic.partitions or not transaction.verify_only
-    ]
+
+    def _put(self, index: int, outcome: _Outcome) -> None:
+        self._outcomes[index] = outcome
+        self._missing -= 1
+        if self._are_begun and not self._missing:
+            response = self._call.work(self._response())
+            if response is not None:
+                self._call.reply(response)
+
+    def _response(self) -> Generator[None, None, AddPartitionsToTxnResponse]:
+        for topics, outcome in zip(self._topics, self._outcomes, strict=True):
+            if outcome is not ErrorCode.NONE:
+                yield from self._write(topics, outcome)
+        if self._call.version < _FIRST_OF_BROKERS:
+            return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=self._topics[0])
+        results = [
+            AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=topics)
+            for transaction, topics in zip(self._transactions, self._topics, strict=True)
+        ]
+        return AddPartitionsToTxnResponse(results_by_transaction=results)
+
+    def _write(self, topics: list[AddPartitionsToTxnTopicResult], outcome: _Outcome) -> Generator[None, None, None]:
+        """Put the outcome into the rows that have no code yet."""
+        for topic in topics:
+            for row in topic.results_by_partition:
+                if row.partition_error_code:
+                    pass
+                elif isinstance(outcome, ErrorCode):
+                    row.partition_error_code = outcome
+                else:
+                    row.partition_error_code = outcome[TopicPartition(topic.name, row.partition_index)]
+                if self._pace.is_over():
+                    yield
+
+
+def _row(index: int, code: ErrorCode) -> AddPartitionsToTxnPartitionResult:
+    return AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.quotas.client_quotas import ENTITY_TYPES, Entity, check_value, make_entity
 from fakebroker.protocol.errors import ErrorCode, ErrorContent, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -32,7 +31,7 @@ def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasRe
 
 
 def _in_steps(call: Call, request: AlterClientQuotasRequest) -> Steps[AlterClientQuotasResponse]:
-    errors, pace = dict[_Names, ErrorContent | None](), Pace(ENTRIES_PER_STEP)
+    errors, pace = dict[_Names, ErrorContent | None](), call.pace(ENTRIES_PER_STEP)
     for entry in request.entries:
         names = _names(entry)
         errors[names] = _twice(names).content if names in errors else _alter(call, request, entry, names)

@@ -12,7 +12,6 @@ from fakebroker.broker.apis.incremental_alter_configs import RESOURCES_PER_STEP,
 from fakebroker.broker.core.config_changes import SET, Change
 from fakebroker.broker.core.config_resources import LOGGER_RESOURCE
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -36,7 +35,7 @@ def _in_steps(
     call: Call, request: AlterConfigsRequest, entries: Sequence[AlterConfigsResource]
 ) -> Steps[AlterConfigsResponse]:
     """Each resource is changed in one step."""
-    pace = Pace(RESOURCES_PER_STEP)
+    pace = call.pace(RESOURCES_PER_STEP)
     times = Counter((entry.resource_type, entry.resource_name) for entry in entries)
     responses = []
     for entry in entries:

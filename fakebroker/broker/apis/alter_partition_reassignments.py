@@ -13,7 +13,6 @@ from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, reass
 from fakebroker.broker.core.topic_rules import check_assignments
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -49,7 +48,7 @@ def _in_steps(call: Call, request: AlterPartitionReassignmentsRequest) -> Steps[
     response = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change, error_message=None
     )
-    keep_length, pace = not request.allow_replication_factor_change, Pace(MOVES_PER_STEP)
+    keep_length, pace = not request.allow_replication_factor_change, call.pace(MOVES_PER_STEP)
     moves: dict[Partition, _Move] = {}
     for topic in request.topics:
         answers: list[ReassignablePartitionResponse] = []

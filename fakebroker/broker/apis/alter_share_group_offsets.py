@@ -34,7 +34,7 @@ def handle(call: Call, request: AlterShareGroupOffsetsRequest) -> AlterShareGrou
 
 def _in_steps(call: Call, request: AlterShareGroupOffsetsRequest) -> Steps[AlterShareGroupOffsetsResponse]:
     """A frame of 1 MB may name 77,000 partitions."""
-    topics, start_offsets, pace = list[_Entry](), dict[SharePartition, int](), Pace(PARTITIONS_PER_STEP)
+    topics, start_offsets, pace = list[_Entry](), dict[SharePartition, int](), call.pace(PARTITIONS_PER_STEP)
     for entry in request.topics:
         topic = call.cluster.topics.get(entry.topic_name)
         topics.append((entry, topic))

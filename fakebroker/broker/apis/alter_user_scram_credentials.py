@@ -9,7 +9,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
 from fakebroker.broker.core.security.scram import MAX_ITERATIONS, MIN_ITERATIONS, credential_of_salted
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -33,7 +32,7 @@ def _in_steps(call: Call, request: AlterUserScramCredentialsRequest) -> Steps[Al
         ((each.name, partial(_delete, call, each)) for each in request.deletions),
         ((each.name, partial(_upsert, call, each)) for each in request.upsertions),
     )
-    results, pace = {}, Pace(ENTRIES_PER_STEP)
+    results, pace = {}, call.pace(ENTRIES_PER_STEP)
     for name, change in changes:
         results[name] = _result(name, times, change)
         if pace.is_over():

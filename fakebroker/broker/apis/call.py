@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster, Node
     from fakebroker.broker.core.coordinator.shard import Shard
     from fakebroker.broker.core.transactions.shard import TransactionShard
+    from fakebroker.protocol.pace import Pace
     from fakebroker.protocol.schema import Message
 
 
@@ -156,8 +157,9 @@ class Call:
         """Do work that may be long. What a handler returns: the response if the first step was all, else None.
 
         Between the steps other connections are served, so each must leave the cluster's state whole; the request
-        counts as parked. A step is bounded by what it counts (topics, records), never by a clock: the same requests
-        make the same steps. If the client goes away, the rest is not done unless it `must_finish`.
+        counts as parked. A step is bounded by what its `pace` counts (topics, records), so that the same requests make
+        the same steps in virtual time; in real time one that takes long is ended, too. If the client goes away, the
+        rest is not done unless it `must_finish`.
         """
         try:
             next(steps)
@@ -166,6 +168,10 @@ class Call:
             return response
         self.connection.work(self, steps, must_finish)
         return None
+
+    def pace(self, units_per_step: int) -> "Pace":
+        """When the steps of the request's work are over: `work` says what ends one."""
+        return self.cluster.timers.passes.pace(units_per_step)
 
     def no_response(self) -> None:
         """The request gets no answer at all (Produce with acks 0)."""

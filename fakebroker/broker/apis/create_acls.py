@@ -14,7 +14,6 @@ from fakebroker.broker.core.security.acls import (
     acl_of,
 )
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -43,7 +42,7 @@ def handle(call: Call, request: CreateAclsRequest) -> CreateAclsResponse | None:
 
 def _in_steps(call: Call, request: CreateAclsRequest, acls: Acls) -> Steps[CreateAclsResponse]:
     """All entries are checked before the first one counts."""
-    pace = Pace(ENTRIES_PER_STEP)
+    pace = call.pace(ENTRIES_PER_STEP)
     results, wanted = [], list[Acl]()
     for each in request.creations:
         result = AclCreationResult(error_message="")

@@ -49,7 +49,7 @@ def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse | N
 
 def _in_steps(call: Call, request: CreateTopicsRequest) -> Steps[CreateTopicsResponse]:
     """What is cheap is judged first. Topics are planned in many steps, and come into being together, in one."""
-    pace = Pace(ENTRIES_PER_STEP)
+    pace = call.pace(ENTRIES_PER_STEP)
     plans: list[_Plan] = []
     try:
         asked = yield from _counted(call, request, pace)

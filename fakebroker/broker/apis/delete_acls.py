@@ -5,7 +5,7 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.events import AclChanged
 from fakebroker.broker.core.security.acls import Acl, AclFilter, Acls
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace, kept
+from fakebroker.protocol.pace import kept
 from fakebroker.protocol.wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
@@ -38,7 +38,7 @@ def _in_steps(call: Call, request: DeleteAclsRequest, acls: Acls) -> Steps[Delet
 
     A filter that comes again has the same result, and an entry that several mean is one: 1 MB holds 125,000 filters.
     """
-    pace = Pace(ENTRIES_PER_STEP)
+    pace = call.pace(ENTRIES_PER_STEP)
     results, known = list[DeleteAclsFilterResult](), dict[AclFilter, DeleteAclsFilterResult]()
     found, entries = dict[Acl, DeleteAclsMatchingAcl](), list(acls)
     for each in request.filters:

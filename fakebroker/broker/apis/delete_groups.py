@@ -12,7 +12,6 @@ from fakebroker.broker.apis.replicated import when_replicated
 from fakebroker.broker.core.groups.kinds import GroupKind
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -49,7 +48,7 @@ def _delete_all(call: Call, group_ids: Iterable[str], failures: Mapping[str, Err
 
     The answer waits for the replicas of the partition of the last group that was deleted (CLU-63).
     """
-    response, pace = DeleteGroupsResponse(), Pace(GROUPS_PER_STEP)
+    response, pace = DeleteGroupsResponse(), call.pace(GROUPS_PER_STEP)
     for group_id in group_ids:
         code = failures.get(group_id) or _delete(call, group_id)
         response.results.append(DeletableGroupResult(group_id=group_id, error_code=code))
@@ -82,7 +81,7 @@ def _empty_share_groups(
     call: Call, group_ids: Iterable[str]
 ) -> "Generator[None, None, list[tuple[Shard, ShareGroup]]]":
     """The share groups among them that may be deleted, as far as their coordinator is here."""
-    found, pace = [], Pace(GROUPS_PER_STEP)
+    found, pace = [], call.pace(GROUPS_PER_STEP)
     for group_id in group_ids:
         if pace.is_over():
             yield

@@ -9,7 +9,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -30,7 +29,7 @@ def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse |
 
 def _in_steps(call: Call, request: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
     """A frame of 1 MB may name 77,000 partitions."""
-    response, pace = DeleteRecordsResponse(), Pace(PARTITIONS_PER_STEP)
+    response, pace = DeleteRecordsResponse(), call.pace(PARTITIONS_PER_STEP)
     for topic in merged(request.topics):
         results: list[DeleteRecordsPartitionResult] = []
         for entry in topic.partitions:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from fakebroker.broker.apis.call import Call, RequestQuota, Steps
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError, shown
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.wire.messages.delete_topics import (
     DeletableTopicResult,
@@ -52,7 +51,7 @@ def _in_steps(
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     names = [entry.name for entry in valid if entry.name is not None]
     ids = dict.fromkeys(entry.topic_id for entry in valid if entry.name is None)
-    pace = Pace(GROUPS_PER_STEP)
+    pace = call.pace(GROUPS_PER_STEP)
     for each in _found(call, names, ids, may_delete):
         found = each if call.quota is None or not isinstance(each, Topic) else _counted(call.quota, each)
         if isinstance(found, Topic):

@@ -17,7 +17,6 @@ from fakebroker.broker.core.config_resources import (
 )
 from fakebroker.broker.settings import Source
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -50,7 +49,7 @@ def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConf
 
     A resource that is asked for again has the same result: 3,000 of their own took 69 MB, and 1 MB names 200,000.
     """
-    response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
+    response, pace = DescribeConfigsResponse(), call.pace(CONFIGS_PER_STEP)
     known: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
     empty_means_all = call.cluster.behaviours.no_config_keys_mean_all
     for entry in _resources(call, request):

@@ -10,7 +10,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.broker.core.groups.classic.states import State
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -31,7 +30,7 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
 
 def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
     """A group that is asked for again has the same entry, up to 2.3 none (DS-9)."""
-    response, known, pace = DescribeGroupsResponse(), dict[str, DescribedGroup](), Pace(MEMBERS_PER_STEP)
+    response, known, pace = DescribeGroupsResponse(), dict[str, DescribedGroup](), call.pace(MEMBERS_PER_STEP)
     has_duplicates = call.cluster.behaviours.describe_answers_duplicates
     for group_id in request.groups if has_duplicates else dict.fromkeys(request.groups):
         group = known.get(group_id) or known.setdefault(group_id, describe(call, group_id))

@@ -12,7 +12,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.log_directories import LogDirectory
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -31,7 +30,7 @@ def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsRespon
 
 def _in_steps(call: Call, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
     results = {each: _result(each) for each in call.node.log_directories.all}
-    pace = Pace(PARTITIONS_PER_STEP)
+    pace = call.pace(PARTITIONS_PER_STEP)
     for topic, indexes in _entries(call, request):
         count = 0
         for directory, partitions in _partitions(call, topic, indexes).items():

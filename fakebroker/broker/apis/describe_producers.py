@@ -3,7 +3,6 @@
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -22,7 +21,7 @@ def handle(call: Call, request: DescribeProducersRequest) -> DescribeProducersRe
 
 def _in_steps(call: Call, request: DescribeProducersRequest) -> Steps[DescribeProducersResponse]:
     """A frame of 1 MB may name 240,000 partitions."""
-    response, pace = DescribeProducersResponse(), Pace(PRODUCERS_PER_STEP)
+    response, pace = DescribeProducersResponse(), call.pace(PRODUCERS_PER_STEP)
     known: dict[tuple[str, int], PartitionResponse] = {}  # what is asked for again is answered by the same
     for topic in request.topics:
         answered = TopicResponse(name=topic.name)

@@ -10,7 +10,7 @@ controller is the broker's own, as nothing else listens.
 
 from hashlib import sha256
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.node import Node
 from fakebroker.broker.release import KRAFT_VERSION
 from fakebroker.protocol.errors import ErrorCode
@@ -25,6 +25,8 @@ from fakebroker.protocol.wire.messages.describe_quorum import (
 )
 from fakebroker.protocol.wire.messages.describe_quorum import Node as QuorumNode
 
+PARTITIONS_PER_STEP = 2_000  # and topics
+
 _METADATA_LOG = "__cluster_metadata"
 _IDLE_RECORD_MS = 500  # metadata.max.idle.interval.ms
 _LEADER_EPOCH = 1
@@ -32,11 +34,11 @@ _NO_DIRECTORY_ID = bytes(16)
 _FIRST_WITH_LISTENERS = 2
 
 
-def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse | None:
     """The quorum if exactly its partition is asked for, else UNKNOWN_TOPIC_OR_PARTITION for each (DQ-1, DQ-2)."""
     asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
     if asked != [(_METADATA_LOG, [0])]:
-        return DescribeQuorumResponse(error_message="", topics=[_unknown(topic) for topic in request.topics])
+        return call.work(_unknown(call, request.topics))
     topic = QuorumTopicResult(topic_name=_METADATA_LOG, partitions=[_partition(call)])
     response = DescribeQuorumResponse(error_message="", topics=[topic])
     if call.version >= _FIRST_WITH_LISTENERS:
@@ -44,15 +46,21 @@ def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse
     return response
 
 
-def _unknown(topic: TopicData) -> QuorumTopicResult:
+def _unknown(call: Call, topics: list[TopicData]) -> Steps[DescribeQuorumResponse]:
     code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "not the partition of the metadata log"
-    return QuorumTopicResult(
-        topic_name=topic.topic_name,
-        partitions=[
-            QuorumPartitionResult(partition_index=each.partition_index, error_code=code, error_message=text)
-            for each in topic.partitions
-        ],
-    )
+    response, pace = DescribeQuorumResponse(error_message=""), call.pace(PARTITIONS_PER_STEP)
+    for topic in topics:
+        partitions = list[QuorumPartitionResult]()
+        response.topics.append(QuorumTopicResult(topic_name=topic.topic_name, partitions=partitions))
+        for each in topic.partitions:
+            partitions.append(
+                QuorumPartitionResult(partition_index=each.partition_index, error_code=code, error_message=text)
+            )
+            if pace.is_over():
+                yield
+        if pace.is_over():
+            yield
+    return response
 
 
 def _partition(call: Call) -> QuorumPartitionResult:

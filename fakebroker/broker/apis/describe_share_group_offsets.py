@@ -3,7 +3,7 @@
 v1 lag. MOCK: a partition without state is answered at once (SGO-3).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.groups.share.offsets import describe_states
@@ -35,7 +35,7 @@ def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeSha
     keys = [key for group in dict.fromkeys(groups) for key in group.share_partitions()]
 
     def described(states: Described, _now: Instant) -> None:
-        response = call.work(_in_steps(groups, states))
+        response = call.work(_in_steps(groups, states, call.pace(PARTITIONS_PER_STEP)))
         if response is not None:
             call.reply(response)
 
@@ -55,12 +55,12 @@ def _groups(call: Call, request: DescribeShareGroupOffsetsRequest) -> "list[_Gro
     return groups
 
 
-def _in_steps(groups: "Sequence[_Group]", states: Described) -> Steps[DescribeShareGroupOffsetsResponse]:
-    response, pace = DescribeShareGroupOffsetsResponse(), Pace(PARTITIONS_PER_STEP)
+def _in_steps(groups: "Sequence[_Group]", states: Described, pace: Pace) -> Steps[DescribeShareGroupOffsetsResponse]:
+    response = DescribeShareGroupOffsetsResponse()
     known: dict[_Group, tuple[DescribeShareGroupOffsetsResponseGroup, int]] = {}
     for group in groups:
         if group not in known:
-            described = group.response(states)
+            described = yield from group.response(states, pace)
             known[group] = described, sum(len(topic.partitions) for topic in described.topics)
         described, partitions = known[group]
         response.groups.append(described)
@@ -98,24 +98,21 @@ class _Group:
             if self._is_known and topic.partition(index) is not None
         ]
 
-    def response(self, states: Described) -> DescribeShareGroupOffsetsResponseGroup:
-        """The answer about the group."""
-        return DescribeShareGroupOffsetsResponseGroup(
-            group_id=self.group_id,
-            topics=[self._topic(name, topic, indexes, states) for name, topic, indexes in self.topics],
-            error_code=self.code,
-            error_message=None,
-        )
-
-    def _topic(
-        self, name: str, topic: Topic | None, indexes: Iterable[int], states: Described
-    ) -> DescribeShareGroupOffsetsResponseTopic:
-        topic_id = _NO_TOPIC_ID if topic is None else topic.id
-        partitions = []
-        for index in indexes:
-            described = states.get(SharePartition(self.group_id, topic_id, index))
-            partitions.append(_partition(topic, index, described))
-        return DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=topic_id, partitions=partitions)
+    def response(self, states: Described, pace: Pace) -> Generator[None, None, DescribeShareGroupOffsetsResponseGroup]:
+        """The answer about the group, in steps."""
+        response = DescribeShareGroupOffsetsResponseGroup(group_id=self.group_id, error_code=self.code)
+        for name, topic, indexes in self.topics:
+            topic_id = _NO_TOPIC_ID if topic is None else topic.id
+            partitions = list[DescribeShareGroupOffsetsResponsePartition]()
+            for index in indexes:
+                described = states.get(SharePartition(self.group_id, topic_id, index))
+                partitions.append(_partition(topic, index, described))
+                if pace.is_over():
+                    yield
+            response.topics.append(
+                DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=topic_id, partitions=partitions)
+            )
+        return response
 
 
 def _initialized(call: Call, group: ShareGroup) -> list[tuple[str, Topic | None, Iterable[int]]]:

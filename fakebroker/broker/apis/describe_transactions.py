@@ -4,7 +4,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.transactions.states import TransactionState as State
 from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -23,7 +22,7 @@ def handle(call: Call, request: DescribeTransactionsRequest) -> DescribeTransact
 def _in_steps(call: Call, request: DescribeTransactionsRequest) -> Steps[DescribeTransactionsResponse]:
     """A transactional id that is asked for again has the same state: it may have many partitions."""
     response, known = DescribeTransactionsResponse(), dict[str, TransactionState]()
-    pace = Pace(PARTITIONS_PER_STEP)
+    pace = call.pace(PARTITIONS_PER_STEP)
     for transactional_id in request.transactional_ids:
         described = known.get(transactional_id)
         if described is None:

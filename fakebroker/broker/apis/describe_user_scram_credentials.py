@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.security.mechanisms import SCRAM_NUMBERS
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
@@ -25,7 +24,7 @@ def handle(call: Call, request: DescribeUserScramCredentialsRequest) -> Describe
 
 def _in_steps(call: Call, users: Mapping[str, int]) -> Steps[DescribeUserScramCredentialsResponse]:
     """`users` has how often each is named."""
-    response, pace = DescribeUserScramCredentialsResponse(error_message=""), Pace(USERS_PER_STEP)
+    response, pace = DescribeUserScramCredentialsResponse(error_message=""), call.pace(USERS_PER_STEP)
     for name, times in users.items():
         response.results.append(_result(call, name, times))
         if pace.is_over():

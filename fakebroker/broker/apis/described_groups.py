@@ -46,7 +46,7 @@ def describe_groups(
 
     A group that is asked for again has the same entry: a frame of 1 MB may name one with many members 490,000 times.
     """
-    entries, known, pace = list[Entry](), dict[str, Entry](), Pace(TOPICS_PER_STEP)
+    entries, known, pace = list[Entry](), dict[str, Entry](), call.pace(TOPICS_PER_STEP)
     for group_id in group_ids:
         entry = known.get(group_id)
         if entry is None:

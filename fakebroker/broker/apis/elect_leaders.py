@@ -9,7 +9,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.elections import MOVES_PER_STEP, cost_of_move, elect_preferred, elect_unclean
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -44,7 +43,7 @@ def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse | N
 
 
 def _in_steps(call: Call, request: ElectLeadersRequest, kind: int) -> Steps[ElectLeadersResponse]:
-    named, results, pace = request.topic_partitions, list[ReplicaElectionResult](), Pace(MOVES_PER_STEP)
+    named, results, pace = request.topic_partitions, list[ReplicaElectionResult](), call.pace(MOVES_PER_STEP)
     wanted = _all(call) if named is None else [(entry.topic, entry.partitions) for entry in named]
     for topic, indexes in wanted:
         codes: dict[int, ErrorCode] = {}

@@ -13,7 +13,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
 from fakebroker.protocol.listeners import Address
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -52,7 +51,7 @@ def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorRespon
 
 def _in_steps(call: Call, request: FindCoordinatorRequest) -> Steps[FindCoordinatorResponse]:
     """A frame of 1 MB may ask for 300,000 keys."""
-    response, pace = FindCoordinatorResponse(), Pace(KEYS_PER_STEP)
+    response, pace = FindCoordinatorResponse(), call.pace(KEYS_PER_STEP)
     for key in request.coordinator_keys:
         response.coordinators.append(_entry(key, _find(call, request.key_type, key)))
         if pace.is_over():

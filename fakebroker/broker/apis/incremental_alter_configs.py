@@ -10,7 +10,6 @@ from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.config_changes import Change, apply, check_form
 from fakebroker.broker.core.config_resources import METRICS_RESOURCE, TOPIC_RESOURCE, resource
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -28,7 +27,7 @@ def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAl
 
 def _in_steps(call: Call, request: IncrementalAlterConfigsRequest) -> Steps[IncrementalAlterConfigsResponse]:
     """Each resource is changed in one step."""
-    pace = Pace(RESOURCES_PER_STEP)
+    pace = call.pace(RESOURCES_PER_STEP)
     times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
     responses = []
     for entry in request.resources:

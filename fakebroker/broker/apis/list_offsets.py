@@ -54,7 +54,7 @@ def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse | Non
 
 
 def _in_steps(call: Call, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
-    response, has_searched, pace = ListOffsetsResponse(), False, Pace(SEGMENTS_PER_STEP)
+    response, has_searched, pace = ListOffsetsResponse(), False, call.pace(SEGMENTS_PER_STEP)
     listed = 0  # offsets of v0
     entries = [(topic.name, topic.partitions) for topic in request.topics]
     check_isolation_level(call, request.isolation_level)  # all or nothing (LO-10)

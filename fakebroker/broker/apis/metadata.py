@@ -8,7 +8,7 @@ A topic that auto-creation makes exists at once, yet this answer says UNKNOWN_TO
 LEADER_NOT_AVAILABLE as those before (MD-2).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from fakebroker.broker.apis import operations
@@ -16,7 +16,6 @@ from fakebroker.broker.apis.call import Call, Repeat, Steps
 from fakebroker.broker.core.topic_rules import LARGEST_CHANGE, check_name
 from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.wire.messages.metadata import (
     MetadataRequest,
@@ -32,17 +31,27 @@ _CREATION_COSTS_PARTITIONS = 10
 _MAX_REPEATED_PARTITIONS = 250  # each takes some 0.2 KB of the connection's memory
 
 
-def handle(call: Call, request: MetadataRequest) -> MetadataResponse | None:
-    """Brokers, and the topics that were asked for."""
-    return _request_error(call.version, request) or call.work(_in_steps(call, request))
+def _anybody_may(_name: str) -> bool:
+    return True
 
 
-def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
+def _nobody_may(_name: str) -> bool:
+    return False
+
+
+def handle(
+    call: Call, request: MetadataRequest, may_create: Callable[[str], bool] = _anybody_may
+) -> MetadataResponse | None:
+    """Brokers, and the topics that were asked for; `may_create` says which of them the client may make (AU-4)."""
+    return _request_error(call.version, request) or call.work(_in_steps(call, request, may_create))
+
+
+def _in_steps(call: Call, request: MetadataRequest, may_create: Callable[[str], bool]) -> Steps[MetadataResponse]:
     """As many topics in one step as have `PARTITIONS_PER_STEP`."""
     topics: list[MetadataResponseTopic] = []
-    pace, cluster = Pace(PARTITIONS_PER_STEP), call.cluster
+    pace, cluster = call.pace(PARTITIONS_PER_STEP), call.cluster
     known = len(cluster.topics)
-    for topic in _topics(call, request):
+    for topic in _topics(call, request, may_create):
         topics.append(topic)
         made, known = len(cluster.topics) != known, len(cluster.topics)
         if pace.is_over(1 + len(topic.partitions) + _CREATION_COSTS_PARTITIONS * made):
@@ -123,7 +132,7 @@ def _brokers(call: Call) -> list[MetadataResponseBroker]:
     return brokers
 
 
-def _topics(call: Call, request: MetadataRequest) -> Iterator[MetadataResponseTopic]:
+def _topics(call: Call, request: MetadataRequest, may_create: Callable[[str], bool]) -> Iterator[MetadataResponseTopic]:
     """The answers for the topics asked for, each made when it is taken."""
     asked = request.topics
     if asked is None or (call.version == 0 and not asked):
@@ -133,10 +142,10 @@ def _topics(call: Call, request: MetadataRequest) -> Iterator[MetadataResponseTo
     by_id = [entry.topic_id for entry in asked if entry.topic_id != ZERO_UUID]
     if by_id:
         return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))
-    may_create = call.version < 4 or request.allow_auto_topic_creation
+    wants_creation = call.version < 4 or request.allow_auto_topic_creation
     names = dict.fromkeys(_name(entry) for entry in asked)
-    is_too_much = may_create and _partitions_to_make(call, names) > LARGEST_CHANGE
-    return (_by_name(call, name, may_create, is_too_much) for name in names)
+    is_too_much = wants_creation and _partitions_to_make(call, names) > LARGEST_CHANGE
+    return (_by_name(call, name, may_create if wants_creation else _nobody_may, is_too_much) for name in names)
 
 
 def _partitions_to_make(call: Call, names: Iterable[str]) -> int:
@@ -156,13 +165,13 @@ def _by_id(call: Call, topic_id: bytes) -> MetadataResponseTopic:
     return describe(call, topic)
 
 
-def _by_name(call: Call, name: str, may_create: bool, is_too_much: bool) -> MetadataResponseTopic:
+def _by_name(call: Call, name: str, may_create: Callable[[str], bool], is_too_much: bool) -> MetadataResponseTopic:
     """One topic; one that there is not is made, unless all of them together are too much (NT-11)."""
     topic = call.cluster.topics.get(name)
     if topic is not None:
         return describe(call, topic)
     behaviours = call.cluster.behaviours
-    creates = may_create and call.node.settings.get_bool("auto.create.topics.enable")
+    creates = call.node.settings.get_bool("auto.create.topics.enable") and may_create(name)
     try:
         if creates or behaviours.metadata_checks_names:
             check_name(name)

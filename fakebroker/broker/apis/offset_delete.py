@@ -37,10 +37,9 @@ def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse | N
 
 
 def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: Group) -> OffsetDeleteResponse:
-    topics = [
-        (topic.name, [(i, _code_of(call, group, topic.name, i)) for i in _indexes(topic)]) for topic in request.topics
-    ]
-    to_delete = dict.fromkeys(TopicPartition(name, i) for name, codes in topics for i, code in codes if not code)
+    topics = [(topic.name, _codes_of(call, group, topic)) for topic in request.topics]
+    deletable = dict.fromkeys((name, i) for name, codes in topics for i, code in codes if not code)
+    to_delete = {TopicPartition(*each): None for each in deletable}
     if to_delete:
         shard.delete_offsets(group, to_delete, call.now)
     return OffsetDeleteResponse(
@@ -52,10 +51,6 @@ def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: Group
             for name, codes in _listed(call, topics)
         ]
     )
-
-
-def _indexes(topic: OffsetDeleteRequestTopic) -> list[int]:
-    return [entry.partition_index for entry in topic.partitions]
 
 
 def _listed(call: Call, topics: list[_TopicCodes]) -> list[_TopicCodes]:
@@ -84,8 +79,10 @@ def _is_unknown(partition: tuple[int, ErrorCode]) -> bool:
     return partition[1] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _code_of(call: Call, group: Group, topic_name: str, index: int) -> ErrorCode:
-    """The code of one partition: it must exist (OD-1, OD-3), and no member may subscribe to the topic (OD-4)."""
-    if call.cluster.topics.partition(topic_name, index) is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed(topic_name) else ErrorCode.NONE
+def _codes_of(call: Call, group: Group, topic: OffsetDeleteRequestTopic) -> list[tuple[int, ErrorCode]]:
+    """The codes of partitions: they must exist (OD-1, OD-3), and no member may subscribe to the topic (OD-4)."""
+    known = call.cluster.topics.get(topic.name)
+    existing = range(0 if known is None else len(known.partitions))
+    code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed(topic.name) else ErrorCode.NONE
+    indexes = [entry.partition_index for entry in topic.partitions]
+    return [(index, code if index in existing else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in indexes]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, TOPIC_ID
 from fakebroker.protocol.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -58,7 +57,7 @@ def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse | Non
 
 def _in_steps(call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
     """Group by group. All offsets of a group are listed once, however often the request asks for them."""
-    response, all_of, pace = OffsetFetchResponse(), _AllTopics(), Pace(ROWS_PER_STEP)
+    response, all_of, pace = OffsetFetchResponse(), _AllTopics(), call.pace(ROWS_PER_STEP)
     for requested in request.groups:
         group = _group(call, requested, request.require_stable, all_of)
         response.groups.append(group)

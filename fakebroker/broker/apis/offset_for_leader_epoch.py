@@ -5,7 +5,6 @@ v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ign
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -29,7 +28,7 @@ def _in_steps(call: Call, request: OffsetForLeaderEpochRequest) -> Steps[OffsetF
     entries = [(topic.topic, topic.partitions) for topic in request.topics]
     if not call.cluster.behaviours.epoch_ends_answer_duplicates:
         entries = _merged(entries)
-    response, pace = OffsetForLeaderEpochResponse(), Pace(PARTITIONS_PER_STEP)
+    response, pace = OffsetForLeaderEpochResponse(), call.pace(PARTITIONS_PER_STEP)
     for name, partitions in entries:
         answers: list[EpochEndOffset] = []
         for entry in partitions:

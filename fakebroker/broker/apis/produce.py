@@ -29,7 +29,6 @@ from fakebroker.broker.core.logs.produce_validation import (
 )
 from fakebroker.broker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
 from fakebroker.protocol.errors import CloseConnection, ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.record_scan import LongScan
 from fakebroker.protocol.wire.layout import AnswerTemplate
 from fakebroker.protocol.wire.messages.produce import (
@@ -167,7 +166,7 @@ def _each_partition(
     call: Call, request: ProduceRequest, plan: _Plan, transaction: ProducedTransaction | None = None
 ) -> Steps[ProduceResponse]:
     """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
-    response, scans, pace = ProduceResponse(), RequestScans(), Pace(PARTITIONS_PER_STEP)
+    response, scans, pace = ProduceResponse(), RequestScans(), call.pace(PARTITIONS_PER_STEP)
     targets: list[ProduceTarget] = []
     for entry, topic in zip(plan.entries, plan.parts, strict=True):
         answers = []

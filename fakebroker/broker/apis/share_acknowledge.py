@@ -21,7 +21,6 @@ from fakebroker.broker.core.share_partitions.group_settings import ShareGroupSet
 from fakebroker.broker.core.share_partitions.sessions import CLOSING_EPOCH, OPENING_EPOCH, ShareSession
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.share_acknowledge import (
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -87,7 +86,7 @@ def _in_steps(
 
 
 def _response(call: Call, session: ShareSession, acknowledgements: Acknowledgements) -> Steps[ShareAcknowledgeResponse]:
-    pace = Pace(PARTITIONS_PER_STEP)
+    pace = call.pace(PARTITIONS_PER_STEP)
     response = ShareAcknowledgeResponse(
         acquisition_lock_timeout_ms=ShareGroupSettings(call.node, session.group_id).lock_duration_ms
     )

@@ -33,7 +33,6 @@ from fakebroker.broker.core.share_partitions.share_fetch import FetchedRecords, 
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.share_fetch import (
     AcquiredRecords,
     LeaderIdAndEpoch,
@@ -152,7 +151,11 @@ class _ShareFetchRequest:
 
     def _fetch(self) -> Generator[None, None, None]:
         """Fetch all partitions of the session, each time another one first."""
-        call, targets, pace = self._call, list[tuple[TopicIdPartition, Partition]](), Pace(PARTITIONS_PER_STEP)
+        call, targets, pace = (
+            self._call,
+            list[tuple[TopicIdPartition, Partition]](),
+            self._call.pace(PARTITIONS_PER_STEP),
+        )
         for key in self._session.served(max(self._epoch, 0)):
             if pace.is_over():
                 yield
@@ -204,7 +207,7 @@ class _ShareFetchRequest:
             self._call.reply(response)
 
     def _response(self) -> Steps[ShareFetchResponse]:
-        found, pace = dict[TopicIdPartition, FetchedRecords](), Pace(PARTITIONS_PER_STEP)
+        found, pace = dict[TopicIdPartition, FetchedRecords](), self._call.pace(PARTITIONS_PER_STEP)
         for key, records in self._found.items():
             if self._epoch == OPENING_EPOCH or self._session.is_answered(
                 key, has_records=bool(records.acquired), has_error=bool(records.code)
@@ -227,7 +230,7 @@ def share_fetch_response(
     acknowledged: Mapping[TopicIdPartition, AcknowledgeError],
 ) -> Steps[ShareFetchResponse]:
     """The answer that lists the partitions of both, those of a topic by their index (SGF-10, SGF-15)."""
-    pace = Pace(PARTITIONS_PER_STEP)
+    pace = call.pace(PARTITIONS_PER_STEP)
     response = ShareFetchResponse(acquisition_lock_timeout_ms=ShareGroupSettings(call.node, group_id).lock_duration_ms)
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     size_bytes = 0

@@ -11,7 +11,6 @@ from fakebroker.broker.core.share_partitions.share_partition import Answer
 from fakebroker.broker.core.topics import Partition
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 
 MAX_MEMBER_ID_CHARACTERS = 36
 PARTITIONS_PER_STEP = 500  # a request of 1 MB may acknowledge records of 38,000 partitions, or name 200,000
@@ -82,7 +81,7 @@ class Acknowledgements:
 
         Raises KafkaError UNKNOWN_SERVER_ERROR where Kafka fails the whole request; those that came before are stored.
         """
-        pace = Pace(PARTITIONS_PER_STEP)
+        pace = self._call.pace(PARTITIONS_PER_STEP)
         for key, batches in wanted:
             try:
                 self._begin(key, batches)
@@ -97,7 +96,7 @@ class Acknowledgements:
     def store(self, done: Callable[[Instant], None] | None) -> Generator[None, None, None]:
         """Store them in steps; `done` is called when all are answered, which may be in the last step (SGK-10)."""
         self._done = done
-        self._waiting, pace = 1, Pace(PARTITIONS_PER_STEP)
+        self._waiting, pace = 1, self._call.pace(PARTITIONS_PER_STEP)
         for key, store in self._begun.items():
             self._waiting += 1
             store(partial(self._answered, key), self._call.now)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from fakebroker.broker.core.share_state.states import NO_STATE, CodeAnswer, SharePartition, ShareState, StateAnswer
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call, Steps
@@ -78,7 +77,7 @@ class _Questions(Generic[Answer]):
 
     def in_steps(self) -> "Steps[Answer]":
         """Ask, some partitions in each step. Returns the answer; None: it is sent when the last one is stored."""
-        pace = Pace(PARTITIONS_PER_STEP)
+        pace = self._call.pace(PARTITIONS_PER_STEP)
         for index, (topic_id, entry) in enumerate(self._entries):
             key = SharePartition(self._group_id, topic_id, entry.partition)
             batches = self._ask_one(key, entry, partial(self._put, index))

@@ -13,7 +13,6 @@ from fakebroker.broker.core.topics import Partition
 from fakebroker.broker.core.transactions.producer import Producer
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
 from fakebroker.protocol.errors import ErrorCode, KafkaError
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -35,7 +34,7 @@ def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersRespon
 
 
 def _in_steps(call: Call, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
-    pace = Pace(MARKERS_PER_STEP)
+    pace = call.pace(MARKERS_PER_STEP)
     codes: _Codes = {}
     targets: list[ProduceTarget] = []
     for marker in request.markers:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import finished
+from fakebroker.protocol.pace import Pace, finished
 
 T = TypeVar("T")
 
@@ -52,6 +52,7 @@ class LongPasses:
         self.now = Instant(0, 0)
         self.is_unlimited = False  # while a test moves the clock
         self.on_put_off: Callable[[], None] = lambda: None  # the engine's: there is something for the next turns
+        self.stopwatch: Callable[[], float] = lambda: 0.0  # the driver's, in seconds; one in virtual time has none
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()
         self._actions: deque[Callable[[Instant], None]] = deque()
@@ -85,6 +86,10 @@ class LongPasses:
         """A step costs so much."""
         if self._left is not None:
             self._left -= cost
+
+    def pace(self, units_per_step: int) -> Pace:
+        """When the steps of some work are over: after so many units, or earlier if they take long by the stopwatch."""
+        return Pace(units_per_step, self.stopwatch)
 
     def begin(self, steps: Generator[None, None, T], done: Callable[[T, Instant], None], now: Instant) -> None:
         """Take the first step of long work, which a request or an event caused, and the others in later turns.

@@ -302,7 +302,7 @@ class Connection:
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
         lane_of, short = self._lanes.get, self.engine.long_list_bytes
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
-        stopwatch, ends_s = self.engine.stopwatch, 0.0
+        stopwatch, ends_s = self.engine.cluster.timers.passes.stopwatch, 0.0
         self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
             if end - position < REQUEST_HEAD_BYTES:

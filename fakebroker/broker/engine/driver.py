@@ -10,7 +10,7 @@ A driver calls, always on the engine's one thread and never while another call i
     engine.tick(now)                    time passed: what is due runs (all calls above that have a `now` do this, too)
     engine.next_wakeup_hint()           when to tick next
     engine.step(now)                    one step of long work, as long as there are `engine.works`
-    engine.stopwatch                    set once: seconds, by which a turn in which one request takes long is ended
+    engine.cluster.timers.passes.stopwatch  set once: seconds, by which turns and steps that take long are ended
     engine.flush()                      after any of these: calls `ConnectionDriver.flush` of those in `to_flush`
 
 The engine never calls a driver from inside `receive` or another connection's handler, only from `engine.flush`.

@@ -67,7 +67,6 @@ class Engine:
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
         self.works: deque[Work | Task | PassesWork | DueWork] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
-        self.stopwatch: Callable[[], float] = lambda: 0.0  # the driver's, in seconds; one in virtual time has none
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
         # order in which they got it; None is only there because Python has no ordered set.
         self.to_flush: dict[Connection, None] = {}

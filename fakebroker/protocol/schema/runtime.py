@@ -13,6 +13,9 @@ from fakebroker.protocol.schema.pieces import whole as whole  # a helper of enco
 # Kafka rejects longer strings in every version, also where the length is a varint.
 MAX_STRING_BYTES = 32767
 MAX_MESSAGE_BYTES = 256 << 20  # of one without records
+MAX_TAGS = (
+    10_000  # fields of one tagged section; messages declare up to six, and Kafka reads any number of unknown ones
+)
 _MAX_INT32 = 2**31 - 1
 _MAX_UINT32 = 2**32 - 1
 
@@ -129,10 +132,15 @@ def wrong_tag_size(taken: int, data: bytes) -> WireError:
 
 
 def read_tags(count: int, data: bytes, position: int) -> tuple[dict[int, bytes], int]:
-    """A tagged section after its first byte `count`: its entries as tag -> bytes, and the position after it."""
+    """A tagged section after its first byte `count`: its entries as tag -> bytes, and the position after it.
+
+    Raises WireError for what is cut off, and for more than MAX_TAGS: a section is read in one turn.
+    """
     if count > 127:
         count, extra = finish_unsigned_varint(count, data, position)
         position += extra
+    if count > MAX_TAGS:
+        raise WireError(f"a tagged section of {count} fields; at most {MAX_TAGS} are read")
     tags = {}
     for _ in range(count):
         tag, position = read_unsigned_varint(data, position)

@@ -88,7 +88,7 @@ class Server:
     def prepare(self, engine: Engine) -> None:
         """Know the engine that will be served; the clock can be moved before that."""
         self.engine = self.clock.engine = engine
-        engine.stopwatch = monotonic
+        engine.cluster.timers.passes.stopwatch = monotonic
         engine.cluster.check_listeners = self._check_listeners
 
     def use(self, engine: Engine) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.apis import alter_configs, incremental_alter_configs
+from fakebroker.broker.apis.call import Call
 from fakebroker.broker.core import config_resources
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.config_changes import Change, apply
@@ -264,12 +265,14 @@ def test_values_are_kept_as_they_are_shown(ask: Ask, cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("module", [alter_configs, incremental_alter_configs])
-def test_each_client_metrics_resource_is_a_step(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_client_metrics_resource_is_a_step(
+    make_call: Callable[..., Call], cluster: Cluster, module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Their patterns are compiled; 200 topics are a step."""
     monkeypatch.setattr(module, "_response", lambda *_: None)
     for kind, names, steps in ((METRICS, 5, 5), (TOPICS, 400, 1)):
         whole = IncrementalAlterConfigsRequest(resources=[request(kind, str(number)) for number in range(names)])
-        arguments = [None, whole, *([whole.resources] if module is alter_configs else [])]
+        arguments = [make_call(cluster), whole, *([whole.resources] if module is alter_configs else [])]
         monkeypatch.setattr(module, "AlterConfigsResponse", dict, raising=False)
         monkeypatch.setattr(module, "IncrementalAlterConfigsResponse", dict, raising=False)
         assert sum(1 for _ in module._in_steps(*arguments)) == steps

@@ -71,7 +71,8 @@ def test_a_turn_in_which_requests_take_long_ends_early(request_s: float, uses_la
     whether they are decoded or like those before them.
     """
     lab, passed = SimEngine(), [0.0]
-    lab.engine.stopwatch, lab.engine.uses_layouts = lambda: passed[0], uses_layouts
+    lab.engine.uses_layouts = uses_layouts
+    lab.cluster.timers.passes.stopwatch = lambda: passed[0]
     connection = lab.bare_connection()
     connection.receive(asked_for_versions(6), START)
     assert any(lane.layout for lane in connection._lanes.values()) is uses_layouts

@@ -1,5 +1,6 @@
 """Requests that change very much, each entry something else: no turn does all of it."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,10 @@ import pytest
 from fakebroker.protocol.wire.messages import add_partitions_to_txn as txn
 from fakebroker.protocol.wire.messages import alter_client_quotas as quotas
 from fakebroker.protocol.wire.messages import alter_user_scram_credentials as scram
+from fakebroker.protocol.wire.messages import describe_quorum as quorum
+from fakebroker.protocol.wire.messages import describe_share_group_offsets as share
+from fakebroker.protocol.wire.messages.describe_log_dirs import DescribableLogDirTopic
+from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import request
 from tests.support.small_steps import make_steps_smaller
@@ -15,7 +20,8 @@ from tests.support.work_counter import calls_of
 
 FEW, MANY = 100, 500
 SCALE = 100  # requests are so much shorter than in an attack; so are steps
-MOST_CALLS = 15  # of an entry in one turn: what it takes to read it, and less than to do what it says
+READ = 15  # calls of an entry in one turn: what it takes to read it, and less than to do what it says
+ALMOST_NONE = 1  # an entry is a number, which is read with all others at once
 
 
 def quotas_of_users(count: int) -> dict[str, Any]:
@@ -46,6 +52,30 @@ def transactions(count: int) -> dict[str, Any]:
     }
 
 
+def partitions_of_a_transaction(count: int) -> dict[str, Any]:
+    """That there are not."""
+    topic = txn.AddPartitionsToTxnTopic(name="t", partitions=list(range(1, count)))
+    return {"v3_and_below_transactional_id": "x", "v3_and_below_topics": [topic]}
+
+
+def verified_partitions(count: int) -> dict[str, Any]:
+    """One again and again."""
+    topic = txn.AddPartitionsToTxnTopic(name="t", partitions=[0] * count)
+    one = txn.AddPartitionsToTxnTransaction(transactional_id="x", producer_id=1, verify_only=True, topics=[topic])
+    return {"transactions": [one]}
+
+
+def partitions_of_a_quorum(count: int) -> dict[str, Any]:
+    asked = [quorum.PartitionData(partition_index=number) for number in range(count)]
+    return {"topics": [quorum.TopicData(topic_name="t", partitions=asked)]}
+
+
+def partitions_of_a_share_group(count: int) -> dict[str, Any]:
+    """That there is not."""
+    topic = share.DescribeShareGroupOffsetsRequestTopic(topic_name="t", partitions=list(range(count)))
+    return {"groups": [share.DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=[topic])]}
+
+
 def turns(lab: SimEngine, client: Client, data: bytes) -> Iterator[int]:
     """What the turns of a request cost."""
     yield calls_of(lambda: client.socket.connection.receive(data, lab.network.now))
@@ -67,16 +97,44 @@ def dearest(name: str, version: int, fields: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("name", "version", "asked"),
+    ("name", "version", "asked", "most_calls"),
     [
-        ("AlterClientQuotas", 1, quotas_of_users),
-        ("AlterUserScramCredentials", 0, users),
-        ("AddPartitionsToTxn", 4, transactions),
+        ("AlterClientQuotas", 1, quotas_of_users, READ),
+        ("AlterUserScramCredentials", 0, users, READ),
+        ("AddPartitionsToTxn", 4, transactions, READ),
+        ("AddPartitionsToTxn", 3, partitions_of_a_transaction, ALMOST_NONE),
+        ("AddPartitionsToTxn", 5, verified_partitions, ALMOST_NONE),
+        ("DescribeQuorum", 2, partitions_of_a_quorum, ALMOST_NONE),
+        ("DescribeShareGroupOffsets", 1, partitions_of_a_share_group, ALMOST_NONE),
     ],
 )
-def test_no_turn_does_all(name: str, version: int, asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some 100,000 entries fit into 5 MB, and take seconds together."""
+def test_no_turn_does_all(
+    name: str, version: int, asked: Any, most_calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some 100,000 entries, or a million numbers, fit into 5 MB, and take seconds together."""
     make_steps_smaller(monkeypatch, SCALE)
     dearest(name, version, asked(FEW))  # the first may load and compile things
     few, many = (dearest(name, version, asked(count)) for count in (FEW, MANY))
-    assert many - few < (MANY - FEW) * MOST_CALLS
+    assert many - few < (MANY - FEW) * most_calls
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "fields"),
+    [
+        ("AddPartitionsToTxn", 4, transactions(10)),
+        ("DescribeLogDirs", 4, {"topics": [DescribableLogDirTopic(topic="t", partitions=[0])] * 10}),
+        ("Metadata", 12, {"topics": [MetadataRequestTopic(name=f"t{number}") for number in range(10)]}),
+    ],
+)
+def test_entries_that_take_long_have_turns_of_their_own(name: str, version: int, fields: dict[str, Any]) -> None:
+    """Of a few entries each may stand for very much: the stopwatch ends a step that the count does not."""
+    lab = SimEngine()
+    lab.cluster.topics.create("t")
+    client = lab.client()
+    client.ask("FindCoordinator", 4, key_type=1, coordinator_keys=["x"])
+    passed_s = itertools.count()
+    lab.cluster.timers.passes.stopwatch = lambda: float(next(passed_s))
+    data = request(name, version, **fields)
+    assert len([*turns(lab, client, data)]) > 4
+    lab.network.flush()
+    assert client.answer(name, version) is not None

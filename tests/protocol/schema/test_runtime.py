@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.schema.runtime import (
     LENGTHS,
+    MAX_TAGS,
     encode_unsigned_varint,
     long_length,
     read_tags,
@@ -55,6 +56,16 @@ def test_an_impossible_length() -> None:
     """Nothing longer than an int32 is written."""
     with pytest.raises(WireError, match="too large"):
         long_length(2**31 - 1)
+
+
+def test_too_many_tags() -> None:
+    """A tagged section is read in one turn, so it may not be any length."""
+    section = b"".join(encode_unsigned_varint(tag) + b"\0" for tag in range(MAX_TAGS + 1))
+    count = encode_unsigned_varint(MAX_TAGS)
+    assert len(read_tags(count[0], count + section, 1)[0]) == MAX_TAGS
+    count = encode_unsigned_varint(MAX_TAGS + 1)
+    with pytest.raises(WireError, match=f"{MAX_TAGS + 1} fields; at most {MAX_TAGS} are read"):
+        read_tags(count[0], count + section, 1)
 
 
 def test_more_than_127_tags() -> None:

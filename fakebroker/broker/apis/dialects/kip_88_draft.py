@@ -9,7 +9,6 @@ from fakebroker.broker.apis import describe_groups
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.apis.offset_fetch import offsets_of
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import Pace
 from fakebroker.protocol.records.offsets_topic import CommittedOffset
 from fakebroker.protocol.wire.drafts import (
     Kip88DescribeGroupsRequest,
@@ -36,7 +35,7 @@ def steps(
     call: Call, request: Kip88DescribeGroupsRequest, may_describe: MayDescribe
 ) -> Steps[Kip88DescribeGroupsResponse]:
     """The steps of `handle`. A group that is asked for again has the same entry."""
-    response, known, pace = Kip88DescribeGroupsResponse(), dict[str, Kip88Group](), Pace(ENTRIES_PER_STEP)
+    response, known, pace = Kip88DescribeGroupsResponse(), dict[str, Kip88Group](), call.pace(ENTRIES_PER_STEP)
     for group_id in request.groups:
         group = known.get(group_id)
         if group is None:

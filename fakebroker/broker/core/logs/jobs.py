@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
@@ -177,7 +176,8 @@ class LogJobs:
     def _retain_those(self, *, compact: bool) -> Generator[None, None, int | None]:
         from fakebroker.broker.core.logs import retention
 
-        due, pace, passes = list[int](), Pace(LOGS_PER_STEP), self._cluster.timers.passes
+        due, passes = list[int](), self._cluster.timers.passes
+        pace = passes.pace(LOGS_PER_STEP)
         for log in list(self._logs):
             if pace.is_over():
                 yield
@@ -222,7 +222,7 @@ class LogJobs:
 
     def _expire(self, now: Instant) -> Generator[None, None, int | None]:
         expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
-        last, pace = list[int](), Pace(LOGS_PER_STEP)
+        last, pace = list[int](), self._cluster.timers.passes.pace(LOGS_PER_STEP)
         for log in [*self._logs, *self._unwritten]:
             if pace.is_over():
                 yield

@@ -20,7 +20,7 @@ from fakebroker.broker.core.security.principals import Principal
 MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384  # that credentials may have (SC-1)
 TOKEN_EXTENSION = "tokenauth"
 
-_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]++|=2C|=3D)++"  # possessive: a long one is not kept by the character
 _NONCE = r"[\x21-\x2b\x2d-\x7e]+"
 _VALUE = r"[\x01-\x2b\x2d-\x7f]+"
 _EXTENSIONS = rf"(?:,[A-Za-z]+={_VALUE})*"

@@ -94,7 +94,7 @@ class ShareFetch:
 
     def _begin_in_steps(self) -> Generator[None, None, bool]:
         """Returns whether there is something to wait for."""
-        pace, is_any_served = Pace(PARTITIONS_PER_STEP), False
+        pace, is_any_served = self._passes.pace(PARTITIONS_PER_STEP), False
         for key, partition in self._targets:
             code = self._error_for_access(partition)
             if code:
@@ -214,7 +214,7 @@ class ShareFetch:
             self._passes.begin(self._complete_in_steps(), lambda _nothing, _now: None, now)
 
     def _complete_in_steps(self) -> Generator[None, None, None]:
-        acquirable, pace = list[tuple[TopicIdPartition, SharePartition]](), Pace(PARTITIONS_PER_STEP)
+        acquirable, pace = list[tuple[TopicIdPartition, SharePartition]](), self._passes.pace(PARTITIONS_PER_STEP)
         for key, share_partition in self._loaded.items():
             self._leave(share_partition)
             if share_partition.can_acquire:

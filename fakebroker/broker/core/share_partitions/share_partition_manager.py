@@ -12,7 +12,6 @@ from fakebroker.broker.core.share_partitions.share_partition import Answer, Shar
 from fakebroker.broker.core.share_state.states import SharePartition as SharePartitionKey
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -143,7 +142,8 @@ class SharePartitionManager:
         self.node.cluster.timers.passes.begin(steps, lambda _nothing, now: closed(now), now)
 
     def _release_in_steps(self, session: ShareSession) -> "Generator[None, None, None]":
-        passes, pace = self.node.cluster.timers.passes, Pace(PARTITIONS_PER_STEP)
+        passes = self.node.cluster.timers.passes
+        pace = passes.pace(PARTITIONS_PER_STEP)
         for each in list(session.partitions):
             partition = self.get(SharePartitionKey(session.group_id, *each))
             if partition is not None and partition.window is not None:
@@ -164,7 +164,8 @@ class SharePartitionManager:
     def _release_ranges_in_steps(
         self, session: ShareSession, acquired: "Mapping[TopicIdPartition, Sequence[Acquired]]"
     ) -> "Generator[None, None, None]":
-        passes, pace = self.node.cluster.timers.passes, Pace(PARTITIONS_PER_STEP)
+        passes = self.node.cluster.timers.passes
+        pace = passes.pace(PARTITIONS_PER_STEP)
         for each, ranges in acquired.items():
             partition = self.get(SharePartitionKey(session.group_id, *each))
             if partition is not None and partition.window is not None:
@@ -187,7 +188,7 @@ class SharePartitionManager:
         self, sessions: "Iterable[ShareSession]", group_ids: "Iterable[str]"
     ) -> "Generator[None, None, None]":
         """Release what these sessions have, then drop the groups that have no session, nor got one meanwhile."""
-        pace = Pace(PARTITIONS_PER_STEP)
+        pace = self.node.cluster.timers.passes.pace(PARTITIONS_PER_STEP)
         for session in sessions:
             yield from self._release_in_steps(session)
         for group_id in group_ids:

@@ -14,7 +14,6 @@ from fakebroker.broker.core.transactions.transaction import Transaction
 from fakebroker.broker.core.transactions.transaction_markers import write_marker
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.topics import Partition
@@ -98,7 +97,7 @@ class Completions:
     def _write(self, ending: _Ending) -> Steps:
         """Write markers that are missing, in steps; when none is, the transaction is complete."""
         transaction, passes = ending.transaction, self._shard.timers.passes
-        pace = Pace(MARKERS_PER_STEP)
+        pace = passes.pace(MARKERS_PER_STEP)
         for each in list(transaction.partitions):
             if pace.is_over():
                 yield

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.events import AccessDenied
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.core.security.authorizer import OPERATIONS, Client
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from fakebroker.broker.apis.call import Call
@@ -29,7 +28,7 @@ class Access:
         self._call = call
         self._authorizer = authorizer
         self._api = api
-        self.pace = Pace(NAMES_PER_STEP)
+        self.pace = call.pace(NAMES_PER_STEP)
         self._client = Client(str(call.principal), call.client_host.removeprefix("/"))
         self._noted = 0
         self._known: dict[tuple[Operation, ResourceType, str], bool] = {}

@@ -1,8 +1,10 @@
 """Checks of requests that show topics and the cluster: who may not describe a topic does not learn that it exists."""
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from fakebroker.broker.apis import metadata
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
     AuthorizedRequest,
@@ -53,6 +55,8 @@ def show_allowed(authorized: "Metadata") -> Generator[None, None, None]:
             )
         )
     else:
+        # Asked once more where a topic is made: one that there was may be deleted while the request is answered.
+        authorized.handle = partial(metadata.handle, may_create=partial(_may_create, access))
         yield from _refuse_named(authorized)
     authorized.finish_with(lambda response: _show_operations(authorized, response))
 
@@ -134,6 +138,10 @@ def _may_be_shown(authorized: "Metadata", name: str) -> bool:
         return True
     if not call.node.settings.get_bool("auto.create.topics.enable"):
         return True
+    return _may_create(access, name)
+
+
+def _may_create(access: "Access", name: str) -> bool:
     return access.may_cluster(Operation.CREATE, noted=False) or access.may(Operation.CREATE, TOPIC, name)
 
 

@@ -66,7 +66,8 @@ def add_allowed(authorized: "AddPartitionsToTxn") -> Generator[None, None, None]
     names = [each.name for each in request.v3_and_below_topics if each.name not in INTERNAL_TOPICS]
     denied, _ = yield from parted(names, lambda name: not access.may(Operation.WRITE, TOPIC, name), access.pace)
     if denied:
-        authorized.answer = add_partitions_to_txn.refused_response(authorized.call, request, frozenset(denied))
+        steps = add_partitions_to_txn.refused_response(authorized.call, request, frozenset(denied))
+        authorized.answer = yield from steps
 
 
 def check_markers(authorized: "WriteTxnMarkers") -> None:

@@ -1,4 +1,4 @@
-"""A topic that is made between two steps of a request is judged as one that was there before."""
+"""A topic that is made or deleted between two steps of a request is judged as if it had been so before."""
 
 from typing import Any
 
@@ -96,3 +96,39 @@ def test_who_may_only_describe_it_names_it() -> None:
         assert codes[SECRET] in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         assert lab.cluster.topics.get(SECRET) is not None
     assert steps > 4
+
+
+@pytest.mark.rules("AU-6", "MD-2")
+@pytest.mark.parametrize("may_create", [False, True])
+def test_metadata_makes_anew_what_is_deleted_meanwhile_with_create_only(
+    may_create: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may only describe a topic does not bring it back, in whichever step of the answer it is deleted."""
+    monkeypatch.setattr("fakebroker.broker.apis.metadata.PARTITIONS_PER_STEP", STEP)
+    names = [*(f"t{number}" for number in range(COUNT)), SECRET]
+    asked_for = [MetadataRequestTopic(name=each) for each in names]
+    data, made, deleted_at = request("Metadata", 4, topics=asked_for, allow_auto_topic_creation=True), set[bool](), 0
+    while True:
+        lab = guarded_lab(**{"auto.create.topics.enable": True})
+        for each in names:
+            allow(lab, "DESCRIBE", name=each)
+            lab.cluster.topics.create(each)
+        if may_create:
+            allow(lab, "CREATE", name=SECRET)
+        client = client_of(lab)
+        client.socket.connection.receive(data, lab.network.now)
+        for _ in range(deleted_at):
+            if lab.engine.works:
+                lab.engine.step(lab.network.now)
+        if not lab.engine.works:
+            break
+        lab.cluster.topics.delete(SECRET, lab.network.now)
+        lab.network.flush()
+        codes = {topic.name: topic.error_code for topic in client.answer("Metadata", 4).topics}
+        if codes[SECRET]:
+            made.add(lab.cluster.topics.get(SECRET) is not None)
+        else:  # it was shown before it was deleted
+            assert lab.cluster.topics.get(SECRET) is None
+        deleted_at += 1
+    assert made == {may_create}
+    assert deleted_at > 4

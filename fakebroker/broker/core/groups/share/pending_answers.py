@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from fakebroker.broker.core.share_state.states import NO_STATE, CodeAnswer, SharePartition, ShareState, StateAnswer
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +59,7 @@ def ask_all(
     passes = node.cluster.timers.passes
 
     def steps() -> Generator[None, None, None]:
-        incarnation, pace = node.incarnation, Pace(PARTITIONS_PER_STEP)
+        incarnation, pace = node.incarnation, passes.pace(PARTITIONS_PER_STEP)
         for key in list(pending.codes):
             ask(key, passes.now)
             if pace.is_over():
