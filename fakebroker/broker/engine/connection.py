@@ -302,7 +302,7 @@ class Connection:
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
         lane_of, short = self._lanes.get, self.engine.long_list_bytes
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
-        stopwatch, ends_s = self.engine.cluster.timers.passes.stopwatch, 0.0
+        ends_s = 0.0
         self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
             if end - position < REQUEST_HEAD_BYTES:
@@ -322,8 +322,10 @@ class Connection:
                     offset = smallest + client_id_size if client_id_size > 0 else smallest
                     self._serve(route if size <= short else route.of_long_frames(size), frame, offset, now)
                 if position < end:  # one that takes long does not have the others in its turn
-                    ends_s = ends_s or stopwatch() + TURN_S
-                    if stopwatch() > ends_s:
+                    if not ends_s:
+                        stopwatch = self.engine.cluster.timers.passes.stopwatch
+                        ends_s = stopwatch() + TURN_S
+                    elif stopwatch() > ends_s:
                         break
             if self.state is not serving:
                 break
