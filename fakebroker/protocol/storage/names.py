@@ -34,7 +34,7 @@ LOCK: Final = ".lock"
 
 _OFFSET_DIGITS = 20
 _DELETED_FOLDER = re.compile(r".+\.[0-9a-f]{32}-delete")
-_MAX_DELETED_FOLDER = 255
+_MAX_FOLDER = 255  # characters of a name, in most file systems
 
 
 class PartitionFolder(NamedTuple):
@@ -82,7 +82,13 @@ def deleted_folder_name(topic: str, partition: int, unique_id: str) -> str:
     """
     _check(topic)
     suffix = f"-{partition}.{unique_id}-delete"
-    return topic[: _MAX_DELETED_FOLDER - len(suffix)] + suffix
+    return topic[: _MAX_FOLDER - len(suffix)] + suffix
+
+
+def stray_folder_name(name: str, number: int) -> str:
+    """The name that a folder of no partition gets, cut off as that of a deleted one is."""
+    suffix = f".{number:032x}-stray"
+    return name[: _MAX_FOLDER - len(suffix)] + suffix
 
 
 def is_deleted_folder(name: str) -> bool:

@@ -84,11 +84,20 @@ class _Loading:
             for partition in topic.partitions:
                 self._load_partition(partition)
         self._store.is_loading = False
+        self._write_checkpoints()
         for node_id, left in self._folders.items():
             for name, path in left.items():
                 if name != METADATA:
                     aside = self._data.directories[node_id].put_aside(path)
                     log.warning("%s is of no partition of this cluster: it was renamed to %s", path, aside.name)
+
+    def _write_checkpoints(self) -> None:
+        """Write the checkpoints anew if they name logs that are not there: a kill cut the deletion of topics short."""
+        logs = (each.log.partition for each in self._store.stored_logs())
+        there = {METADATA, *(PartitionFolder(each.topic.name, each.index) for each in logs)}
+        offsets = [each for of_nodes in (self._points, self._starts, self._cleaned) for each in of_nodes.values()]
+        if any(offset and name not in there for each in offsets for name, offset in each.items()):
+            self._store.write_checkpoints(self._now)
 
     def _load_partition(self, partition: Partition) -> None:
         name = PartitionFolder(partition.topic.name, partition.index)

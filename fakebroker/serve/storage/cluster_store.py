@@ -5,13 +5,17 @@ segment is closed, as `flush.messages` and `flush.ms` say, and by a clean stop.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import shutil
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.metadata_parts import MetadataPart
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.storage import names
@@ -20,6 +24,7 @@ from fakebroker.serve.storage.data_directory import DataDirectory
 from fakebroker.serve.storage.disk import cause
 from fakebroker.serve.storage.flusher import Flusher
 from fakebroker.serve.storage.metadata_changes import MetadataChanges
+from fakebroker.serve.storage.metadata_log import batches_of
 from fakebroker.serve.storage.partition_files import PartitionFiles
 from fakebroker.serve.storage.spare_descriptors import are_used_up
 from fakebroker.serve.storage.stored_log import StoredLog
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.log import PartitionLog
 
 log = logging.getLogger("fakebroker")
+FOLDERS_PER_STEP = 100  # that are removed, each with its files
+
 What = Topic | Partition | MetadataPart
 
 
@@ -61,6 +68,8 @@ class ClusterStore:
         self._changed: dict[What, None] = {}  # of the metadata
         self.is_loading = False  # logs that are made are adopted by the start, and are not new
         self._removed_folders = 0
+        self._gone: deque[tuple[int, Path]] = deque()  # folders that were taken away, with their nodes
+        self._is_removing = False
         self._flusher = Flusher()
         self._checkpoint_interval_ms = cluster.settings.get_int("log.flush.offset.checkpoint.interval.ms")
         self._checkpoint_timer = Deadline(self._checkpoint_due, owner=self)
@@ -152,6 +161,7 @@ class ClusterStore:
             self._write_metadata(now)
         if self._dirty:
             self._write_logs(now)
+        self._remove_gone(now)
         return [node_id for node_id in self.failed if node_id not in before]
 
     def _do(self, node_id: int, action: Callable[..., object], *arguments: object) -> None:
@@ -184,11 +194,14 @@ class ClusterStore:
                 self.data.image.apply(message)
             messages += new
         self.append_metadata(messages, now)
+        removed: list[StoredLog] = []
         for what in changed:
             if isinstance(what, Topic) and self._cluster.topics.by_id(what.id) is not what:
-                self._remove_topic(what)
+                removed += self._remove_topic(what)
             elif isinstance(what, Partition):
                 self._move_copies(what)
+        if any(each.log_start_offset or each.recovery_point or each.log.cleaned_until for each in removed):
+            self.write_checkpoints(now)
 
     def _messages_of(self, what: What) -> list[Message]:
         if isinstance(what, Topic):
@@ -199,10 +212,13 @@ class ClusterStore:
 
     def append_metadata(self, messages: list[Message], now: Instant) -> None:
         """Append records to the metadata log of every directory."""
-        if messages:
-            for node_id, each in self.data.metadata.items():
-                each.add(messages, now.wall_ms)
-                self._do(node_id, each.write)
+        batches: dict[int, bytes] = {}  # by where they begin: at the same offset, unless a directory had failed
+        for node_id, each in self.data.metadata.items() if messages else ():
+            offset = each.end_offset
+            if offset not in batches:
+                batches[offset] = batches_of(messages, offset, now.wall_ms)
+            each.add(batches[offset], len(messages), now.wall_ms)
+            self._do(node_id, each.write)
 
     def _write_logs(self, now: Instant) -> None:
         dirty, self._dirty = self._dirty, {}
@@ -279,16 +295,38 @@ class ClusterStore:
         self._left_alone[stored] = None
         self.lost.append(LostReplica(node_id, self._partition_of(stored.log), copy.written_until, cause(error)))
 
-    def _remove_topic(self, topic: Topic) -> None:
-        for stored in self._logs.pop(topic.id, {}).values():
+    def _remove_topic(self, topic: Topic) -> list[StoredLog]:
+        """Remove the logs of a topic that is deleted; returns them."""
+        removed = [*self._logs.pop(topic.id, {}).values()]
+        for stored in removed:
             stored.end()
             for copy in stored.copies:
                 self._do(copy.directory.node_id, self._remove_copy, copy)
+        return removed
 
     def _remove_copy(self, copy: PartitionFiles) -> None:
         copy.release()
         self._removed_folders += 1
-        copy.directory.remove_folder(copy.name, f"{self._removed_folders:032x}")
+        gone = copy.directory.take_away(copy.name, f"{self._removed_folders:032x}")
+        if gone is not None:
+            self._gone.append((copy.directory.node_id, gone))
+
+    def _remove_gone(self, now: Instant) -> None:
+        """Remove the folders that were taken away, in steps: a topic may have thousands."""
+        if self._gone and not self._is_removing:
+            self._is_removing = True
+            self._cluster.timers.passes.begin(self._removed_in_steps(), self._removed, now)
+
+    def _removed_in_steps(self) -> Generator[None, None, None]:
+        pace = self._cluster.timers.passes.pace(FOLDERS_PER_STEP)
+        while self._gone:
+            node_id, folder = self._gone.popleft()
+            self._do(node_id, shutil.rmtree, folder)
+            if pace.is_over():
+                yield
+
+    def _removed(self, _nothing: None, _now: Instant) -> None:
+        self._is_removing = False
 
     def _move_copies(self, partition: Partition) -> None:
         """The replicas of a partition may be others now."""
@@ -316,6 +354,17 @@ class ClusterStore:
             if stored.log.log_start_offset > stored.log.segments.keys()[0]
         }
 
+    def write_checkpoints(self, now: Instant) -> None:
+        """Write the checkpoints that a start after a kill believes.
+
+        They go by the names of topics: what they say of a topic that was deleted must not be there any more when
+        another gets its name.
+        """
+        self._write_recovery_points(now)
+        self._write_checkpoint(names.LOG_STARTS, self._starts())
+        cleaned = {each: each.log.cleaned_until for each in self.stored_logs() if each.log.cleaned_until}
+        self._write_checkpoint(names.CLEANER_OFFSETS, cleaned)
+
     def _write_checkpoint(self, name: str, offsets: Mapping[StoredLog, int]) -> None:
         by_node: dict[int, dict[PartitionFolder, int]] = {node_id: {} for node_id in self.data.directories}
         for stored, offset in offsets.items():
@@ -328,6 +377,7 @@ class ClusterStore:
         """Write everything, so that the next start need not check it. The directory stays locked."""
         self.append_metadata([NoOpRecord()], now)
         self.write(now)
+        finished(self._removed_in_steps())
         self._flusher.end()
         self._take_flushed()
         logs = self.stored_logs()
@@ -335,11 +385,7 @@ class ClusterStore:
             for copy in stored.copies:
                 self._do(copy.directory.node_id, copy.settle, stored.recovery_point)
             stored.stored_until(stored.log.log_end_offset)
-        self._write_recovery_points(now)
+        self.write_checkpoints(now)
         self._write_checkpoint(names.HIGH_WATERMARKS, {each: each.log.high_watermark for each in logs})
-        self._write_checkpoint(names.LOG_STARTS, self._starts())
-        self._write_checkpoint(
-            names.CLEANER_OFFSETS, {each: each.log.cleaned_until for each in logs if each.log.cleaned_until}
-        )
         for node_id, metadata in self.data.metadata.items():
             self._do(node_id, self.data.directories[node_id].write_clean_shutdown, metadata.end_offset)

@@ -165,20 +165,28 @@ class LogDirectory:
             if names.is_deleted_folder(path.name):
                 shutil.rmtree(path)
 
-    def remove_folder(self, folder: PartitionFolder, unique_id: str) -> None:
-        """Remove a partition's folder: it has another name first, so that none is half there. Raises OSError."""
-        path = self.path / names.folder_name(*folder)
+    def take_away(self, folder: PartitionFolder, unique_id: str) -> Path | None:
+        """Rename a partition's folder, as Kafka does, so that none is half removed. Raises OSError.
+
+        Returns where it is now, to be removed; None if there is none.
+        """
         gone = self.path / names.deleted_folder_name(*folder, unique_id)
         try:
-            os.rename(path, gone)
+            os.rename(self.path / names.folder_name(*folder), gone)
         except FileNotFoundError:
-            return
-        shutil.rmtree(gone)
+            return None
+        return gone
+
+    def remove_folder(self, folder: PartitionFolder, unique_id: str) -> None:
+        """Remove a partition's folder at once. Raises OSError."""
+        gone = self.take_away(folder, unique_id)
+        if gone is not None:
+            shutil.rmtree(gone)
 
     def put_aside(self, path: Path) -> Path:
         """Rename a folder of a partition that the cluster does not have, as Kafka does; returns where it is now."""
         number = 0
-        while (aside := path.with_name(f"{path.name}.{number:032x}-stray")).exists():
+        while (aside := path.with_name(names.stray_folder_name(path.name, number))).exists():
             number += 1
         os.rename(path, aside)
         return aside

@@ -58,7 +58,7 @@ class MetadataLog:
         voters = [QuorumVoter(voter_id=node_id) for node_id in node_ids]
         change = LeaderChangeMessage(leader_id=node_ids[0], voters=voters, granting_voters=voters)
         records = plain_records([encode_quorum_record(change)], now_ms, 0)
-        self._add(build_batch(records, leader_epoch=_LEADER_EPOCH, control=True), 1, now_ms)
+        self.add(build_batch(records, leader_epoch=_LEADER_EPOCH, control=True), 1, now_ms)
         self.write()
 
     def read(self) -> None:
@@ -103,17 +103,8 @@ class MetadataLog:
         except (InvalidRecord, WireError) as error:
             raise wrong(self.path, f"the batch at offset {header.base_offset} cannot be read: {error}") from None
 
-    def add(self, messages: Sequence[Message], now_ms: int) -> None:
-        """Append records, which `write` writes to the file."""
-        parts = [messages[at : at + _BATCH_RECORDS] for at in range(0, len(messages), _BATCH_RECORDS)]
-        offset, batches = self.end_offset, []
-        for part in parts:
-            pairs = [(None, encode_metadata_record(each)) for each in part]
-            batches.append(build_batch(plain_records(pairs, now_ms, offset), leader_epoch=_LEADER_EPOCH))
-            offset += len(part)
-        self._add(b"".join(batches), len(messages), now_ms)
-
-    def _add(self, batches: bytes, count: int, now_ms: int) -> None:
+    def add(self, batches: bytes, count: int, now_ms: int) -> None:
+        """Append batches of so many records, which `write` writes to the file."""
         self._unwritten += batches
         self.end_offset += count
         self.last_timestamp_ms = max(self.last_timestamp_ms, now_ms)
@@ -134,6 +125,15 @@ class MetadataLog:
             other.directory.disk.replace(other.path, regular_bytes(self.path))
         other.end_offset, other.size_bytes = self.end_offset, self.size_bytes
         other.last_timestamp_ms = self.last_timestamp_ms
+
+
+def batches_of(messages: Sequence[Message], offset: int, now_ms: int) -> bytes:
+    """The batches that `MetadataLog.add` appends at an offset."""
+    batches = []
+    for at in range(0, len(messages), _BATCH_RECORDS):
+        pairs = [(None, encode_metadata_record(each)) for each in messages[at : at + _BATCH_RECORDS]]
+        batches.append(build_batch(plain_records(pairs, now_ms, offset + at), leader_epoch=_LEADER_EPOCH))
+    return b"".join(batches)
 
 
 def _quorum_state(node_ids: Sequence[int]) -> bytes:

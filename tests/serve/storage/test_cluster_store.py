@@ -1,5 +1,6 @@
 """What a data directory keeps, and what a broker on it has after a kill or a stop."""
 
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -8,6 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker import VirtualBroker
+from fakebroker.protocol.storage import names
+from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
+from fakebroker.protocol.storage.names import PartitionFolder
+from fakebroker.serve.storage import cluster_store
+from tests.support.cluster import partition
 from tests.support.data_directories import STEPS, Life, Step, kept
 
 steps = st.lists(st.tuples(st.sampled_from(list(STEPS)), st.integers(0, 20)), max_size=25)
@@ -43,3 +49,82 @@ def test_a_stop_keeps_everything(before: list[Step], after: list[Step]) -> None:
             life.client = life.broker.client("client")
             assert kept(life.broker) == expected
         life.broker.stop()
+
+
+CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_STARTS, names.CLEANER_OFFSETS)
+
+
+def made_anew(life: Life) -> None:
+    """Topic a once more, with fewer records than the one before it had lost."""
+    life.broker.create_topic("a", partitions=2)
+    for _ in range(5):
+        life.client.produce("a", 0, [(b"k", b"acknowledged")])
+
+
+def checkpoints_of(life: Life) -> dict[str, dict[PartitionFolder, int]]:
+    return {each: decode_offsets((life.path / each).read_bytes(), each) for each in CHECKPOINTS}
+
+
+def test_a_topic_made_anew_has_nothing_of_the_one_before(life: Life) -> None:
+    """Not its log start, nor how far it was flushed or cleaned: checkpoints go by names."""
+    for _ in range(8):
+        life.client.produce("a", 0, [(b"k", b"v")])
+    life.client.delete_records("a", 0, 8)
+    partition(life.cluster, topic="a", index=1).log.cleaned_until = 7
+    life.broker.topic("a").delete()
+    assert not any(name.topic == "a" for offsets in checkpoints_of(life).values() for name in offsets)
+
+    made_anew(life)
+    with life.after_kill() as after:
+        assert kept(after) == kept(life.broker)
+
+
+def test_a_kill_between_a_deletion_and_its_checkpoints(life: Life) -> None:
+    """The next start takes the topic out of them."""
+    life.broker.topic("a").delete()
+    for each in CHECKPOINTS:
+        (life.path / each).write_bytes(encode_offsets({PartitionFolder("a", 0): 8}))
+    life.abandon()
+    life.broker = VirtualBroker(data=life.path, **life.options)
+    life.client = life.broker.client("client")
+    assert not any(name.topic == "a" for offsets in checkpoints_of(life).values() for name in offsets)
+
+    made_anew(life)
+    with life.after_kill() as after:
+        assert kept(after) == kept(life.broker)
+
+
+def test_a_large_topic_is_removed_in_steps(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folders are renamed at once, as in Kafka, and removed in the next turns; a stop waits for that."""
+    monkeypatch.setattr(cluster_store, "FOLDERS_PER_STEP", 2)
+    life.broker.create_topic("large", partitions=10)
+    for index in range(10):
+        life.client.produce("large", index, [(b"k", b"v")])
+
+    def folders(*, are_deleted: bool) -> int:
+        found = [each.name for each in life.path.iterdir() if each.name.startswith("large-")]
+        return sum(names.is_deleted_folder(each) is are_deleted for each in found)
+
+    seen: list[int] = []
+    rmtree = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", lambda path: (seen.append(folders(are_deleted=False)), rmtree(path)))
+    life.broker.topic("large").delete()
+    life.broker.stop()
+    assert seen == [0] * 10
+    assert folders(are_deleted=True) == 0
+
+
+def test_a_long_name_is_cut_off_where_a_folder_is_put_aside(tmp_path: Path) -> None:
+    """A broker starts where a kill has left folders of a topic with the longest name that there may be."""
+    topic = "x" * 249
+    life = Life(tmp_path / "data")
+    life.broker.create_topic(topic)
+    life.client.produce(topic, 0, [(b"k", b"v")])
+    folder = life.path / names.folder_name(topic, 0)
+    left = tmp_path / "left"
+    shutil.copytree(folder, left)
+    life.broker.topic(topic).delete()
+    life.broker.stop()
+    shutil.copytree(left, folder)
+    with VirtualBroker(data=life.path, **life.options) as broker:
+        assert not broker.topic(topic).exists
