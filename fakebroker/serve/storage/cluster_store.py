@@ -199,7 +199,7 @@ class ClusterStore:
             if isinstance(what, Topic) and self._cluster.topics.by_id(what.id) is not what:
                 removed += self._remove_topic(what)
             elif isinstance(what, Partition):
-                self._move_copies(what)
+                self._move_copies(what, now)
         if any(each.log_start_offset or each.recovery_point or each.log.cleaned_until for each in removed):
             self.write_checkpoints(now)
 
@@ -328,21 +328,25 @@ class ClusterStore:
     def _removed(self, _nothing: None, _now: Instant) -> None:
         self._is_removing = False
 
-    def _move_copies(self, partition: Partition) -> None:
+    def _move_copies(self, partition: Partition, now: Instant) -> None:
         """The replicas of a partition may be others now."""
         stored = self._logs.get(partition.topic.id, {}).get(partition.index)
         if stored is None:
             return
-        holders = self.holders(partition)
-        for copy in [each for each in stored.copies if each.directory.node_id not in holders]:
+        holders, present = self.holders(partition), [each.directory.node_id for each in stored.copies]
+        gone = [each for each in stored.copies if each.directory.node_id not in holders]
+        new = [self.new_copy(stored.log, node_id) for node_id in holders if node_id not in present]
+        stored.copies += new
+        if new:
+            stored.stored_until(stored.log.log_start_offset)
+            self._dirty[stored] = None
+        if gone:  # the only files of segments that were not read since the start
+            stored.log.materialize_pending()
+            for copy in new:
+                self._write_copy(stored, copy, now)
+        for copy in gone:
             stored.copies.remove(copy)
             self._do(copy.directory.node_id, self._remove_copy, copy)
-        present = [each.directory.node_id for each in stored.copies]
-        for node_id in holders:
-            if node_id not in present:
-                stored.copies.append(self.new_copy(stored.log, node_id))
-                stored.stored_until(stored.log.log_start_offset)
-                self._dirty[stored] = None
 
     # Checkpoints, and the end
 

@@ -136,8 +136,8 @@ class PartitionFiles:
         return len(data)
 
     def _roll(self, active: Segment) -> int:
-        """There is a new active segment: finish the one before, and any between."""
-        first = active.base_offset if self._current is None else self._current.segment.base_offset
+        """There is a new active segment: finish the one before, and any between; of a new copy all segments."""
+        first = self._log.segments.keys()[0] if self._current is None else self._current.segment.base_offset
         written_bytes = 0
         for base_offset in list(self._log.segments.irange(first)):
             segment: Segment = self._log.segments[base_offset]

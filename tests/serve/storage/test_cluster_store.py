@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker import VirtualBroker
+from fakebroker.protocol.records.batch import build_batch
+from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
 from fakebroker.protocol.storage.names import PartitionFolder
@@ -92,6 +94,64 @@ def test_a_kill_between_a_deletion_and_its_checkpoints(life: Life) -> None:
     made_anew(life)
     with life.after_kill() as after:
         assert kept(after) == kept(life.broker)
+
+
+def fill_segments(life: Life, count: int = 5) -> None:
+    """So many segments of a record each in partition a-0, all in one turn."""
+    log, now = partition(life.cluster, topic="a").log, life.broker._broker_clock.now()
+    life.client.alter_configs("a", {"segment.ms": "1"})
+
+    def append() -> None:
+        for number in range(count):
+            log.append(build_batch([Record(0, now.wall_ms + 10 * number, b"k", b"v")]), now)
+
+    life.broker._call(append)
+    assert len(log.segments) == count
+
+
+def check_after_both_ends(life: Life) -> None:
+    """All is there after a kill, and after a stop and another start."""
+    expected = kept(life.broker)
+    with life.after_kill() as after:
+        assert kept(after) == expected
+    life.broker.stop()
+    life.broker = VirtualBroker(data=life.path, **life.options)
+    assert kept(life.broker) == expected
+
+
+def test_several_segments_that_begin_in_one_turn(life: Life) -> None:
+    """All are written, also when the partition had none before."""
+    fill_segments(life)
+    check_after_both_ends(life)
+
+
+def test_a_snapshot_with_several_segments(life: Life) -> None:
+    """A restored cluster is written whole."""
+    fill_segments(life)
+    snapshot = life.broker.snapshot()
+    life.broker.topic("a").delete()
+    life.broker.restore(snapshot)
+    check_after_both_ends(life)
+
+
+@pytest.mark.parametrize("is_started_again", [False, True])
+@pytest.mark.parametrize("replicas", [[2], [1, 2], [3, 2]])
+def test_a_reassigned_partition_with_several_segments(
+    tmp_path: Path, replicas: list[int], is_started_again: bool
+) -> None:
+    """Its new copies have all segments, also those that were not read since the start, before the old ones go."""
+    life = Life(tmp_path / "data", nodes=3)
+    topic = life.broker.topic("a")
+    topic.partition(0).reassign([1])
+    fill_segments(life)
+    if is_started_again:
+        life.broker.stop()
+        life.broker = VirtualBroker(data=life.path, **life.options)
+    life.broker.topic("a").partition(0).reassign(replicas)
+    check_after_both_ends(life)
+    for node_id in replicas:
+        assert len([*(life.path / str(node_id) / "a-0").glob("*.log")]) == 5
+    life.broker.stop()
 
 
 def test_a_large_topic_is_removed_in_steps(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
