@@ -4,8 +4,9 @@ v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topic_rules import LARGEST_CHANGE
 from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -16,8 +17,10 @@ from fakebroker.protocol.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+PARTITIONS_PER_STEP = 2_000  # and topics
 
-def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+
+def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse | None:
     """Each topic on its own; a name that comes twice gets one INVALID_REQUEST (NP-1).
 
     The partitions of all topics together may be `LARGEST_CHANGE`. From the topic on with which they are more, Kafka
@@ -26,10 +29,17 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
     times = Counter(topic.name for topic in request.topics)
     if request.timeout_ms <= 0 and 1 in times.values():  # AD-5
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    response = CreatePartitionsResponse()
+    return call.work(_in_steps(call, request, times), must_finish=True)
+
+
+def _in_steps(
+    call: Call, request: CreatePartitionsRequest, times: Mapping[str, int]
+) -> Steps[CreatePartitionsResponse]:
+    response, pace = CreatePartitionsResponse(), call.pace(PARTITIONS_PER_STEP)
     room = LARGEST_CHANGE
     for entry in {topic.name: topic for topic in request.topics}.values():
         result = CreatePartitionsTopicResult(name=entry.name)
+        new = 0
         try:
             if times[entry.name] > 1:
                 raise KafkaError(
@@ -47,6 +57,8 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
         response.results.append(result)
+        if pace.is_over(1 + new):
+            yield
     return response
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from fakebroker.broker.apis import operations
-from fakebroker.broker.apis.call import Call
+from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.core.topics import Partition, Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -15,8 +15,10 @@ from fakebroker.protocol.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
+PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
 
-def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+
+def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse | None:
     """Topics by name from the cursor on, until the limit of partitions is reached (TP-2)."""
     asked = [topic.name for topic in request.topics]
     cursor = request.cursor
@@ -28,7 +30,13 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
     if "" in names:  # Kafka fails (TP-1)
         return _error_response(asked, ErrorCode.UNKNOWN_SERVER_ERROR)
     left = max(1, min(request.response_partition_limit, call.node.settings.get_int("max.request.partition.size.limit")))
-    response = DescribeTopicPartitionsResponse(next_cursor=None)
+    return call.work(_in_steps(call, names, cursor, left))
+
+
+def _in_steps(
+    call: Call, names: Iterable[str], cursor: Cursor | None, left: int
+) -> Steps[DescribeTopicPartitionsResponse]:
+    response, pace = DescribeTopicPartitionsResponse(next_cursor=None), call.pace(PARTITIONS_PER_STEP)
     for name in names:
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left <= 0:
@@ -42,6 +50,8 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
         if topic is not None and end < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
             break
+        if pace.is_over(1 + len(entry.partitions)):
+            yield
     return response
 
 

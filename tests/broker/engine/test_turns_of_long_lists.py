@@ -9,8 +9,10 @@ import pytest
 from fakebroker.protocol.wire.messages import add_partitions_to_txn as txn
 from fakebroker.protocol.wire.messages import alter_client_quotas as quotas
 from fakebroker.protocol.wire.messages import alter_user_scram_credentials as scram
+from fakebroker.protocol.wire.messages import create_partitions as grown
 from fakebroker.protocol.wire.messages import describe_quorum as quorum
 from fakebroker.protocol.wire.messages import describe_share_group_offsets as share
+from fakebroker.protocol.wire.messages import describe_topic_partitions as paged
 from fakebroker.protocol.wire.messages.describe_log_dirs import DescribableLogDirTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from tests.support.engine import Client, SimEngine
@@ -21,6 +23,7 @@ from tests.support.work_counter import calls_of
 FEW, MANY = 100, 500
 SCALE = 100  # requests are so much shorter than in an attack; so are steps
 READ = 15  # calls of an entry in one turn: what it takes to read it, and less than to do what it says
+SHORT = 3  # an entry is a name
 ALMOST_NONE = 1  # an entry is a number, which is read with all others at once
 
 
@@ -76,6 +79,17 @@ def partitions_of_a_share_group(count: int) -> dict[str, Any]:
     return {"groups": [share.DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=[topic])]}
 
 
+def topics_to_grow(count: int) -> dict[str, Any]:
+    """That there are not."""
+    topics = [grown.CreatePartitionsTopic(name=f"u{number}", count=2) for number in range(count)]
+    return {"topics": topics, "timeout_ms": 1000}
+
+
+def topics_to_describe(count: int) -> dict[str, Any]:
+    """That there are not."""
+    return {"topics": [paged.TopicRequest(name=f"u{number}") for number in range(count)]}
+
+
 def turns(lab: SimEngine, client: Client, data: bytes) -> Iterator[int]:
     """What the turns of a request cost."""
     yield calls_of(lambda: client.socket.connection.receive(data, lab.network.now))
@@ -105,6 +119,8 @@ def dearest(name: str, version: int, fields: dict[str, Any]) -> int:
         ("AddPartitionsToTxn", 3, partitions_of_a_transaction, ALMOST_NONE),
         ("AddPartitionsToTxn", 5, verified_partitions, ALMOST_NONE),
         ("DescribeQuorum", 2, partitions_of_a_quorum, ALMOST_NONE),
+        ("CreatePartitions", 3, topics_to_grow, READ),
+        ("DescribeTopicPartitions", 0, topics_to_describe, SHORT),
         ("DescribeShareGroupOffsets", 1, partitions_of_a_share_group, ALMOST_NONE),
     ],
 )
