@@ -31,11 +31,17 @@ _HALF_OF_LONGS = 1 << 63
 
 def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse | None:
     """Describe each group, and answer when the share coordinator has answered with all states."""
-    groups = _groups(call, request)
+    return call.work(_asked(call, request))
+
+
+def _asked(call: Call, request: DescribeShareGroupOffsetsRequest) -> Steps[DescribeShareGroupOffsetsResponse]:
+    """Ask for the states. Returns None: the answer is sent when they are there."""
+    pace = call.pace(PARTITIONS_PER_STEP)
+    groups = yield from _groups(call, request, pace)
     keys = [key for group in dict.fromkeys(groups) for key in group.share_partitions()]
 
     def described(states: Described, _now: Instant) -> None:
-        response = call.work(_in_steps(groups, states, call.pace(PARTITIONS_PER_STEP)))
+        response = call.work(_in_steps(groups, states, pace))
         if response is not None:
             call.reply(response)
 
@@ -43,8 +49,8 @@ def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeSha
     return None
 
 
-def _groups(call: Call, request: DescribeShareGroupOffsetsRequest) -> "list[_Group]":
-    """Each group of the request; one of which all topics are asked for again is the same."""
+def _groups(call: Call, request: DescribeShareGroupOffsetsRequest, pace: Pace) -> "Generator[None, None, list[_Group]]":
+    """Each group of the request, in steps; one of which all topics are asked for again is the same."""
     groups, with_all = list[_Group](), dict[str, _Group]()
     for each in request.groups:
         group = with_all.get(each.group_id) if each.topics is None else None
@@ -52,6 +58,8 @@ def _groups(call: Call, request: DescribeShareGroupOffsetsRequest) -> "list[_Gro
         if each.topics is None:
             with_all[each.group_id] = group
         groups.append(group)
+        if pace.is_over():
+            yield
     return groups
 
 
