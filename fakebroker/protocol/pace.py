@@ -13,7 +13,8 @@ STEP_S = 0.05
 """How long a step takes at most by the stopwatch, if each of its units is short."""
 
 
-def _no_stopwatch() -> float:
+def no_stopwatch() -> float:
+    """The stopwatch of virtual time, in which no step takes long."""
     return 0.0
 
 
@@ -26,7 +27,7 @@ class Pace:
 
     __slots__ = ("_ends_s", "_left", "_stopwatch", "_units_per_step")
 
-    def __init__(self, units_per_step: int, stopwatch: Callable[[], float] = _no_stopwatch) -> None:
+    def __init__(self, units_per_step: int, stopwatch: Callable[[], float] = no_stopwatch) -> None:
         """`stopwatch`: seconds since any moment, always the same in virtual time."""
         self._units_per_step = self._left = units_per_step
         self._stopwatch = stopwatch

@@ -175,14 +175,14 @@ class _Additions:
         """Put the outcome into the rows that have no code yet."""
         for topic in topics:
             for row in topic.results_by_partition:
-                if row.partition_error_code:
-                    pass
-                elif isinstance(outcome, ErrorCode):
-                    row.partition_error_code = outcome
-                else:
-                    row.partition_error_code = outcome[TopicPartition(topic.name, row.partition_index)]
+                if not row.partition_error_code:
+                    row.partition_error_code = _code_in(outcome, topic.name, row.partition_index)
                 if self._pace.is_over():
                     yield
+
+
+def _code_in(outcome: _Outcome, topic_name: str, index: int) -> ErrorCode:
+    return outcome if isinstance(outcome, ErrorCode) else outcome[TopicPartition(topic_name, index)]
 
 
 def _row(index: int, code: ErrorCode) -> AddPartitionsToTxnPartitionResult:

@@ -38,8 +38,9 @@ def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse | N
 
 def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: Group) -> OffsetDeleteResponse:
     topics = [(topic.name, _codes_of(call, group, topic)) for topic in request.topics]
-    deletable = dict.fromkeys((name, i) for name, codes in topics for i, code in codes if not code)
-    to_delete = {TopicPartition(*each): None for each in deletable}
+    to_delete = dict.fromkeys(
+        TopicPartition(name, i) for name, codes in topics for i, code in dict.fromkeys(codes) if not code
+    )
     if to_delete:
         shard.delete_offsets(group, to_delete, call.now)
     return OffsetDeleteResponse(

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from fakebroker.protocol.instant import Instant
-from fakebroker.protocol.pace import Pace, finished
+from fakebroker.protocol.pace import Pace, finished, no_stopwatch
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class LongPasses:
         self.now = Instant(0, 0)
         self.is_unlimited = False  # while a test moves the clock
         self.on_put_off: Callable[[], None] = lambda: None  # the engine's: there is something for the next turns
-        self.stopwatch: Callable[[], float] = lambda: 0.0  # the driver's, in seconds; one in virtual time has none
+        self.stopwatch: Callable[[], float] = no_stopwatch  # the driver's, in seconds; one in virtual time has none
         self._left: int | None = None
         self._waiting: deque[Callable[[Instant], None]] = deque()
         self._actions: deque[Callable[[Instant], None]] = deque()

@@ -212,8 +212,10 @@ class ClusterStore:
 
     def append_metadata(self, messages: list[Message], now: Instant) -> None:
         """Append records to the metadata log of every directory."""
+        if not messages:
+            return
         batches: dict[int, bytes] = {}  # by where they begin: at the same offset, unless a directory had failed
-        for node_id, each in self.data.metadata.items() if messages else ():
+        for node_id, each in self.data.metadata.items():
             offset = each.end_offset
             if offset not in batches:
                 batches[offset] = batches_of(messages, offset, now.wall_ms)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker import VirtualBroker
+from fakebroker.broker.core.long_passes import LongPasses
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.storage import names
@@ -168,7 +169,11 @@ def test_a_large_topic_is_removed_in_steps(life: Life, monkeypatch: pytest.Monke
     seen: list[int] = []
     rmtree = shutil.rmtree
     monkeypatch.setattr(shutil, "rmtree", lambda path: (seen.append(folders(are_deleted=False)), rmtree(path)))
+    put_off = LongPasses.put_off
+    turns: list[int] = []
+    monkeypatch.setattr(LongPasses, "put_off", lambda *args: (turns.append(len(seen)), put_off(*args)))
     life.broker.topic("large").delete()
+    assert len(turns) > 1
     life.broker.stop()
     assert seen == [0] * 10
     assert folders(are_deleted=True) == 0
