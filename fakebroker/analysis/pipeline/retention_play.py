@@ -1,7 +1,7 @@
 """Retention what-if: each group is played, cleanup by cleanup, with each retention (docs/how-to/whatif.md)."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 from fakebroker.analysis.pipeline.contract import Row
 from fakebroker.analysis.pipeline.expiry_cases import EMPTY, Aging, Due, simple_aging
@@ -32,23 +32,31 @@ class Plays:
     def __call__(self, happened: Iterable[Row]) -> Iterator[Row]:
         """The losses of a group, each with `came_back_at`."""
         recorded = _Recorded(self._recorded_retention_ms, self._policy)
-        plays: list[_Play] = []
+        plays: list[_Play] = []  # grows when retentions part, of what has not yet been taken
+        settled: list[Row] = []
         for row in happened:
-            grid = Grid(row["since_ms"], self._interval_ms, row["last_pass"])
-            plays = plays or [_Play(grid, each, self._policy) for each in self._retentions_ms]
+            if not plays:
+                grid = Grid(row["since_ms"], self._interval_ms, row["last_pass"])
+                plays.append(_Play(grid, self._retentions_ms, self._policy, plays, settled))
             asked = recorded.asked(row)
-            if asked is None:
-                continue
-            for play in plays:
-                play.take(asked)
-                yield from play.settled()
+            if asked is not None:
+                for play in plays:
+                    play.take(asked)
+            yield from settled
+            settled.clear()
         for play in plays:
             play.end()
-            yield from play.settled()
+            yield from settled
+            settled.clear()
 
 
 def _key(row: Row) -> Key:
     return row["topic"], row["partition"]
+
+
+def _methods(of: Any) -> dict[str, Callable[[Row], Any]]:
+    """What takes each kind of what happened."""
+    return {name: getattr(of, f"_on_{name}") for name in ("pending", "abort", "commit", "tombstone", "state")}
 
 
 class _Recorded:
@@ -62,10 +70,11 @@ class _Recorded:
         self._deleted: dict[Key, int] = {}  # the place of the newest deletion of a partition
         self._pending: dict[Key, set[int]] = {}
         self._deleted_at: set[int | None] = set()  # when offsets were deleted
+        self._takes = _methods(self)
 
     def asked(self, row: Row) -> Row | None:
         """The same row, if somebody asked for it. What a deletion overtook only ends its transaction (OC-18)."""
-        asked: Row | None = getattr(self, f"_on_{row['kind']}")(row)
+        asked: Row | None = self._takes[row["kind"]](row)
         return asked
 
     def _on_pending(self, row: Row) -> Row:
@@ -73,14 +82,16 @@ class _Recorded:
         return row
 
     def _on_abort(self, row: Row) -> Row:
-        self._pending.get(_key(row), set()).discard(row["own"])
+        if self._pending:
+            self._pending.get(_key(row), set()).discard(row["own"])
         return row
 
     def _on_commit(self, row: Row) -> Row:
         self._on_abort(row)
-        if self._deleted.get(_key(row), -1) > row["own"]:
+        key = _key(row)
+        if self._deleted.get(key, -1) > row["own"]:
             return {**row, "kind": "abort"}
-        self._values[_key(row)] = row
+        self._values[key] = row
         return row
 
     def _on_tombstone(self, row: Row) -> Row | None:
@@ -110,32 +121,40 @@ class _Recorded:
 
 
 class _Play:
-    """One group with one retention."""
+    """One group with a retention, and with longer ones as long as nothing is lost: until then all are alike."""
 
-    def __init__(self, grid: Grid, retention_ms: int, policy: str) -> None:
-        self._grid, self._retention_ms, self._policy = grid, retention_ms, policy
+    def __init__(
+        self, grid: Grid, retentions_ms: list[int], policy: str, plays: "list[_Play]", settled: list[Row]
+    ) -> None:
+        """`retentions_ms` rise. `plays` gets a play of the longer ones when they part, `settled` gets losses."""
+        self._grid, self._policy, self._plays, self._settled = grid, policy, plays, settled
+        self._retention_ms, *self._longer_ms = retentions_ms
         self._aging = simple_aging(policy)
         self._values: dict[Key, Row] = {}
         self._pending: dict[Key, set[int]] = {}  # without empty ones
         self._passes = 0  # how many there were
         self._due_ms: int | None = None  # nothing is due before; None: not known
         self._open: dict[Key, Row] = {}  # lost, and the group has not come back
-        self._settled: list[Row] = []
+        self._takes = _methods(self)
 
     def take(self, row: Row) -> None:
         """Take what happened next, after the cleanups before it."""
-        self._run_passes(min(row["passes"], self._grid.last_pass))
-        getattr(self, f"_on_{row['kind']}")(row)
+        if row["passes"] > self._passes:
+            self._run_passes(min(row["passes"], self._grid.last_pass))
+        self._takes[row["kind"]](row)
 
     def end(self) -> None:
-        """The cleanups that are left. What is lost and did not come back never will."""
+        """The cleanups that are left. What is lost and did not come back never will: all is known of each loss."""
         self._run_passes(self._grid.last_pass)
         self._settled += self._open.values()
 
-    def settled(self) -> list[Row]:
-        """The losses of which all is known, each once."""
-        settled, self._settled = self._settled, []
-        return settled
+    def _part(self) -> None:
+        """Longer retentions go on by themselves from before this cleanup, the first that loses something."""
+        longer = _Play(self._grid, self._longer_ms, self._policy, self._plays, self._settled)
+        longer._aging, longer._passes, longer._values = self._aging, self._passes - 1, self._values.copy()
+        longer._pending = {key: held.copy() for key, held in self._pending.items()}
+        self._plays.append(longer)
+        self._longer_ms = []
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
@@ -151,11 +170,14 @@ class _Play:
                 self._due_ms = None
 
     def _on_commit(self, row: Row) -> None:
-        self._on_abort(row)
-        self._values[_key(row)] = row
+        key = _key(row)
+        if self._pending:
+            self._on_abort(row)
+        self._values[key] = row
         if self._due_ms is not None:
             self._due_ms = min(self._due_ms, self._due(row).due_ms)
-        self._come_back(_key(row), row["at_ms"])
+        if self._open:
+            self._come_back(key, row["at_ms"])
 
     def _on_tombstone(self, row: Row) -> None:
         self._values.pop(_key(row), None)
@@ -165,7 +187,9 @@ class _Play:
         if row["state"] == "Dead":
             self._values.clear()
             self._pending.clear()
-        self._aging, self._due_ms = state_aging(row, self._policy), None
+        aging = state_aging(row, self._policy)
+        if aging != self._aging:
+            self._aging, self._due_ms = aging, None
         if row["state"] in _LIVE_STATES:
             topics = row["subscribed_topics"]
             for key in [each for each in self._open if topics is None or each[0] in topics]:
@@ -197,11 +221,12 @@ class _Play:
     def _expire(self) -> None:
         """Lose what is due and what no transaction holds (EX-4)."""
         now_ms, self._due_ms = self._grid.time_of(self._passes), None
-        for key, row in list(self._values.items()):
-            due = self._due(row)
-            if due.due_ms <= now_ms and key not in self._pending:
-                del self._values[key]
-                self._open[key] = _loss(row, due, self._retention_ms, now_ms)
+        due = {key: self._due(row) for key, row in self._values.items() if key not in self._pending}
+        lost = {key: each for key, each in due.items() if each.due_ms <= now_ms}
+        if lost and self._longer_ms:
+            self._part()
+        for key, each in lost.items():
+            self._open[key] = _loss(self._values.pop(key), each, self._retention_ms, now_ms)
         self._remove_group_without_offsets()
 
     def _remove_group_without_offsets(self) -> None:
