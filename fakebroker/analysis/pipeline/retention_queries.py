@@ -200,6 +200,84 @@ MERGED: Final = f"""
 """Moments of groups, a row for each bucket."""
 
 
+def _bucketed(interval_ms: int, bucket_passes: int) -> str:
+    """What happened to offsets, and when: in which `bucket`, a time as long as the shortest retention."""
+    return f"""
+        SELECT {_OFFSET}, kind, place, raw_ms, passes, at_ms, CAST(FLOOR(passes / {bucket_passes}) AS BIGINT) AS bucket
+        FROM ({_placed(_OFFSETS, interval_ms)}) AS placed
+    """
+
+
+def stretches(shortest_ms: int, interval_ms: int, bucket_passes: int) -> str:
+    """Commits of a partition and a bucket put together, which Spark does where the rows are, before it sorts any.
+
+    In a stretch that `is_whole` nothing is lost between its first commit and its last, whatever lies between: no offset
+    is due by then, `shortest_ms` after its commit or by a time of its own, no transaction is there, and the group has
+    no moment. Nor does it matter when an offset was there again after a deletion: it would to an Empty group alone.
+    """
+    of_commits = "FILTER (WHERE kind = 'commit')"
+    is_like = "AND ".join(f"made.{name} = {{0}}.{name} " for name in OF_GROUP)
+    return f"""
+        SELECT
+            made.*, COALESCE(
+                unusual = 0 AND (tombstones = 0 OR emptied.group_id IS NULL)
+                AND LEAST(least_ms + {shortest_ms}, least_expires_ms) > since_ms + (last_passes + 1) * {interval_ms}
+                AND NOT COALESCE(first_moment <= last_passes AND last_moment >= first_passes, FALSE), FALSE
+            ) AS is_whole
+        FROM (
+            SELECT
+                {_KEY}, bucket, MIN(place) {of_commits} AS first_place, MAX(place) {of_commits} AS last_place,
+                MIN(passes) {of_commits} AS first_passes, MAX(passes) {of_commits} AS last_passes,
+                ARG_MIN_NULL(at_ms, place) {of_commits} AS first_ms, ARG_MAX_NULL(at_ms, place) {of_commits} AS last_ms,
+                MIN(committed_ms) AS least_ms, MIN(expires_ms) AS least_expires_ms,
+                ARG_MAX_NULL(committed_offset, place) {of_commits} AS committed_offset,
+                ARG_MAX_NULL(committed_ms, place) {of_commits} AS committed_ms,
+                ARG_MAX_NULL(expires_ms, place) {of_commits} AS expires_ms,
+                COUNT(*) FILTER (WHERE kind = 'tombstone') AS tombstones,
+                COUNT(*) FILTER (
+                    WHERE kind <> 'tombstone' AND (kind <> 'commit' OR own <> place OR committed_ms IS NULL)
+                ) AS unusual
+            FROM ({_bucketed(interval_ms, bucket_passes)}) AS bucketed
+            GROUP BY {_KEY}, bucket
+        ) AS made
+        JOIN grids ON made.source = grids.source
+        LEFT JOIN (SELECT DISTINCT {listed(OF_GROUP)} FROM {_STATES} WHERE state = 'Empty') AS emptied
+            ON {is_like.format("emptied")}
+        LEFT JOIN merged
+            ON {is_like.format("merged")} AND made.bucket = merged.bucket
+    """
+
+
+APART: Final = f"""
+    SELECT {_KEY}, bucket, TRUE AS is_apart
+    FROM stretches
+    WHERE NOT is_whole AND (first_place IS NOT NULL OR unusual > 0)
+"""
+"""Stretches in which each commit counts."""
+
+
+def _in_stretches(interval_ms: int, bucket_passes: int) -> str:
+    """What happened to offsets: of whole stretches the first commit, which is never lost, the last, and deletions."""
+    return f"""
+        SELECT {_OFFSET}, kind, place, raw_ms, passes, at_ms, bucket
+        FROM ({_bucketed(interval_ms, bucket_passes)}) AS bucketed
+        LEFT JOIN apart USING ({_KEY}, bucket)
+        WHERE kind = 'tombstone' OR is_apart
+        UNION ALL
+        SELECT
+            {_KEY}, first_place, NULL, least_ms, least_expires_ms, 'commit', first_place, first_ms, first_passes,
+            first_ms, bucket
+        FROM stretches
+        WHERE is_whole AND first_place < last_place
+        UNION ALL
+        SELECT
+            {_KEY}, last_place, committed_offset, committed_ms, expires_ms, 'commit', last_place, last_ms, last_passes,
+            last_ms, bucket
+        FROM stretches
+        WHERE is_whole
+    """
+
+
 _IN_ORDER: Final = f"in_order AS (PARTITION BY {_KEY} ORDER BY place, turn, own)"
 
 
@@ -210,10 +288,9 @@ def _bounded(interval_ms: int, bucket_passes: int) -> str:
     """
     return f"""
         WITH ordered AS (
-            SELECT
-                *, CASE kind WHEN 'tombstone' THEN 0 ELSE 1 END AS turn,
-                CAST(FLOOR(passes / {bucket_passes}) AS BIGINT) AS bucket
-            FROM ({_placed(_OFFSETS, interval_ms)}) AS placed
+            SELECT kept.*, since_ms, last_pass, CASE kind WHEN 'tombstone' THEN 0 ELSE 1 END AS turn
+            FROM ({_in_stretches(interval_ms, bucket_passes)}) AS kept
+            JOIN grids ON kept.source = grids.source
         ), bounded AS (
             SELECT
                 ordered.*, first_moment, last_moment,

@@ -1,9 +1,9 @@
 """The retention what-if: both engines, and what it says of small histories."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
@@ -145,11 +145,20 @@ def test_a_row_for_each_group_and_retention() -> None:
     assert (rows["other", 6]["lost_offsets"], rows["other", 6]["first_lost_at"]) == (0, None)
 
 
+def test_a_commit_of_a_transaction_is_overtaken_by_each_newer_one() -> None:
+    """Also among commits that nothing can lose: the transaction ends, and its offset is not there."""
+    late = {"transactional": True, "producer_id": 1, "applied_at": START_MS + 4, "applied_log_offset": 4}
+    commits = [commit_row(1, 1), commit_row(2, 2, **late), commit_row(3, 3)]
+    options = OPTIONS._replace(retentions_ms=(4 * PASS_MS,))
+
+    assert [row["committed_offset"] for row in retention_losses(commits, [], [], [], [], options=options)] == [3]
+
+
 # -- small histories, as bad as they can be -----------------------------------------------------------------------
 
 _TIMES = st.integers(0, 12).map(lambda number: number * PASS_MS // 2) | st.integers(0, 6 * PASS_MS)
 _KINDS = st.sampled_from(["commit", "commit", "own", "delete", "Stable", "Stable other", "Empty", "PreparingRebalance"])
-_HAPPENINGS = st.lists(st.tuples(_TIMES, _KINDS, st.integers(0, 1), _TIMES), max_size=8)
+_HAPPENINGS = st.lists(st.tuples(_TIMES, _KINDS, st.integers(0, 1), _TIMES), max_size=12)
 
 
 def _both(happened: list[tuple[int, str, int, int]]) -> tuple[list[Row], list[Row], list[Input]]:
@@ -175,16 +184,31 @@ def _both(happened: list[tuple[int, str, int, int]]) -> tuple[list[Row], list[Ro
     return commits, states, inputs
 
 
+_LONG: Final = (4 * PASS_MS, 5 * PASS_MS, 9 * PASS_MS)
+# Offset 1 or 2 lies between others of its partition within the shortest of these: it expires by itself; it is lost as
+# its group is Empty; it keeps an Empty group from being removed, whose offset was deleted.
+_EXPIRES = [(1, "commit", 0, 0), (PASS_MS + 1, "own", 0, PASS_MS), (3 * PASS_MS + 1, "commit", 0, 0)]
+_IS_EMPTY = [(1, "Empty", 0, 0), (2, "commit", 0, 0), *((4 * PASS_MS + n, "commit", 0, 0) for n in (1, 2, 2 * PASS_MS))]
+_KEEPS = [
+    (1, "Empty", 0, 0), (2, "commit", 0, 0), (PASS_MS + 1, "delete", 0, 0), (PASS_MS + 2, "commit", 0, 0),
+    (3 * PASS_MS + 1, "commit", 0, 0),
+]  # fmt: skip
+
+
 @examples(60)
-@given(_HAPPENINGS)
-def test_small_histories(happened: list[tuple[int, str, int, int]]) -> None:
+@given(_HAPPENINGS, st.sampled_from([RETENTIONS_MS, _LONG]))
+@example(_EXPIRES, _LONG)
+@example(_IS_EMPTY, _LONG)
+@example(_KEEPS, _LONG)
+def test_small_histories(happened: list[tuple[int, str, int, int]], retentions_ms: tuple[int, ...]) -> None:
     """Ties, bounds of cleanups, retentions of their own, states between cleanups: the broker does the same."""
     happened = [each for each in happened if not (each[1] == "own" and any(other[1] == "delete" for other in happened))]
     commits, states, inputs = _both(happened)
+    options = OPTIONS._replace(retentions_ms=retentions_ms)
 
-    losses = retention_losses(commits, [], states, [], [], options=OPTIONS)
+    losses = retention_losses(commits, [], states, [], [], options=options)
 
-    for retention_ms in RETENTIONS_MS:
+    for retention_ms in retentions_ms:
         expired = replay(inputs, retention_ms=retention_ms, since_ms=START_MS, until_ms=START_MS + 60 * PASS_MS)
         assert as_expired(losses, retention_ms) == sorted(expired)
 

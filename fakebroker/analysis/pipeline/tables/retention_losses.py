@@ -73,9 +73,10 @@ _PLAYED: Final = TABLE._replace(columns=TABLE.columns[:-2])  # the log's ends te
 def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
     """Each group is played with each retention; commits that no retention can lose are left out before that."""
     interval_ms, shortest_ms = options.check_interval_ms, min(options.retentions_ms)
+    recorded_ms = options.recorded_retention_ms
     bucket_passes = max(shortest_ms // interval_ms, 1)
     moments = Moments(options.retentions_ms, interval_ms, bucket_passes, options.policy)
-    plays = Plays(options.retentions_ms, options.recorded_retention_ms, interval_ms, options.policy)
+    plays = Plays(options.retentions_ms, recorded_ms, interval_ms, options.policy)
     return Recipe(
         queries.with_records(_PLAYED.column_names),
         (
@@ -86,6 +87,8 @@ def recipe(options: WhatifOptions = WhatifOptions()) -> Recipe:
             Kept("late", queries.LATE),
             Step("moments", MOMENTS, queries.states(interval_ms), moments, OF_GROUP, ("place",)),
             Kept("merged", queries.MERGED),
+            Kept("stretches", queries.stretches(min(shortest_ms, recorded_ms), interval_ms, bucket_passes)),
+            Kept("apart", queries.APART),
             Step(
                 "losses",
                 _PLAYED,
