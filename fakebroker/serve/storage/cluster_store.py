@@ -32,11 +32,10 @@ from fakebroker.serve.storage.stored_log import StoredLog
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
     from fakebroker.broker.core.logs.log import PartitionLog
+    from fakebroker.broker.core.topics_host import What
 
 log = logging.getLogger("fakebroker")
 FOLDERS_PER_STEP = 100  # that are removed, each with its files
-
-What = Topic | Partition | MetadataPart
 
 
 class LostReplica(NamedTuple):
@@ -98,7 +97,7 @@ class ClusterStore:
         stored = self.adopt(log, [self.new_copy(log, node_id) for node_id in self.holders(partition)])
         self._dirty[stored] = None
 
-    def metadata_changed(self, what: What) -> None:
+    def metadata_changed(self, what: "What") -> None:
         """See Storage."""
         self._changed[what] = None
 
@@ -203,12 +202,14 @@ class ClusterStore:
         if any(each.log_start_offset or each.recovery_point or each.log.cleaned_until for each in removed):
             self.write_checkpoints(now)
 
-    def _messages_of(self, what: What) -> list[Message]:
+    def _messages_of(self, what: "What") -> list[Message]:
         if isinstance(what, Topic):
             return self._metadata_changes.of_topic(what)
         if isinstance(what, Partition):
             return self._metadata_changes.of_partition(what)
-        return self._metadata_changes.of_part(what)
+        if isinstance(what, MetadataPart):
+            return self._metadata_changes.of_part(what)
+        return self._metadata_changes.of_entry(what)
 
     def append_metadata(self, messages: list[Message], now: Instant) -> None:
         """Append records to the metadata log of every directory."""
