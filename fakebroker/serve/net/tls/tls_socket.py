@@ -12,6 +12,8 @@ from fakebroker.serve.net.tls.words import speaks_tls, words_of_failure
 
 RECORD_BYTES = 16 * 1024  # the most that one record of TLS carries
 ENCRYPTED_BYTES = 256 * 1024  # at once; a slow reader costs no more
+DECRYPTED_BYTES = 64 * 1024  # at once: thousands of small records, each of which costs as much as a large one
+MAX_UNSENT_BYTES = 64 * 1024  # of ciphertext, before nothing more is read
 
 INTERNAL_ERROR_ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
 
@@ -48,6 +50,11 @@ class TlsSocket:
         """Whether the socket has not taken everything."""
         return bool(self._ciphertext)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is to be read before the client reads: TLS itself answers, too, to each KeyUpdate."""
+        return len(self._ciphertext) > MAX_UNSENT_BYTES
+
     def recv(self, size: int) -> bytes:
         """What the client sent, of at most `size` bytes that are read from the socket; empty at the end.
 
@@ -57,6 +64,7 @@ class TlsSocket:
         if self.failure:
             self.raw.recv(size)  # nobody is interested
             raise BlockingIOError
+        size = min(size, DECRYPTED_BYTES)
         data = self.raw.recv(size)
         self.may_have_more = len(data) == size
         if data:
