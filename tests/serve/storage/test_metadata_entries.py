@@ -66,7 +66,7 @@ def _metrics(cluster: Cluster, n: int, wanted: bool) -> None:
 
 
 def _broker(cluster: Cluster, n: int, wanted: bool) -> None:
-    """All that a broker was told is one entry."""
+    """All configs of a broker are one entry."""
     node = _node(cluster)
     resource = BrokerResource(node, ("", str(node.id))[n % 2])
     rest = {name: value for name, value in resource.own.items() if name != "log.retention.ms"}
