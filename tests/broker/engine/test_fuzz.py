@@ -1,6 +1,6 @@
 """Any bytes either parse or close that one connection: mutated frames at the engine.
 
-FAKEBROKER_FUZZ=1 runs a million of them (make fuzz), the default 20,000; FAKEBROKER_SEED makes 100,000 others. A failing
+FAKEBROKER_FUZZ=1 runs a million of them (make fuzz), the default 20,000; FAKEBROKER_SEED makes 100,000 others. A bad
 frame is printed as hex.
 """
 

@@ -3,7 +3,7 @@
 So one kind of waiting is left, that of the socket, and edge-triggered epoll (loop.py) serves both kinds of clients.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from socket import SO_LINGER, socket
 from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, SSLZeroReturnError
@@ -11,7 +11,7 @@ from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, 
 from fakebroker.serve.net.tls.words import speaks_tls, words_of_failure
 
 RECORD_BYTES = 16 * 1024  # the most that one record of TLS carries
-ENCRYPTED_BYTES = 256 * 1024  # at once; a slow reader costs no more
+ENCRYPTED_BYTES = 64 * 1024  # at once; a slow reader costs no more
 DECRYPTED_BYTES = 64 * 1024  # at once: thousands of small records, each of which costs as much as a large one
 MAX_UNSENT_BYTES = 64 * 1024  # of ciphertext, before nothing more is read
 
@@ -67,16 +67,19 @@ class TlsSocket:
         size = min(size, DECRYPTED_BYTES)
         data = self.raw.recv(size)
         self.may_have_more = len(data) == size
-        if data:
-            self._incoming.write(data)
-        else:
-            self._incoming.write_eof()
-        if not self.is_secured:
-            self._started = self._started or data[:16]
-            self._shake_hands()
-            if self.failure:
-                raise BlockingIOError
-        return self._decrypted()
+        self._started = self._started or data[:16]
+        decrypted = list[bytes]()
+        for record in _in_records(data):
+            if record:
+                self._incoming.write(record)
+            else:
+                self._incoming.write_eof()
+            if self.is_secured or self._shake_hands():
+                self._decrypt(decrypted)
+        self.flush()  # TLS may have something to say of its own
+        if not decrypted and not self.has_ended:
+            raise BlockingIOError
+        return decrypted[0] if len(decrypted) == 1 else b"".join(decrypted)
 
     def send(self, data: bytes | memoryview) -> int:
         """Encrypt and send; how many bytes of `data` were sent. Raises BlockingIOError, OSError."""
@@ -90,12 +93,19 @@ class TlsSocket:
         if not self.flush():
             raise BlockingIOError
         if not self._encrypted_bytes:
-            beginning = _beginning(pieces)
-            self._encrypted_bytes = self.tls.write(beginning) if beginning else 0
+            self._encrypt(_beginning(pieces))
             if not self.flush():
                 raise BlockingIOError
         sent_bytes, self._encrypted_bytes = self._encrypted_bytes, 0
         return sent_bytes
+
+    def _encrypt(self, data: bytes | memoryview) -> None:
+        """A record at a time: OpenSSL's buffers never give back what they have grown to."""
+        encrypted = list[bytes]()
+        for record in _in_records(data) if data else ():
+            self._encrypted_bytes += self.tls.write(record)
+            encrypted.append(self._outgoing.read())
+        self._ciphertext = memoryview(b"".join(encrypted))
 
     def flush(self) -> bool:
         """Send ciphertext that is made; whether the socket has taken all of it. Raises OSError."""
@@ -126,22 +136,24 @@ class TlsSocket:
             self.tls.unwrap()
         self.flush()
 
-    def _shake_hands(self) -> None:
-        """Go on with the handshake. Raises BlockingIOError unless it is done."""
+    def _shake_hands(self) -> bool:
+        """Go on with the handshake; whether it is done."""
+        if self.failure:
+            return False
         try:
             self.tls.do_handshake()
         except SSLWantReadError:
-            self.flush()
-            raise BlockingIOError from None
+            return False
         except SSLError as error:
             self.failure = words_of_failure(error, self._started)
             with suppress(OSError):
                 self._alert()
-            raise BlockingIOError from None
+            return False
         self.flush()
         self.is_secured, self._started = True, b""
         on_secured, self.on_secured = self.on_secured, _nothing
         on_secured()
+        return not self.failure
 
     def _alert(self) -> None:
         """Tell the client that the handshake failed. OpenSSL tells nothing to a client that does not speak TLS; Java,
@@ -151,12 +163,11 @@ class TlsSocket:
             self._outgoing.write(INTERNAL_ERROR_ALERT)
         self.flush()
 
-    def _decrypted(self) -> bytes:
-        """All data that came whole; empty at the end. Raises BlockingIOError if there is none yet, SSLError."""
-        pieces = []
+    def _decrypt(self, decrypted: list[bytes]) -> None:
+        """Add all data that came whole. Raises SSLError."""
         try:
             while piece := self.tls.read(RECORD_BYTES):
-                pieces.append(piece)
+                decrypted.append(piece)
             self.has_ended = True
         except SSLWantReadError:
             pass
@@ -164,10 +175,6 @@ class TlsSocket:
             if not isinstance(error, SSLZeroReturnError | SSLEOFError):
                 raise
             self.has_ended = True
-        self.flush()  # TLS may have something to say of its own
-        if not pieces and not self.has_ended:
-            raise BlockingIOError
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _nothing() -> None:
@@ -185,3 +192,9 @@ def _beginning(pieces: Sequence[bytes | memoryview]) -> bytes | memoryview:
             break
         count += 1
     return b"".join(pieces[:count])
+
+
+def _in_records(data: bytes | memoryview) -> Iterator[memoryview]:
+    """The data in pieces of a record; one that is empty, if they are."""
+    view = memoryview(data)
+    yield from (view[at : at + RECORD_BYTES] for at in range(0, len(view) or 1, RECORD_BYTES))

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.serve.net.tls.tls_socket import ENCRYPTED_BYTES, INTERNAL_ERROR_ALERT, TlsSocket
+from fakebroker.serve.net.tls import tls_socket
+from fakebroker.serve.net.tls.tls_socket import ENCRYPTED_BYTES, INTERNAL_ERROR_ALERT, RECORD_BYTES, TlsSocket
 from fakebroker.testing.certificates import Certificate, CertificateAuthority
 from tests.support.chance import examples
 
@@ -319,3 +320,34 @@ def test_noise_raises_nothing_but_errors_of_connections(data: st.DataObject) -> 
             assert isinstance(pair.broker.recv(EVERYTHING), bytes)
     pair.broker.close()
     assert pair.wire.is_closed
+
+
+class NotedBIO(ssl.MemoryBIO):
+    """A buffer of OpenSSL's that notes the most that it ever held: it never gives back what it has grown to."""
+
+    most = 0
+
+    def write(self, data: Any, /) -> int:
+        written = super().write(data)
+        self.most = max(self.most, self.pending)
+        return written
+
+    def read(self, size: int = -1, /) -> bytes:
+        self.most = max(self.most, self.pending)
+        return super().read(size)
+
+
+def test_buffers_hold_no_more_than_a_record_or_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that once read and wrote much costs no more than others from then on."""
+    monkeypatch.setattr(tls_socket, "MemoryBIO", NotedBIO)
+    pair = Pair().pump()
+    pair.say(b"x" * (1 << 20))
+    pair.pump()
+    assert len(pair.received) == 1 << 20
+    answer = b"y" * (1 << 20)
+    while answer:
+        answer = answer[pair.broker.send(answer) :]
+    assert len(pair.heard()) == 1 << 20
+    for buffer in (pair.broker._incoming, pair.broker._outgoing):
+        assert isinstance(buffer, NotedBIO)
+        assert 0 < buffer.most < 2 * RECORD_BYTES
