@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 REQUESTS_PER_TURN = 64
 TURN_S = 0.05  # a turn takes no further request up after that
 MAX_OUT_BYTES = 1024 * 1024  # of large answers in one turn
+REQUEST_LIMIT = "socket.request.max.bytes"
 MAX_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 
 log = logging.getLogger("fakebroker")
@@ -87,7 +88,7 @@ class Connection:
         self.is_stalled = False  # the driver reads nothing, as a fault wants it
         self.is_to_reset = False  # in CLOSING: not in good order, but with a reset
         self._dispatcher = dispatcher
-        self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, "socket.request.max.bytes")
+        self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, REQUEST_LIMIT)
         self._out: list[bytes] = []  # length prefixes and frames, not handed over
         self._raw_client_id = b""  # with its length, as it came; compared before it is decoded
         # The request in work, or the last one. A connection that has nothing to do keeps neither frame nor request.

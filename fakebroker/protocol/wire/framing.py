@@ -37,14 +37,16 @@ class FrameReader:
     )
 
     def __init__(self, limit_bytes: int, smallest_bytes: int = 0, limit_name: str = "the limit") -> None:
-        self.limit_bytes = limit_bytes  # of a frame, without its length prefix; so is the next
-        self.smallest_bytes = smallest_bytes
+        self.bound(limit_bytes, smallest_bytes, limit_name)
         self.buffered_bytes = 0
         # Below this many bytes there is nothing to do, so that a large frame is joined once and not piece by piece.
         self.wanted_bytes = PREFIX_BYTES
-        self._limit_name = limit_name
         self._pieces: list[bytes] = []
         self._position = 0  # in the first piece: what is before it was cut already
+
+    def bound(self, limit_bytes: int, smallest_bytes: int, limit_name: str) -> None:
+        """Have other bounds from the next frame on that is measured, in bytes without its length prefix."""
+        self.limit_bytes, self.smallest_bytes, self._limit_name = limit_bytes, smallest_bytes, limit_name
 
     def receive(self, data: bytes) -> None:
         """Keep the next piece of the stream."""
