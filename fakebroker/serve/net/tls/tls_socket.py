@@ -3,7 +3,7 @@
 So one kind of waiting is left, that of the socket, and edge-triggered epoll (loop.py) serves both kinds of clients.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from socket import SO_LINGER, socket
 from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, SSLZeroReturnError
@@ -67,7 +67,8 @@ class TlsSocket:
         size = min(size, DECRYPTED_BYTES)
         data = self.raw.recv(size)
         self.may_have_more = len(data) == size
-        self._started = self._started or data[:16]
+        if not self.is_secured:
+            self._started = self._started or data[:16]
         decrypted = list[bytes]()
         for record in _in_records(data):
             if record:
@@ -101,8 +102,12 @@ class TlsSocket:
 
     def _encrypt(self, data: bytes | memoryview) -> None:
         """A record at a time: OpenSSL's buffers never give back what they have grown to."""
+        records = _in_records(data) if data else ()
+        if len(records) == 1:  # as most answers are: `flush` takes it
+            self._encrypted_bytes = self.tls.write(records[0])
+            return
         encrypted = list[bytes]()
-        for record in _in_records(data) if data else ():
+        for record in records:
             self._encrypted_bytes += self.tls.write(record)
             encrypted.append(self._outgoing.read())
         self._ciphertext = memoryview(b"".join(encrypted))
@@ -194,7 +199,9 @@ def _beginning(pieces: Sequence[bytes | memoryview]) -> bytes | memoryview:
     return b"".join(pieces[:count])
 
 
-def _in_records(data: bytes | memoryview) -> Iterator[memoryview]:
-    """The data in pieces of a record; one that is empty, if they are."""
+def _in_records(data: bytes | memoryview) -> Sequence[bytes | memoryview]:
+    """The data in pieces of a record."""
+    if len(data) <= RECORD_BYTES:
+        return (data,)
     view = memoryview(data)
-    yield from (view[at : at + RECORD_BYTES] for at in range(0, len(view) or 1, RECORD_BYTES))
+    return [view[at : at + RECORD_BYTES] for at in range(0, len(view), RECORD_BYTES)]
