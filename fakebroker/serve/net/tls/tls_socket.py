@@ -75,7 +75,9 @@ class TlsSocket:
                 self._incoming.write(record)
             else:
                 self._incoming.write_eof()
-            if self.is_secured or self._shake_hands():
+            if not self.is_secured:
+                self._shake_hands()
+            if self.is_secured and not self.failure:  # that may come of the outcome, too
                 self._decrypt(decrypted)
         self.flush()  # TLS may have something to say of its own
         if not decrypted and not self.has_ended:
@@ -141,24 +143,23 @@ class TlsSocket:
             self.tls.unwrap()
         self.flush()
 
-    def _shake_hands(self) -> bool:
-        """Go on with the handshake; whether it is done."""
+    def _shake_hands(self) -> None:
+        """Go on with the handshake."""
         if self.failure:
-            return False
+            return
         try:
             self.tls.do_handshake()
         except SSLWantReadError:
-            return False
+            return
         except SSLError as error:
             self.failure = words_of_failure(error, self._started)
             with suppress(OSError):
                 self._alert()
-            return False
+            return
         self.flush()
         self.is_secured, self._started = True, b""
         on_secured, self.on_secured = self.on_secured, _nothing
         on_secured()
-        return not self.failure
 
     def _alert(self) -> None:
         """Tell the client that the handshake failed. OpenSSL tells nothing to a client that does not speak TLS; Java,

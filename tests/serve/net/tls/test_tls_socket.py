@@ -358,3 +358,21 @@ def test_buffers_hold_no_more_than_a_record_or_two() -> None:
         answer = answer[pair.broker.send(answer) :]
     assert len(pair.heard()) == 1 << 20
     assert RECORD_BYTES <= noted.most <= 2 * RECORD_BYTES + 100  # a part of a record, and the next
+
+
+@pytest.mark.parametrize("size", [10, RECORD_BYTES, 40_000, 1 << 20])
+def test_a_refused_client_is_not_heard(size: int) -> None:
+    """However much it sends with the end of its handshake, in which the broker finds that it does not like it."""
+    pair = Pair()
+    broker = pair.broker
+    broker.on_secured = lambda: setattr(broker, "failure", "not you")
+    while not broker.is_secured:
+        pair._client_turn()
+        if pair.client.version() and not pair.to_client.pending:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                pair.say(b"x" * size)
+        with contextlib.suppress(BlockingIOError):
+            assert broker.recv(EVERYTHING) == b""
+    while pair.wire.arrived:
+        with pytest.raises(BlockingIOError):
+            broker.recv(EVERYTHING)
