@@ -2,11 +2,10 @@
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fakebroker.platform.files import regular_bytes, regular_file
+from fakebroker.platform.files import names_in_place, regular_bytes, regular_file
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch import build_batch, parse_header, plain_records, read_records
 from fakebroker.protocol.records.faults import InvalidRecord
@@ -63,8 +62,8 @@ class MetadataLog:
 
     def read(self) -> None:
         """Read all whole batches. Raises InvalidArgument."""
-        self._check_has_one_segment()
         try:
+            self._check_has_one_segment(names_in_place(self.folder))
             with regular_file(self.path, "rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
                 content = read_content(data, 0, check_crc=True)
         except FileNotFoundError:
@@ -82,12 +81,12 @@ class MetadataLog:
         if self.problem is not None:
             lost_bytes = self.path.stat().st_size - self.size_bytes
             log.warning("%s: %s; the last %d bytes are cut off", self.path, self.problem, lost_bytes)
-            os.truncate(self.path, self.size_bytes)
+            self.directory.disk.cut(self.path, self.size_bytes)
             self.problem = None
 
-    def _check_has_one_segment(self) -> None:
+    def _check_has_one_segment(self, files: Sequence[str]) -> None:
         """Raises InvalidArgument for several segments: Kafka closes one after a week, and later removes it."""
-        later = sorted(path.name for path in self.folder.glob(f"*{names.LOG}") if path.name != self.path.name)
+        later = sorted(name for name in files if name.endswith(names.LOG) and name != self.path.name)
         if later:
             text = f"has the segment {later[0]}: only a metadata log of one segment can be continued; use --data-from"
             raise wrong(self.folder, text)
