@@ -7,6 +7,7 @@ from fakebroker.protocol.errors import WireError
 
 _SIZE = struct.Struct(">i")
 PREFIX_BYTES = _SIZE.size
+LONGEST_FRAME_BYTES = 2**31 - 1  # what the prefix can say
 LARGE_BYTES = 64 * 1024  # from here on a copy costs more than to keep records in pieces
 
 TLS_ALERT = "; this looks like a TLS alert: the port speaks TLS"
