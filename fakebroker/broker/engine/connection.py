@@ -31,7 +31,7 @@ from fakebroker.broker.engine.connection_state import (
     TRANSITIONS,
     ConnectionState,
 )
-from fakebroker.broker.engine.dispatch import Dispatcher, Route
+from fakebroker.broker.engine.dispatch import REQUEST_LIMIT, Dispatcher, Route
 from fakebroker.broker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.broker.engine.failed_request import answer_failure, find_route, send_reply
 from fakebroker.broker.engine.journal import Connected, Disconnected, Peer
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 
 REQUESTS_PER_TURN = 64
 MAX_OUT_BYTES = 1024 * 1024  # of large answers in one turn
-REQUEST_LIMIT = "socket.request.max.bytes"
 
 log = logging.getLogger("fakebroker")
 

@@ -8,8 +8,8 @@ from traceback import format_exception, walk_tb
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import ClockMoved
-from fakebroker.broker.engine.connection import REQUEST_LIMIT, Connection
-from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES, Dispatcher
+from fakebroker.broker.engine.connection import Connection
+from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES, REQUEST_LIMIT, Dispatcher
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.security.principals import Principal
-from fakebroker.broker.engine.connection import REQUEST_LIMIT, Connection
+from fakebroker.broker.engine.connection import Connection
 from fakebroker.broker.engine.connection_state import BUFFERED, CLIENT_LEFT, ENDED, PARKED, SERVING
-from fakebroker.broker.engine.dispatch import Dispatcher, Route
+from fakebroker.broker.engine.dispatch import REQUEST_LIMIT, Dispatcher, Route
 from fakebroker.broker.engine.journal import Peer
 from fakebroker.broker.engine.security.authentication import DONE, LOGGING_IN, RAW, REFUSED, Authentication
 from fakebroker.protocol.errors import WireError
