@@ -12,6 +12,7 @@ from fakebroker.broker.settings import Settings
 from fakebroker.platform.files import names_in_place, regular_bytes
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.metadata_records import encode_metadata_record
 from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.names import PartitionFolder
@@ -54,7 +55,7 @@ def load_cluster(
         for partition in topic.partitions:
             if partition.leader < 0 or len(partition.isr) < len(partition.replicas):
                 elections.broker_started(partition, now)
-    store.append_metadata([NoOpRecord()], now)
+    store.append_metadata([encode_metadata_record(NoOpRecord())], now)
     return cluster, store
 
 

@@ -9,9 +9,8 @@ from fakebroker.platform.files import names_in_place, regular_bytes, regular_fil
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch import build_batch, parse_header, plain_records, read_records
 from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.metadata_records import encode_metadata_record, read_metadata_record
+from fakebroker.protocol.records.metadata_records import read_metadata_record
 from fakebroker.protocol.records.quorum_records import LeaderChangeMessage, QuorumVoter, encode_quorum_record
-from fakebroker.protocol.schema import Message
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import encode_leader_epochs
 from fakebroker.protocol.storage.names import PartitionFolder, file_name
@@ -126,11 +125,11 @@ class MetadataLog:
         other.last_timestamp_ms = self.last_timestamp_ms
 
 
-def batches_of(messages: Sequence[Message], offset: int, now_ms: int) -> bytes:
-    """The batches that `MetadataLog.add` appends at an offset."""
+def batches_of(records: Sequence[bytes], offset: int, now_ms: int) -> bytes:
+    """The batches of encoded records that `MetadataLog.add` appends at an offset."""
     batches = []
-    for at in range(0, len(messages), _BATCH_RECORDS):
-        pairs = [(None, encode_metadata_record(each)) for each in messages[at : at + _BATCH_RECORDS]]
+    for at in range(0, len(records), _BATCH_RECORDS):
+        pairs = [(None, each) for each in records[at : at + _BATCH_RECORDS]]
         batches.append(build_batch(plain_records(pairs, now_ms, offset + at), leader_epoch=_LEADER_EPOCH))
     return b"".join(batches)
 

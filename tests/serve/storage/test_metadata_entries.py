@@ -115,3 +115,25 @@ def test_a_change_looks_at_no_other_entry(kind: str, tmp_path: Path) -> None:
     assert added_to_many < added + (MANY - FEW) / 4
     assert removed_from_many < removed + (MANY - FEW) / 4
     life.broker.stop()
+
+
+def test_a_change_that_no_record_can_hold_keeps_no_other_from_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is an error of the broker, which is logged; what the same turn has changed beside it is kept."""
+    life = Life(tmp_path / "data", config=CONFIG)
+    tokens = life.cluster.credentials.tokens
+
+    def turn() -> None:
+        _quota(life.cluster, 1, True)
+        tokens.create("long", "secret", Principal("x" * 40_000), ALICE, [], -1, Limits(1_000_000, 1000), 1000)
+        _token(life.cluster, 2, True)
+        life.cluster.topics.create("beside")
+
+    life.broker._call(turn)
+    assert "a change is not kept, since the metadata log cannot have it" in caplog.text
+    with life.after_kill() as after:
+        cluster = after._engine.cluster
+        assert [each.token_id for each in cluster.credentials.tokens] == ["token2"]
+        assert (len(list(cluster.client_quotas)), cluster.topics.get("beside") is not None) == (1, True)
+    life.broker.stop()
