@@ -95,7 +95,7 @@ def test_a_client_that_leaves_amid_a_deletion() -> None:
 
 
 def test_an_error_amid_long_work_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails after one step is told; the next steps are taken nevertheless."""
+    """One step fails, and the next ones are taken nevertheless."""
     with FakeBroker() as broker:
         begun(broker)
         engine, server = broker._engine, broker._server
