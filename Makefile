@@ -135,7 +135,7 @@ clients: .venv/.test
 
 fuzz: .venv/.test
 	@echo '$(AGAIN)'
-	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n $(WORKERS) --timeout 0 -o faulthandler_timeout=28800 --hypothesis-seed=$(FAKEBROKER_SEED) \
+	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n $(WORKERS) --timeout 0 -o faulthandler_timeout=7200 --hypothesis-seed=$(FAKEBROKER_SEED) \
 		tests/protocol/schema tests/protocol/wire tests/protocol/records tests/broker/engine $(ARGS) || { echo 'fuzz failed; $(AGAIN)'; exit 1; }
 
 model: .venv/.test

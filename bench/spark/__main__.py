@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 
 from bench.page import write_pipeline_part
-from bench.spark import campaigns, chain, decode
+from bench.spark import campaigns, chain, decode, engines
 from bench.spark.measured import Took, goal
 
 ABOUT = """Measured on {date}: {system}, CPython {python}, pyspark {spark}, `local[2]` on two cores. Trust the ratios,
 not the rates. One core is one core for all of Spark, its compilers and Python's workers too (`taskset`), as an executor
-of its own would have it. `make bench-spark` writes this part of the page, in about 20 minutes."""
+of its own would have it. `make bench-spark` writes this part of the page, in about an hour."""
 HOT_GOAL = 2.0
 _CORES = 2
 
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=1_000_000, help="of the journal with a hot group")
     parser.add_argument("--most", type=int, default=50_000_000, help="records of the largest history")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--sizes", type=int, nargs="+", default=engines.SIZES, help="of what both engines do")
     options = parser.parse_args()
     about = ABOUT.format(
         date=time.strftime("%Y-%m-%d"),
@@ -89,6 +90,7 @@ def main() -> None:
     )
     made = [about, ""]
     sections: tuple[Callable[[], str], ...] = (
+        lambda: engines.measure(options.sizes),
         lambda: decode.report(options.records, options.rounds),
         lambda: chain.report(options.records, options.most),
         lambda: skew(options.records),

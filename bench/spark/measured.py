@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _TIMES = slice(11, 15)  # user and system, its own and of its children that have ended
-_PARENT = 1
+_PARENT, _MEMORY = 1, 21
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _COUNTED = 50_000_000  # takes seconds
 
 
@@ -75,9 +76,20 @@ def use_cores(cores: int) -> None:
 
 
 def _cpu_s() -> dict[int, float]:
-    """Of this process and all that it started, by process id, as far as they or their parents are still there."""
+    return {process: used.cpu_s for process, used in processes(os.getpid()).items()}
+
+
+class Used(NamedTuple):
+    """What a process uses: seconds of processors, of its own and of its children that have ended, and memory."""
+
+    cpu_s: float
+    memory_bytes: int
+
+
+def processes(root: int) -> dict[int, Used]:
+    """A process and all that it started, by process id, as far as they or their parents are still there."""
     children: dict[int, list[int]] = {}
-    ticks: dict[int, int] = {}
+    used: dict[int, Used] = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
@@ -86,11 +98,12 @@ def _cpu_s() -> dict[int, float]:
         except OSError:  # it has ended
             continue
         fields = stat[stat.rindex(")") + 2 :].split()
-        ticks[int(folder.name)] = sum(map(int, fields[_TIMES]))
+        cpu_s = sum(map(int, fields[_TIMES])) / _TICKS_A_SECOND
+        used[int(folder.name)] = Used(cpu_s, int(fields[_MEMORY]) * _PAGE_BYTES)
         children.setdefault(int(fields[_PARENT]), []).append(int(folder.name))
-    found, waiting = {}, [os.getpid()]
+    found, waiting = {}, [root]
     while waiting:
         process = waiting.pop()
-        found[process] = ticks.get(process, 0) / _TICKS_A_SECOND
+        found[process] = used.get(process, Used(0, 0))
         waiting += children.get(process, [])
     return found

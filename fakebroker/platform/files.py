@@ -11,6 +11,8 @@ OPEN_FLAGS: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)  # for the moment of opening; regular files know no other way
 
+_NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+
 _LOCKED_BYTE: Final = 0x7FFF_FFFE  # Windows locks bytes, also against reading: one beyond every content
 _OF_NO_FILE: Final = (errno.ENXIO, errno.ENODEV)  # a FIFO that nothing reads, a socket, a device that is not there
 _HELD: Final = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)  # systems differ
@@ -36,6 +38,48 @@ def open_regular(path: str | os.PathLike[str], flags: int) -> int:
 def regular_file(path: str | os.PathLike[str], mode: str) -> BinaryIO:
     """`open` in a binary mode for a file that must be a regular one. Raises OSError as `open_regular` does."""
     return cast("BinaryIO", open(path, mode, opener=open_regular))
+
+
+def open_in_place(path: str | os.PathLike[str], flags: int) -> int:
+    """`open_regular` for a file that is written to, and must not be a symbolic link, which leads elsewhere.
+
+    Raises OSError as `open_regular` does, and as `refuse_link` does.
+    """
+    if not _NO_FOLLOW:
+        refuse_link(path)
+    try:
+        return open_regular(path, flags | _NO_FOLLOW)
+    except OSError:
+        refuse_link(path)  # systems differ in the error that they have for it
+        raise
+
+
+def file_in_place(path: str | os.PathLike[str], mode: str) -> BinaryIO:
+    """`open` in a binary mode for a file that is written to. Raises OSError as `open_in_place` does."""
+    return cast("BinaryIO", open(path, mode, opener=open_in_place))
+
+
+def refuse_link(path: str | os.PathLike[str]) -> None:
+    """Raises OSError with its name for a symbolic link to a file or folder, or to nothing."""
+    if os.path.islink(path):
+        raise _is_link(path)
+
+
+def names_in_place(folder: str | os.PathLike[str]) -> list[str]:
+    """The names of what a folder has. Raises OSError, also if the folder or anything in it is a symbolic link."""
+    refuse_link(folder)
+    names = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise _is_link(entry.path)
+            names.append(entry.name)
+    return names
+
+
+def _is_link(path: str | os.PathLike[str]) -> OSError:
+    text = "it is a symbolic link, and nothing is written where it leads; put the file or folder itself in its place"
+    return OSError(errno.ELOOP, text, str(path))
 
 
 def regular_bytes(path: str | os.PathLike[str]) -> bytes:

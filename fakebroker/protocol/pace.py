@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 STEP_S = 0.05
-"""How long a step takes at most by the stopwatch, if each of its units is short."""
+"""How long a step takes at most by the stopwatch, if each of its units is short; a turn takes nothing up after that."""
 
 
 def no_stopwatch() -> float:

@@ -33,6 +33,17 @@ assert write_at(fd, b"new", 2) == 3
 """
 
 
+THROUGH = """
+import sys
+from fakebroker.platform.files import file_in_place
+for mode in ("wb", "ab", "r+b"):
+    try:
+        file_in_place(sys.argv[1], mode).close()
+    except OSError as error:
+        print(error.filename, error.strerror.partition(",")[0])
+"""
+
+
 def commands(code: str, file: Path) -> list[list[str]]:
     """A process of Unix and one like Windows that run code on a file."""
     return [[sys.executable, "-c", code, str(file)], windows_like(code, str(file))]
@@ -81,3 +92,18 @@ def test_only_regular_files_are_opened(tmp_path: Path, mode: str) -> None:
         with no_longer_than(10), pytest.raises(OSError, match=r"not a regular file|Is a directory") as raised:
             regular_file(path, mode)
         assert raised.value.filename == str(path)
+
+
+def test_what_is_written_to_is_no_symbolic_link(tmp_path: Path) -> None:
+    """In no mode a link is followed, to a file or to nothing; the file is as it was, and the error names the link."""
+    there, link = tmp_path / "there", tmp_path / "link"
+    for command in commands(THROUGH, link):
+        there.write_bytes(b"kept")
+        for target in (there, tmp_path / "nothing"):
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+            assert output(command) == f"{link} it is a symbolic link\n" * 3
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "there"]
+        assert there.read_bytes() == b"kept"
+    for command in commands(THROUGH, there):
+        assert output(command) == ""

@@ -11,7 +11,10 @@ import sys
 from types import ModuleType
 
 HIDDEN_MODULES = ("fcntl", "resource", "termios", "tty", "pty", "pwd", "grp")
-HIDDEN_FUNCTIONS = ("pwrite", "pread", "O_CLOEXEC", "sched_getaffinity", "register_at_fork", "getuid", "killpg", "fork")
+HIDDEN_FUNCTIONS = (
+    *("pwrite", "pread", "O_CLOEXEC", "O_NOFOLLOW"),
+    *("sched_getaffinity", "register_at_fork", "getuid", "killpg", "fork"),
+)
 
 
 def windows_like(code: str, *arguments: str) -> list[str]:

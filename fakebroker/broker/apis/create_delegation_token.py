@@ -4,6 +4,7 @@ from fakebroker.broker.apis.call import Call
 from fakebroker.broker.apis.tokens import check_requester, limits, secret_key
 from fakebroker.broker.core.security.principals import USER, Principal
 from fakebroker.protocol.errors import ErrorCode, KafkaError
+from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 from fakebroker.protocol.wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -35,6 +36,7 @@ def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool =
         check_requester(call)
         if any(renewer.principal_type != USER for renewer in request.renewers):
             raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
+        _check_lengths(owner, requester, *(Principal(each.principal_name) for each in request.renewers))
         if not may_own:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
     except KafkaError as error:
@@ -42,6 +44,12 @@ def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool =
         return response
     _create(call, request, owner, response)
     return response
+
+
+def _check_lengths(*principals: Principal) -> None:
+    """Raises KafkaError(INVALID_REQUEST) for a principal that no record of the metadata log can hold as a text."""
+    if any(len(str(each).encode()) > MAX_STRING_BYTES for each in principals):
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
 
 
 def _create(

@@ -5,7 +5,8 @@ v1 throttle time; v4 flexible; v5 error message; v6 entries with a name or an id
 MOCK: done at once; entries that contradict themselves come first in the answer, then names, then ids (AD-1, AD-3).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from fakebroker.broker.apis.call import Call, RequestQuota, Steps
 from fakebroker.broker.core.topics import Topic
@@ -18,6 +19,10 @@ from fakebroker.protocol.wire.messages.delete_topics import (
     DeleteTopicState,
 )
 
+if TYPE_CHECKING:
+    from fakebroker.protocol.pace import Pace
+
+ENTRIES_PER_STEP = 10_000
 GROUPS_PER_STEP = 2_000
 _TOPIC_COSTS_GROUPS = 5
 _BOTH = "You may not specify both topic name and topic id."
@@ -46,7 +51,7 @@ def _in_steps(
                 _error_result(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries
             ]
         )
-    responses, valid = parted(call, entries)
+    responses, valid = yield from parted(call, entries, call.pace(ENTRIES_PER_STEP))
     if valid and request.timeout_ms <= 0:  # AD-5
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     names = [entry.name for entry in valid if entry.name is not None]
@@ -76,11 +81,11 @@ def _counted(quota: RequestQuota, topic: Topic) -> DeletableTopicResult | Topic:
 
 
 def parted(
-    call: Call, entries: Sequence[DeleteTopicState]
-) -> tuple[list[DeletableTopicResult], list[DeleteTopicState]]:
+    call: Call, entries: Sequence[DeleteTopicState], pace: "Pace"
+) -> Generator[None, None, tuple[list[DeletableTopicResult], list[DeleteTopicState]]]:
     """The errors for invalid entries, and the valid entries: each has a name or an id, and none comes twice.
 
-    Of one that is repeated none is valid; in 2.1.1 the first is (XT-3).
+    In steps, at this pace. Of one that is repeated none is valid; in 2.1.1 the first is (XT-3).
     Rights are looked at for the valid ones only, and for each of them.
     """
     invalid, named = list[DeletableTopicResult](), dict[tuple[str | None, bytes], DeleteTopicState]()
@@ -91,6 +96,8 @@ def parted(
             invalid.append(_error_result(*key, ErrorCode.INVALID_REQUEST, _NEITHER if entry.name is None else _BOTH))
         elif named.setdefault(key, entry) is not entry and refuse_repeated:
             repeated.add(key)
+        if pace.is_over():
+            yield
     for name, topic_id in repeated:
         text = f"Duplicate topic {'id' if name is None else 'name'}."
         invalid.append(_error_result(name, topic_id, ErrorCode.INVALID_REQUEST, text))

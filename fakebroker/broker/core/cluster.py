@@ -15,7 +15,7 @@ from fakebroker.broker.core.groups.classic.holds import GroupHolds, Hold, Phase
 from fakebroker.broker.core.java_hash import partition_of
 from fakebroker.broker.core.logs.jobs import LogJobs
 from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
-from fakebroker.broker.core.metadata_parts import MetadataPart
+from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart
 from fakebroker.broker.core.node import Node, NodeState
 from fakebroker.broker.core.offsets.expirations import Expirations
 from fakebroker.broker.core.security.credentials import Credentials
@@ -30,11 +30,11 @@ from fakebroker.protocol.instant import Instant
 if TYPE_CHECKING:
     from fakebroker.broker.core.coordinator.loading import DecodedBatch
     from fakebroker.broker.core.groups.group import Group
-    from fakebroker.broker.core.quotas.client_quotas import ClientQuotas
+    from fakebroker.broker.core.quotas.client_quotas import ClientQuotas, Entity
     from fakebroker.broker.core.security.authorizer import Authorizer
     from fakebroker.broker.core.telemetry.client_telemetry import ClientTelemetry
-    from fakebroker.broker.core.topics import Partition, Topic
-    from fakebroker.broker.core.topics_host import Storage
+    from fakebroker.broker.core.topics import Partition
+    from fakebroker.broker.core.topics_host import Storage, What
     from fakebroker.broker.core.transactions.transaction import Transaction
 
 __all__ = ["Cluster", "Node"]
@@ -107,7 +107,7 @@ class Cluster:
         self._hold_count = 0
         self.decoded_batches: dict[bytes, DecodedBatch] | None = None  # known while a snapshot is restored
 
-    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
+    def metadata_changed(self, what: "What") -> None:
         """Tell the storage, if there is one."""
         if self.storage is not None:
             self.storage.metadata_changed(what)
@@ -128,8 +128,8 @@ class Cluster:
             self._client_quotas = ClientQuotas(self._quotas_changed)
         return self._client_quotas
 
-    def _quotas_changed(self) -> None:
-        self.metadata_changed(MetadataPart.QUOTAS)
+    def _quotas_changed(self, entity: "Entity") -> None:
+        self.metadata_changed(MetadataEntry(MetadataPart.QUOTAS, entity))
         self.on_quotas_changed()
 
     @property

@@ -6,7 +6,7 @@ A resource is asked what it has (`own`, `describe`), whether new values would do
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from fakebroker.broker.core.metadata_parts import MetadataPart
+from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart
 from fakebroker.broker.core.topic_config import check_config
 from fakebroker.broker.core.topic_rules import check_name
 from fakebroker.broker.settings import Source, Synonym, find_group
@@ -152,7 +152,7 @@ class BrokerResource(ConfigResource):
 
     def store(self, values: Mapping[str, str]) -> None:
         self._node.settings.replace_dynamic(values, cluster=self._is_default)
-        self._node.cluster.metadata_changed(MetadataPart.CONFIGS)
+        _config_changed(self._node.cluster, BROKER_RESOURCE, "" if self._is_default else str(self._node.id))
 
     def describe(self) -> list[ConfigEntry]:
         settings = self._node.settings
@@ -249,7 +249,7 @@ class GroupResource(ConfigResource):
 
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._node.cluster.group_configs, self._name, values)
-        self._node.cluster.metadata_changed(MetadataPart.CONFIGS)
+        _config_changed(self._node.cluster, GROUP_RESOURCE, self._name)
 
     def describe(self) -> list[ConfigEntry]:
         return [self._entry(setting) for setting in GROUP.values()]
@@ -293,7 +293,7 @@ class MetricsResource(ConfigResource):
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._cluster.client_metrics, self._name, values)
         self._cluster.client_metrics_changes += 1
-        self._cluster.metadata_changed(MetadataPart.CONFIGS)
+        _config_changed(self._cluster, METRICS_RESOURCE, self._name)
 
     def describe(self) -> list[ConfigEntry]:
         return [
@@ -347,6 +347,10 @@ def check_broker_id(node: "Node", name: str) -> None:
     is_number = unsigned.isdecimal() and len(digits) <= _LONGEST_ID
     if not is_number or int(digits) != node.id or (name.startswith("-") and node.id):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.id}, not {name!r}")
+
+
+def _config_changed(cluster: "Cluster", resource_type: int, name: str) -> None:
+    cluster.metadata_changed(MetadataEntry(MetadataPart.CONFIGS, (resource_type, name)))
 
 
 def _store_or_drop(store: dict[str, dict[str, str]], name: str, values: Mapping[str, str]) -> None:

@@ -1,11 +1,12 @@
 """The parts of a cluster's metadata, whose changes go to what keeps them. Core itself does no I/O."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from enum import Enum
+from typing import NamedTuple
 
 
 class MetadataPart(Enum):
-    """The parts that are small, and looked at as a whole after a change."""
+    """The parts. After a change all of one is compared with what was kept, or one entry of it."""
 
     CONFIGS = "configs of brokers, groups and client metrics"
     ACLS = "access control lists"
@@ -17,8 +18,21 @@ class MetadataPart(Enum):
     NODES = "brokers"
 
 
-OnChange = Callable[[MetadataPart], None]
+class MetadataEntry(NamedTuple):
+    """One entry of a part that may have very many.
+
+    Attributes:
+        part: CONFIGS, ACLS, SCRAM, TOKENS or QUOTAS.
+        key: A resource as (type, name); an AclState; a credential as (user, mechanism); a token's id; an Entity.
+    """
+
+    part: MetadataPart
+    key: Hashable
 
 
-def not_kept(_part: MetadataPart) -> None:
+PartOrEntry = MetadataPart | MetadataEntry
+OnChange = Callable[[PartOrEntry], None]
+
+
+def not_kept(_what: PartOrEntry) -> None:
     """The OnChange of what belongs to no cluster."""

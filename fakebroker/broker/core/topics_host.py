@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from fakebroker.broker.core.deadlines import Timers
 from fakebroker.broker.release import Behaviours
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from fakebroker.broker.core.logs.host import LogWatcher
     from fakebroker.broker.core.logs.log import PartitionLog
     from fakebroker.broker.core.logs.pending_batches import PendingBatchMemory
-    from fakebroker.broker.core.metadata_parts import MetadataPart
+    from fakebroker.broker.core.metadata_parts import PartOrEntry
     from fakebroker.broker.core.topics import Partition, Topic, Topics
+
+    What: TypeAlias = Topic | Partition | PartOrEntry
 
 
 class LeaderListener(Protocol):
@@ -60,8 +62,8 @@ class Storage(Protocol):
     def log_made(self, log: "PartitionLog") -> None:
         """A partition is used for the first time; its log is still empty. The storage sets `log.store`."""
 
-    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
-        """A topic exists now, was changed or is deleted; or replicas or leader of a partition; or a whole part."""
+    def metadata_changed(self, what: "What") -> None:
+        """A topic exists now, was changed or is deleted; or replicas or leader of a partition; or a part or entry."""
 
 
 class TopicsHost(Protocol):
@@ -95,7 +97,7 @@ class TopicsHost(Protocol):
     def storage(self) -> "Storage | None":
         """What keeps the state beyond the process."""
 
-    def metadata_changed(self, what: "Topic | Partition | MetadataPart") -> None:
+    def metadata_changed(self, what: "What") -> None:
         """Tell the storage, if there is one."""
 
     def watch_disks(self, partition: "Partition") -> None:

@@ -1,7 +1,7 @@
 """One client's connection: frames in, answers out, in request order (AV-1..AV-4, AV-11).
 
 Like Kafka, a connection has one request in work at a time: while it is parked the next frame is not read (AV-2), so
-answers are in order without a queue. After `REQUESTS_PER_TURN` requests, or `TURN_S`, others have their turn. It is a
+answers are in order without a queue. After `REQUESTS_PER_TURN` requests, or `STEP_S`, others have their turn. It is a
 state machine (`connection_state.py` has the states and which may follow). A request goes this way:
 
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
@@ -31,7 +31,7 @@ from fakebroker.broker.engine.connection_state import (
     TRANSITIONS,
     ConnectionState,
 )
-from fakebroker.broker.engine.dispatch import Dispatcher, Route
+from fakebroker.broker.engine.dispatch import REQUEST_LIMIT, Dispatcher, Route
 from fakebroker.broker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.broker.engine.failed_request import answer_failure, find_route, send_reply
 from fakebroker.broker.engine.journal import Connected, Disconnected, Peer
@@ -43,9 +43,10 @@ from fakebroker.broker.engine.work import Work, answer_in_steps
 from fakebroker.protocol.errors import AnswerTooLong, WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
+from fakebroker.protocol.pace import STEP_S
 from fakebroker.protocol.schema.pieces import flattened
 from fakebroker.protocol.wire.frame import SMALLEST_FRAME_BYTES, decode_request_header
-from fakebroker.protocol.wire.framing import LARGE_BYTES, PREFIX_BYTES, FrameReader
+from fakebroker.protocol.wire.framing import LARGE_BYTES, LONGEST_FRAME_BYTES, PREFIX_BYTES, FrameReader
 from fakebroker.protocol.wire.request_head import (
     REQUEST_HEAD_BYTES,
     SHORT_PREFIXES,
@@ -59,9 +60,7 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 REQUESTS_PER_TURN = 64
-TURN_S = 0.05  # a turn takes no further request up after that
 MAX_OUT_BYTES = 1024 * 1024  # of large answers in one turn
-MAX_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 
 log = logging.getLogger("fakebroker")
 
@@ -87,7 +86,7 @@ class Connection:
         self.is_stalled = False  # the driver reads nothing, as a fault wants it
         self.is_to_reset = False  # in CLOSING: not in good order, but with a reset
         self._dispatcher = dispatcher
-        self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, "socket.request.max.bytes")
+        self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, REQUEST_LIMIT)
         self._out: list[bytes] = []  # length prefixes and frames, not handed over
         self._raw_client_id = b""  # with its length, as it came; compared before it is decoded
         # The request in work, or the last one. A connection that has nothing to do keeps neither frame nor request.
@@ -324,7 +323,7 @@ class Connection:
                 if position < end:  # one that takes long does not have the others in its turn
                     if not ends_s:
                         stopwatch = self.engine.cluster.timers.passes.stopwatch
-                        ends_s = stopwatch() + TURN_S
+                        ends_s = stopwatch() + STEP_S
                     elif stopwatch() > ends_s:
                         break
             if self.state is not serving:
@@ -463,7 +462,7 @@ class Connection:
 
     def _large_prefix(self, size: int) -> bytes:
         """The length prefix of a large answer. Much of these ends the turn, so that slow readers cost little."""
-        if size > MAX_FRAME_BYTES:
+        if size > LONGEST_FRAME_BYTES:
             raise AnswerTooLong(f"the answer has {size} bytes")
         self.out_bytes += size
         if self.out_bytes > MAX_OUT_BYTES and self.state is SERVING:

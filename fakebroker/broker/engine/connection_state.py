@@ -32,13 +32,13 @@ TRANSITIONS: dict[ConnectionState, dict[ConnectionState, str]] = {
     },
     SERVING: {
         READING: "everything was taken up",
-        BUFFERED: "the turn is over (at once when much is to be sent), or the rest is no whole frame",
+        BUFFERED: "the turn is over (at once when much is to be sent or a login begins), or the rest is no whole frame",
         PARKED: "a handler returned None and has not replied",
         CLOSING: "the client made a mistake, asked for what is not served, a fault wants it, or a bug of ours came up",
         GONE: "the driver closed while a handler ran",
     },
     BUFFERED: {
-        READING: "the turn ended with much to send, and nothing was left",
+        READING: "the turn ended early, and nothing was left",
         SERVING: "the next turn, or the bytes that make a frame whole",
         CLOSING: "the broker ends it",
         GONE: "the client left, or the driver closed",

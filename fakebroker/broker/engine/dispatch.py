@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fakebroker.broker.engine.connection import Connection
     from fakebroker.protocol.schema import Message
 
+REQUEST_LIMIT = "socket.request.max.bytes"  # the setting for the longest frame
 LONG_LIST_BYTES = 128 << 10  # a frame beyond it is read in steps: it may have tens of thousands of entries
 LONG_FRAME_BYTES = 1_100_000  # the same of one with records; the largest of ordinary producers are not longer
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.broker.core.events import ClockMoved
 from fakebroker.broker.engine.connection import Connection
-from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES, Dispatcher
+from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES, REQUEST_LIMIT, Dispatcher
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
@@ -53,7 +53,7 @@ class Engine:
         self._passes = PassesWork(self, cluster.timers.passes)
         cluster.timers.passes.on_put_off = self._go_on_with_passes
         self._due = DueWork(cluster.timers)
-        self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
+        self.largest_frame_bytes = cluster.settings.get_int(REQUEST_LIMIT)
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is cut out by itself
         self.long_list_bytes = LONG_LIST_BYTES
         self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]

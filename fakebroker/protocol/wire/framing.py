@@ -7,6 +7,7 @@ from fakebroker.protocol.errors import WireError
 
 _SIZE = struct.Struct(">i")
 PREFIX_BYTES = _SIZE.size
+LONGEST_FRAME_BYTES = 2**31 - 1  # what the prefix can say
 LARGE_BYTES = 64 * 1024  # from here on a copy costs more than to keep records in pieces
 
 TLS_ALERT = "; this looks like a TLS alert: the port speaks TLS"
@@ -37,14 +38,16 @@ class FrameReader:
     )
 
     def __init__(self, limit_bytes: int, smallest_bytes: int = 0, limit_name: str = "the limit") -> None:
-        self.limit_bytes = limit_bytes  # of a frame, without its length prefix; so is the next
-        self.smallest_bytes = smallest_bytes
+        self.bound(limit_bytes, smallest_bytes, limit_name)
         self.buffered_bytes = 0
         # Below this many bytes there is nothing to do, so that a large frame is joined once and not piece by piece.
         self.wanted_bytes = PREFIX_BYTES
-        self._limit_name = limit_name
         self._pieces: list[bytes] = []
         self._position = 0  # in the first piece: what is before it was cut already
+
+    def bound(self, limit_bytes: int, smallest_bytes: int, limit_name: str) -> None:
+        """Have other bounds from the next frame on that is measured, in bytes without its length prefix."""
+        self.limit_bytes, self.smallest_bytes, self._limit_name = limit_bytes, smallest_bytes, limit_name
 
     def receive(self, data: bytes) -> None:
         """Keep the next piece of the stream."""

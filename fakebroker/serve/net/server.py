@@ -259,11 +259,13 @@ class Server:
     def _work(self) -> None:
         """One step of long work in each round of the loop."""
         self._has_turn = False
-        if self.engine.works:
-            self.engine.step(self.clock.now())
-            self.flush()
-        if self.engine.works:
-            self._schedule_work()
+        try:
+            if self.engine.works:
+                self.engine.step(self.clock.now())
+                self.flush()
+        finally:  # whatever goes wrong with one, the others go on
+            if self.engine.works:
+                self._schedule_work()
 
     def joined(self, client: ClientConnection) -> None:
         """A client connected."""

@@ -9,9 +9,10 @@ from fakebroker.broker.core.cluster_state import build_cluster
 from fakebroker.broker.core.topics import INTERNAL_TOPICS, Partition
 from fakebroker.broker.release import Release
 from fakebroker.broker.settings import Settings
-from fakebroker.platform.files import regular_bytes
+from fakebroker.platform.files import names_in_place, regular_bytes
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.records.metadata_records import encode_metadata_record
 from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.names import PartitionFolder
@@ -54,7 +55,7 @@ def load_cluster(
         for partition in topic.partitions:
             if partition.leader < 0 or len(partition.isr) < len(partition.replicas):
                 elections.broker_started(partition, now)
-    store.append_metadata([NoOpRecord()], now)
+    store.append_metadata([encode_metadata_record(NoOpRecord())], now)
     return cluster, store
 
 
@@ -152,6 +153,9 @@ class _Loading:
 
 
 def _has_segments(folder: Path, loaded: LoadedSegments) -> bool:
+    """Whether another copy has files of the same sizes. Raises OSError, also for a symbolic link among them."""
+    if folder.exists():
+        names_in_place(folder)
     paths = [(folder / each.path.name, each.file_bytes) for each in loaded.segments]
     return all(path.exists() and path.stat().st_size == size_bytes for path, size_bytes in paths)
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.broker.core.deadlines import Deadline
 from fakebroker.broker.core.metadata_parts import MetadataPart
 from fakebroker.broker.core.topics import Partition, Topic
+from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.pace import finished
+from fakebroker.protocol.records.metadata_records import encode_metadata_record
 from fakebroker.protocol.records.metadata_records_schema import NoOpRecord
 from fakebroker.protocol.schema import Message
 from fakebroker.protocol.storage import names
@@ -32,11 +34,10 @@ from fakebroker.serve.storage.stored_log import StoredLog
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
     from fakebroker.broker.core.logs.log import PartitionLog
+    from fakebroker.broker.core.topics_host import What
 
 log = logging.getLogger("fakebroker")
 FOLDERS_PER_STEP = 100  # that are removed, each with its files
-
-What = Topic | Partition | MetadataPart
 
 
 class LostReplica(NamedTuple):
@@ -98,7 +99,7 @@ class ClusterStore:
         stored = self.adopt(log, [self.new_copy(log, node_id) for node_id in self.holders(partition)])
         self._dirty[stored] = None
 
-    def metadata_changed(self, what: What) -> None:
+    def metadata_changed(self, what: "What") -> None:
         """See Storage."""
         self._changed[what] = None
 
@@ -187,13 +188,7 @@ class ClusterStore:
 
     def _write_metadata(self, now: Instant) -> None:
         changed, self._changed = self._changed, {}
-        messages: list[Message] = []
-        for what in changed:
-            new = self._messages_of(what)
-            for message in new:
-                self.data.image.apply(message)
-            messages += new
-        self.append_metadata(messages, now)
+        self.append_metadata([record for what in changed for record in self._records_of(what)], now)
         removed: list[StoredLog] = []
         for what in changed:
             if isinstance(what, Topic) and self._cluster.topics.by_id(what.id) is not what:
@@ -203,23 +198,40 @@ class ClusterStore:
         if any(each.log_start_offset or each.recovery_point or each.log.cleaned_until for each in removed):
             self.write_checkpoints(now)
 
-    def _messages_of(self, what: What) -> list[Message]:
+    def _records_of(self, what: "What") -> list[bytes]:
+        """The records of a change, which the image has from then on; none if it is too long for a record.
+
+        That is an error of ours. What else the turn has changed is written nevertheless.
+        """
+        messages = self._messages_of(what)
+        try:
+            records = [encode_metadata_record(each) for each in messages]
+        except WireError as error:
+            log.error("a change is not kept, since the metadata log cannot have it: %s", error)
+            return []
+        for message in messages:
+            self.data.image.apply(message)
+        return records
+
+    def _messages_of(self, what: "What") -> list[Message]:
         if isinstance(what, Topic):
             return self._metadata_changes.of_topic(what)
         if isinstance(what, Partition):
             return self._metadata_changes.of_partition(what)
-        return self._metadata_changes.of_part(what)
+        if isinstance(what, MetadataPart):
+            return self._metadata_changes.of_part(what)
+        return self._metadata_changes.of_entry(what)
 
-    def append_metadata(self, messages: list[Message], now: Instant) -> None:
+    def append_metadata(self, records: list[bytes], now: Instant) -> None:
         """Append records to the metadata log of every directory."""
-        if not messages:
+        if not records:
             return
         batches: dict[int, bytes] = {}  # by where they begin: at the same offset, unless a directory had failed
         for node_id, each in self.data.metadata.items():
             offset = each.end_offset
             if offset not in batches:
-                batches[offset] = batches_of(messages, offset, now.wall_ms)
-            each.add(batches[offset], len(messages), now.wall_ms)
+                batches[offset] = batches_of(records, offset, now.wall_ms)
+            each.add(batches[offset], len(records), now.wall_ms)
             self._do(node_id, each.write)
 
     def _write_logs(self, now: Instant) -> None:
@@ -381,7 +393,7 @@ class ClusterStore:
 
     def stop(self, now: Instant) -> None:
         """Write everything, so that the next start need not check it. The directory stays locked."""
-        self.append_metadata([NoOpRecord()], now)
+        self.append_metadata([encode_metadata_record(NoOpRecord())], now)
         self.write(now)
         finished(self._removed_in_steps())
         self._flusher.end()

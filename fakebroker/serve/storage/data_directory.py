@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from fakebroker.platform.files import refuse_link
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.properties import MetaProperties, decode_uuid, encode_uuid
@@ -75,9 +76,12 @@ class DataDirectory:
         return all(each.is_open for each in self.directories.values())
 
     def _check_layout(self) -> None:
-        """Raises InvalidArgument if the directory is of one broker, and of several now, or of other ones."""
+        """Raises InvalidArgument if it is of one broker, and of several now, or of other ones; OSError for a link."""
         if self._has_folders and (self.path / names.META_PROPERTIES).exists():
             raise wrong(self.path, "is the directory of one broker, not of several; use --nodes 1")
+        for directory in self.directories.values():
+            if self._has_folders:
+                refuse_link(directory.path)
         if self.path.is_dir():
             nodes = sorted(int(each.name) for each in self.path.iterdir() if each.name.isdecimal() and each.is_dir())
             if nodes and nodes != sorted(self.directories):

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from fakebroker.platform.files import open_regular, regular_file, write_at
+from fakebroker.platform.files import file_in_place, open_in_place, open_regular, write_at
 
 OPEN_FILES = 256  # of segments that are written to, at once; the one that was used longest ago is closed
 
@@ -13,7 +13,7 @@ OPEN_FILES = 256  # of segments that are written to, at once; the one that was u
 class Disk:
     """The files of one data directory that are open for writing, and how they are written.
 
-    Each OSError names the file.
+    Each OSError names the file. None is written through a symbolic link: the directory may be from somebody else.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Disk:
     def _fd(self, path: Path) -> int:
         fd = self._open.get(path)
         if fd is None:
-            fd = self._open[path] = open_regular(path, os.O_WRONLY | os.O_CREAT)
+            fd = self._open[path] = open_in_place(path, os.O_WRONLY | os.O_CREAT)
             if len(self._open) > OPEN_FILES:
                 os.close(self._open.popitem(last=False)[1])
         else:
@@ -96,13 +96,13 @@ def _do(path: Path, action: Callable[..., object], *arguments: object) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    with regular_file(path, "wb") as file:
+    with file_in_place(path, "wb") as file:
         file.write(content)
 
 
 def _named(error: OSError, path: Path) -> OSError:
     """The same error with the file's name, which calls with a descriptor do not know."""
-    return OSError(error.errno, error.strerror, str(path))
+    return error if error.filename is not None else OSError(error.errno, error.strerror, str(path))
 
 
 def cause(error: OSError) -> str:

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import BinaryIO
 
-from fakebroker.platform.files import lock_for_process, regular_file
+from fakebroker.platform.files import file_in_place, lock_for_process
 
 
 def locked(path: Path) -> BinaryIO | None:
     """The file, which is made if needed, locked until it is closed; None if another process has it. Raises OSError."""
-    file = regular_file(path, "ab")
+    file = file_in_place(path, "ab")
     try:
         lock_for_process(file.fileno())
     except BlockingIOError:

@@ -6,7 +6,6 @@ batch that is not whole, and indexes are rebuilt. A check keeps no batch in memo
 """
 
 import logging
-import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.broker.core.logs.aborted import AbortedTransaction
 from fakebroker.broker.core.logs.config import LogConfig
 from fakebroker.broker.core.logs.producers import ProducerState, WrittenBatch
-from fakebroker.platform.files import regular_bytes, regular_file, regular_status
+from fakebroker.platform.files import file_in_place, names_in_place, regular_bytes, regular_file, regular_status
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, read_records
 from fakebroker.protocol.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
@@ -57,9 +56,9 @@ def load_segments(folder: Path, config: LogConfig, recovery_point: int | None) -
     A log that ends at its recovery point has nothing to be checked. Files that are left of changes under way are
     removed, or the change is completed. Raises OSError.
     """
-    files = os.listdir(folder)
+    files = names_in_place(folder)
     if _complete_changes(folder, files):
-        files = os.listdir(folder)
+        files = names_in_place(folder)
     offsets = sorted(offset for name in files if (offset := offset_of(name, names.LOG)) is not None)
     segments = []
     for number, offset in enumerate(offsets):
@@ -127,7 +126,7 @@ def _check(segments: Sequence[StoredSegment], index_interval_bytes: int) -> dict
     """Check every batch; what was found by base offset. The log ends at the first batch that is not whole."""
     checked = {}
     for number, segment in enumerate(segments):
-        with regular_file(segment.path, "r+b") as file:
+        with file_in_place(segment.path, "r+b") as file:
             with mapped(file.fileno(), segment.file_bytes) as data:
                 content = check_content(data, segment.base_offset, index_interval_bytes)
             if content.problem is not None:

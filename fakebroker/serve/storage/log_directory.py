@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Final
 from weakref import WeakValueDictionary
 
-from fakebroker.platform.files import regular_bytes
+from fakebroker.platform.files import refuse_link, regular_bytes
 from fakebroker.protocol.errors import InvalidArgument, Unavailable, WireError
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
@@ -149,20 +149,21 @@ class LogDirectory:
     # Folders
 
     def folders(self) -> dict[PartitionFolder, Path]:
-        """The folders of partitions."""
+        """The folders of partitions. Raises OSError, also for a symbolic link in the place of one."""
         found = {}
-        with os.scandir(self.path) as entries:
-            present = sorted(entry.name for entry in entries if entry.is_dir())
-        for name in present:
-            folder = names.parse_folder(name)
+        for path in sorted(self.path.iterdir()):
+            folder = names.parse_folder(path.name)
             if folder is not None:
-                found[folder] = self.path / name
+                refuse_link(path)
+                if path.is_dir():
+                    found[folder] = path
         return found
 
     def remove_deleted(self) -> None:
         """Remove the folders that an earlier broker was removing. Raises OSError."""
         for path in list(self.path.iterdir()):
             if names.is_deleted_folder(path.name):
+                refuse_link(path)
                 shutil.rmtree(path)
 
     def take_away(self, folder: PartitionFolder, unique_id: str) -> Path | None:
@@ -195,7 +196,7 @@ class LogDirectory:
         """Remove everything but the lock. Raises OSError."""
         self.disk.close()
         for path in list(self.path.iterdir()):
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             elif path.name != names.LOCK:
                 path.unlink()

@@ -1,10 +1,10 @@
 """What has changed in a cluster since the image of its metadata, as records of `__cluster_metadata`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.broker.core.metadata_parts import MetadataPart
+from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart
 from fakebroker.protocol.records import metadata_records_schema as records
 from fakebroker.protocol.schema import Message
 from fakebroker.serve.storage.metadata_image import (
@@ -20,11 +20,21 @@ from fakebroker.serve.storage.metadata_image import (
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
+    from fakebroker.broker.core.quotas.client_quotas import Entity
     from fakebroker.broker.core.security.acl_state import AclState
+    from fakebroker.broker.core.security.delegation_tokens import Token
     from fakebroker.broker.core.topics import Partition, Topic
 
 SCRAM_TYPES: Mapping[str, int] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-"""The mechanisms by their numbers in UserScramCredentialRecord."""
+"""The numbers of mechanisms in UserScramCredentialRecord."""
+MECHANISMS: Mapping[int, str] = {number: name for name, number in SCRAM_TYPES.items()}
+
+
+class _Entries(NamedTuple):
+    """The entries of a part: the keys of all that the cluster or the image has, and the records of one."""
+
+    keys: Callable[[], Iterable[Any]]
+    changes: Callable[[Any], Iterator[Message]]
 
 
 class MetadataChanges:
@@ -35,19 +45,28 @@ class MetadataChanges:
         self._image = image
         self._directory_ids = directory_ids
         self._parts: Mapping[MetadataPart, Callable[[], Iterator[Message]]] = {
-            MetadataPart.CONFIGS: self._configs,
-            MetadataPart.ACLS: self._acls,
-            MetadataPart.SCRAM: self._scram,
-            MetadataPart.TOKENS: self._tokens,
-            MetadataPart.QUOTAS: self._quotas,
             MetadataPart.FEATURES: self._features,
             MetadataPart.PRODUCER_IDS: self._producer_ids,
             MetadataPart.NODES: self._nodes,
         }
+        self._entries: Mapping[MetadataPart, _Entries] = {
+            MetadataPart.CONFIGS: _Entries(self._resources, self._configs),
+            MetadataPart.ACLS: _Entries(self._all_acls, self._acls),
+            MetadataPart.SCRAM: _Entries(self._all_scram, self._scram),
+            MetadataPart.TOKENS: _Entries(self._all_tokens, self._tokens),
+            MetadataPart.QUOTAS: _Entries(self._entities, self._quotas),
+        }
 
     def of_part(self, part: MetadataPart) -> list[Message]:
-        """The records of one part."""
-        return list(self._parts[part]())
+        """The records of one part; of all its entries, if it has entries."""
+        entries = self._entries.get(part)
+        if entries is None:
+            return list(self._parts[part]())
+        return [record for key in dict.fromkeys(entries.keys()) for record in entries.changes(key)]
+
+    def of_entry(self, entry: MetadataEntry) -> list[Message]:
+        """The records of one entry: a part may have hundreds of thousands, and a change is no reason to look at all."""
+        return list(self._entries[entry.part].changes(entry.key))
 
     def of_topic(self, topic: "Topic") -> list[Message]:
         """The records of a topic that is new, was deleted, or has other partitions or settings than before."""
@@ -105,95 +124,115 @@ class MetadataChanges:
     def _directories(self, replicas: tuple[int, ...]) -> list[bytes]:
         return [self._directory_ids.get(node_id, bytes(16)) for node_id in replicas]
 
-    # Parts
+    # Parts of entries
 
-    def _configs(self) -> Iterator[Message]:
+    def _resources(self) -> Iterator[tuple[int, str]]:
         cluster = self._cluster
-        wanted: dict[tuple[int, str], Mapping[str, str]] = {(BROKER, ""): cluster.settings.dynamic(cluster=True)}
-        for node in cluster.nodes.values():
-            wanted[BROKER, str(node.id)] = node.settings.dynamic(cluster=False)
-        wanted.update(((GROUP, name), own) for name, own in cluster.group_configs.items())
-        wanted.update(((CLIENT_METRICS, name), own) for name, own in cluster.client_metrics.items())
-        known = [resource for resource in self._image.configs if resource[0] != TOPIC]
-        for resource in dict.fromkeys([*known, *wanted]):
-            yield from self._config_records(*resource, wanted.get(resource, {}))
+        yield BROKER, ""
+        yield from ((BROKER, str(node_id)) for node_id in cluster.nodes)
+        yield from ((GROUP, name) for name in cluster.group_configs)
+        yield from ((CLIENT_METRICS, name) for name in cluster.client_metrics)
+        yield from (resource for resource in self._image.configs if resource[0] != TOPIC)
+
+    def _configs(self, resource: tuple[int, str]) -> Iterator[Message]:
+        return self._config_records(*resource, self._own_configs(*resource))
+
+    def _own_configs(self, resource_type: int, name: str) -> Mapping[str, str]:
+        cluster = self._cluster
+        if resource_type == GROUP:
+            return cluster.group_configs.get(name, {})
+        if resource_type == CLIENT_METRICS:
+            return cluster.client_metrics.get(name, {})
+        if not name:
+            return cluster.settings.dynamic(cluster=True)
+        node = cluster.nodes.get(int(name))
+        return {} if node is None else node.settings.dynamic(cluster=False)
 
     def _config_records(self, resource_type: int, name: str, own: Mapping[str, str]) -> Iterator[Message]:
         before = self._image.configs.get((resource_type, name), {})
         for setting, value in differences(before, own):
             yield records.ConfigRecord(resource_type=resource_type, resource_name=name, name=setting, value=value)
 
-    def _acls(self) -> Iterator[Message]:
+    def _all_acls(self) -> Iterable["AclState"]:
         authorizer = self._cluster.authorizer
         if authorizer is None:  # those that there are stay, for a start with an authorizer
+            return ()
+        return *authorizer.acls.state(), *self._image.acl_ids
+
+    def _acls(self, acl: "AclState") -> Iterator[Message]:
+        from fakebroker.broker.core.security.acls import acl_of
+
+        assert self._cluster.authorizer is not None
+        written_id = self._image.acl_ids.get(acl)
+        is_there = acl_of(*acl) in self._cluster.authorizer.acls
+        if written_id is None and is_there:
+            yield records.AccessControlEntryRecord(
+                id=acl_id(acl),
+                resource_type=acl.resource_type,
+                resource_name=acl.name,
+                pattern_type=acl.pattern_type,
+                principal=acl.principal,
+                host=acl.host,
+                operation=acl.operation,
+                permission_type=acl.permission,
+            )
+        elif written_id is not None and not is_there:
+            yield records.RemoveAccessControlEntryRecord(id=written_id)
+
+    def _all_scram(self) -> Iterator[tuple[str, str]]:
+        for name, by_mechanism in self._cluster.credentials.scram.items():
+            yield from ((name, mechanism) for mechanism in by_mechanism)
+        yield from ((name, MECHANISMS[number]) for name, number in self._image.scram)
+
+    def _scram(self, key: tuple[str, str]) -> Iterator[Message]:
+        name, mechanism = key
+        number, credential = SCRAM_TYPES[mechanism], self._cluster.credentials.scram_of(name).get(mechanism)
+        values = None if credential is None else ScramValues(*credential)
+        if values == self._image.scram.get((name, number)):
             return
-        wanted = {acl_id(each): each for each in authorizer.acls.state()}
-        known = {acl_id(each): each_id for each_id, each in self._image.acls.items()}
-        for each_id, acl in wanted.items():
-            if each_id not in known:
-                yield records.AccessControlEntryRecord(
-                    id=each_id,
-                    resource_type=acl.resource_type,
-                    resource_name=acl.name,
-                    pattern_type=acl.pattern_type,
-                    principal=acl.principal,
-                    host=acl.host,
-                    operation=acl.operation,
-                    permission_type=acl.permission,
-                )
-        for each_id, written_id in known.items():
-            if each_id not in wanted:
-                yield records.RemoveAccessControlEntryRecord(id=written_id)
+        if values is None:
+            yield records.RemoveUserScramCredentialRecord(name=name, mechanism=number)
+        else:
+            yield records.UserScramCredentialRecord(name=name, mechanism=number, **values._asdict())
 
-    def _scram(self) -> Iterator[Message]:
-        wanted = {
-            (each.user, SCRAM_TYPES[each.mechanism]): ScramValues(
-                each.salt, each.stored_key, each.server_key, each.iterations
+    def _all_tokens(self) -> Iterator[str]:
+        yield from (token.token_id for token in self._cluster.credentials.tokens)
+        yield from self._image.tokens
+
+    def _tokens(self, token_id: str) -> Iterator[Message]:
+        token = self._cluster.credentials.tokens.get(token_id)
+        values = None if token is None else _token_values(token)
+        if values == self._image.tokens.get(token_id):
+            return
+        if values is None:
+            yield records.RemoveDelegationTokenRecord(token_id=token_id)
+        else:
+            yield records.DelegationTokenRecord(
+                owner=values.owner,
+                requester=values.requester,
+                renewers=list(values.renewers),
+                issue_timestamp=values.issued_ms,
+                max_timestamp=values.max_ms,
+                expiration_timestamp=values.expires_ms,
+                token_id=token_id,
             )
-            for each in self._cluster.credentials.state().scram
-        }
-        for (name, mechanism), values in differences(self._image.scram, wanted):
-            if values is None:
-                yield records.RemoveUserScramCredentialRecord(name=name, mechanism=mechanism)
-            else:
-                yield records.UserScramCredentialRecord(name=name, mechanism=mechanism, **values._asdict())
 
-    def _tokens(self) -> Iterator[Message]:
-        wanted = {
-            each.token_id: TokenValues(
-                _principal(each.owner),
-                _principal(each.requester),
-                tuple(map(_principal, each.renewers)),
-                each.issued_ms,
-                each.max_ms,
-                each.expires_ms,
-            )
-            for each in self._cluster.credentials.state().tokens
-        }
-        for token_id, values in differences(self._image.tokens, wanted):
-            if values is None:
-                yield records.RemoveDelegationTokenRecord(token_id=token_id)
-            else:
-                yield records.DelegationTokenRecord(
-                    owner=values.owner,
-                    requester=values.requester,
-                    renewers=list(values.renewers),
-                    issue_timestamp=values.issued_ms,
-                    max_timestamp=values.max_ms,
-                    expiration_timestamp=values.expires_ms,
-                    token_id=token_id,
-                )
+    def _entities(self) -> Iterator["Entity"]:
+        if self._cluster.has_client_quotas:
+            yield from (entity for entity, _ in self._cluster.client_quotas)
+        yield from self._image.quotas
 
-    def _quotas(self) -> Iterator[Message]:
-        quotas = self._cluster.client_quotas if self._cluster.has_client_quotas else ()
-        wanted = {(entity, key): value for entity, values in quotas for key, value in values.items()}
-        for (entity, key), value in differences(self._image.quotas, wanted):
+    def _quotas(self, entity: "Entity") -> Iterator[Message]:
+        quotas = self._cluster.client_quotas.of(entity) if self._cluster.has_client_quotas else {}
+        for key, value in differences(self._image.quotas.get(entity, {}), quotas):
             yield records.ClientQuotaRecord(
                 entity=[records.QuotaEntity(entity_type=kind, entity_name=name) for kind, name in entity],
                 key=key,
                 value=value or 0.0,
                 remove=value is None,
             )
+
+    # Small parts
 
     def _features(self) -> Iterator[Message]:
         """Levels that were never changed are there too, but for those that are off in a new cluster."""
@@ -251,6 +290,17 @@ def differences(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator
     for key in list(before):
         if key not in after:
             yield key, None
+
+
+def _token_values(token: "Token") -> TokenValues:
+    return TokenValues(
+        _principal(token.owner),
+        _principal(token.requester),
+        tuple(map(_principal, token.renewers)),
+        token.issued_ms,
+        token.max_ms,
+        token.expires_ms,
+    )
 
 
 def _principal(principal: tuple[str, str]) -> str:

@@ -1,17 +1,17 @@
 """The metadata of a cluster as the records of `__cluster_metadata` say it. Kafka: `MetadataImage`, `MetadataDelta`."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.broker.core.security.acl_state import AclState
 from fakebroker.protocol.records import metadata_records_schema as records
 from fakebroker.protocol.schema import Message
 
+if TYPE_CHECKING:
+    from fakebroker.broker.core.quotas.client_quotas import Entity
+
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 """The types of resources in ConfigRecord that have settings here."""
-
-QuotaKey = tuple[tuple[tuple[str, str | None], ...], str]
-"""An entity as (type, name), and the key of one of its quotas."""
 
 
 class PartitionValues(NamedTuple):
@@ -59,10 +59,11 @@ class MetadataImage:
 
     topics: dict[bytes, TopicImage] = field(default_factory=dict)  # by id, in the order of their creation
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
-    acls: dict[bytes, AclState] = field(default_factory=dict)
+    acls: dict[bytes, AclState] = field(default_factory=dict)  # by the ids of their records
+    acl_ids: dict[AclState, bytes] = field(default_factory=dict)  # the same
     scram: dict[tuple[str, int], ScramValues] = field(default_factory=dict)  # by user and mechanism
     tokens: dict[str, TokenValues] = field(default_factory=dict)
-    quotas: dict[QuotaKey, float] = field(default_factory=dict)
+    quotas: "dict[Entity, dict[str, float]]" = field(default_factory=dict)  # by their keys
     features: dict[str, int] = field(default_factory=dict)
     brokers: dict[int, str | None] = field(default_factory=dict)  # racks by node id
     next_producer_id: int = 0
@@ -96,7 +97,7 @@ class MetadataImage:
     def _apply_security(self, message: Message) -> None:
         match message:
             case records.AccessControlEntryRecord():
-                self.acls[message.id] = AclState(
+                acl = AclState(
                     message.resource_type,
                     message.resource_name,
                     message.pattern_type,
@@ -105,8 +106,11 @@ class MetadataImage:
                     message.operation,
                     message.permission_type,
                 )
+                self.acls[message.id], self.acl_ids[acl] = acl, message.id
             case records.RemoveAccessControlEntryRecord():
-                self.acls.pop(message.id, None)
+                gone = self.acls.pop(message.id, None)
+                if gone is not None and self.acl_ids.get(gone) == message.id:
+                    del self.acl_ids[gone]
             case records.UserScramCredentialRecord():
                 self.scram[message.name, message.mechanism] = ScramValues(
                     message.salt, message.stored_key, message.server_key, message.iterations
@@ -167,10 +171,13 @@ class MetadataImage:
 
     def _put_quota(self, message: records.ClientQuotaRecord) -> None:
         entity = tuple((each.entity_type, each.entity_name) for each in message.entity)
+        quotas = self.quotas.setdefault(entity, {})
         if message.remove:
-            self.quotas.pop((entity, message.key), None)
+            quotas.pop(message.key, None)
         else:
-            self.quotas[entity, message.key] = message.value
+            quotas[message.key] = message.value
+        if not quotas:
+            del self.quotas[entity]
 
 
 def _changed(before: tuple[int, ...], given: list[int] | None) -> tuple[int, ...]:

@@ -2,17 +2,15 @@
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fakebroker.platform.files import regular_bytes, regular_file
+from fakebroker.platform.files import names_in_place, regular_bytes, regular_file
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.records.batch import build_batch, parse_header, plain_records, read_records
 from fakebroker.protocol.records.faults import InvalidRecord
-from fakebroker.protocol.records.metadata_records import encode_metadata_record, read_metadata_record
+from fakebroker.protocol.records.metadata_records import read_metadata_record
 from fakebroker.protocol.records.quorum_records import LeaderChangeMessage, QuorumVoter, encode_quorum_record
-from fakebroker.protocol.schema import Message
 from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import encode_leader_epochs
 from fakebroker.protocol.storage.names import PartitionFolder, file_name
@@ -63,8 +61,8 @@ class MetadataLog:
 
     def read(self) -> None:
         """Read all whole batches. Raises InvalidArgument."""
-        self._check_has_one_segment()
         try:
+            self._check_has_one_segment(names_in_place(self.folder))
             with regular_file(self.path, "rb") as file, mapped(file.fileno(), self.path.stat().st_size) as data:
                 content = read_content(data, 0, check_crc=True)
         except FileNotFoundError:
@@ -82,12 +80,12 @@ class MetadataLog:
         if self.problem is not None:
             lost_bytes = self.path.stat().st_size - self.size_bytes
             log.warning("%s: %s; the last %d bytes are cut off", self.path, self.problem, lost_bytes)
-            os.truncate(self.path, self.size_bytes)
+            self.directory.disk.cut(self.path, self.size_bytes)
             self.problem = None
 
-    def _check_has_one_segment(self) -> None:
+    def _check_has_one_segment(self, files: Sequence[str]) -> None:
         """Raises InvalidArgument for several segments: Kafka closes one after a week, and later removes it."""
-        later = sorted(path.name for path in self.folder.glob(f"*{names.LOG}") if path.name != self.path.name)
+        later = sorted(name for name in files if name.endswith(names.LOG) and name != self.path.name)
         if later:
             text = f"has the segment {later[0]}: only a metadata log of one segment can be continued; use --data-from"
             raise wrong(self.folder, text)
@@ -127,11 +125,11 @@ class MetadataLog:
         other.last_timestamp_ms = self.last_timestamp_ms
 
 
-def batches_of(messages: Sequence[Message], offset: int, now_ms: int) -> bytes:
-    """The batches that `MetadataLog.add` appends at an offset."""
+def batches_of(records: Sequence[bytes], offset: int, now_ms: int) -> bytes:
+    """The batches of encoded records that `MetadataLog.add` appends at an offset."""
     batches = []
-    for at in range(0, len(messages), _BATCH_RECORDS):
-        pairs = [(None, encode_metadata_record(each)) for each in messages[at : at + _BATCH_RECORDS]]
+    for at in range(0, len(records), _BATCH_RECORDS):
+        pairs = [(None, each) for each in records[at : at + _BATCH_RECORDS]]
         batches.append(build_batch(plain_records(pairs, now_ms, offset + at), leader_epoch=_LEADER_EPOCH))
     return b"".join(batches)
 

@@ -16,10 +16,8 @@ from fakebroker.broker.core.cluster_state import (
 from fakebroker.broker.core.features import FeaturesState
 from fakebroker.broker.core.security.credentials import CredentialsState, ScramState, TokenState
 from fakebroker.broker.release import Release
-from fakebroker.serve.storage.metadata_changes import SCRAM_TYPES
+from fakebroker.serve.storage.metadata_changes import MECHANISMS
 from fakebroker.serve.storage.metadata_image import BROKER, CLIENT_METRICS, GROUP, TOPIC, MetadataImage, TokenValues
-
-_MECHANISMS = {number: mechanism for mechanism, number in SCRAM_TYPES.items()}
 
 
 def cluster_state_of(
@@ -72,7 +70,7 @@ def _configs_of(image: MetadataImage, resource_type: int) -> dict[str, dict[str,
 
 
 def _scram_states(image: MetadataImage) -> tuple[ScramState, ...]:
-    return tuple(ScramState(user, _MECHANISMS[number], *values) for (user, number), values in image.scram.items())
+    return tuple(ScramState(user, MECHANISMS[number], *values) for (user, number), values in image.scram.items())
 
 
 def _token_states(image: MetadataImage, token_key: str | None) -> tuple[TokenState, ...]:
@@ -109,12 +107,9 @@ def _feature_levels(image: MetadataImage, release: Release) -> dict[str, int]:
 
 
 def _quota_states(image: MetadataImage) -> tuple[QuotaState, ...]:
-    by_entity: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
-    for (entity, key), value in image.quotas.items():
-        by_entity.setdefault(entity, {})[key] = value
     return tuple(
-        QuotaState(tuple(kind for kind, _ in entity), tuple(name for _, name in entity), values)
-        for entity, values in by_entity.items()
+        QuotaState(tuple(kind for kind, _ in entity), tuple(name for _, name in entity), dict(values))
+        for entity, values in image.quotas.items()
     )
 
 

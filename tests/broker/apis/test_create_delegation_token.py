@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.schema.runtime import MAX_STRING_BYTES
 from fakebroker.protocol.wire.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
 from tests.support.logins import lab_with_tokens, logged_in
 
@@ -60,3 +61,18 @@ def test_older_versions_name_no_requester(version: int) -> None:
     answer = logged_in(lab_with_tokens()).ask("CreateDelegationToken", version, **ASKED)
 
     assert (answer.error_code, answer.principal_name) == (0, "alice")
+
+
+LONGEST = MAX_STRING_BYTES - len("User:")
+
+
+@pytest.mark.parametrize("field", ["owner", "renewer"])
+@pytest.mark.parametrize(("name", "is_taken"), [("x" * LONGEST, True), ("x" * (LONGEST + 1), False)])
+def test_a_principal_fits_into_a_record(field: str, name: str, is_taken: bool) -> None:
+    """A name on the wire may be longer than "User:" and the name may be in the log of the metadata."""
+    client = logged_in(lab_with_tokens())
+    renewers = [CreatableRenewers(principal_type="User", principal_name=name)] if field == "renewer" else []
+    owner = {"owner_principal_type": "User", "owner_principal_name": name} if field == "owner" else {}
+    answer = client.ask("CreateDelegationToken", 3, **ASKED | {"renewers": renewers} | owner)
+    assert (answer.error_code == 0, bool(answer.token_id)) == (is_taken, is_taken)
+    assert answer.error_code in (0, ErrorCode.INVALID_REQUEST)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from fakebroker.broker.core.deadlines import Deadline
-from fakebroker.broker.engine.connection import REQUESTS_PER_TURN, TURN_S, Connection
+from fakebroker.broker.engine.connection import REQUESTS_PER_TURN, Connection
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import STEP_S
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import SimEngine
 from tests.support.frames import JOIN, OffsetRow, correlation_ids, framed, frames, long_poll, request
@@ -89,7 +90,7 @@ def test_a_turn_in_which_requests_take_long_ends_early(request_s: float, uses_la
     while connection.wants_turn:
         connection.resume(START)
         turns.append(correlation_ids(b"".join(connection.data_to_send())))
-    assert max(map(len, turns)) <= max(2, TURN_S / request_s + 2)
+    assert max(map(len, turns)) <= max(2, STEP_S / request_s + 2)
     assert [each for turn in turns for each in turn] == list(range(20))
 
 

@@ -1,10 +1,7 @@
 """Requests of nearly 1 MB: whatever list is full, no turn of the loop that serves all clients takes long."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from fakebroker.broker.engine.connection import Connection
 from fakebroker.protocol.schema import emit_decode
 from fakebroker.protocol.wire.registry import APIS, api
 from tests.support import long_lists
@@ -13,7 +10,7 @@ from tests.support.frames import request
 from tests.support.long_lists import Path, list_paths, with_many
 from tests.support.rights import AUTHORIZER, client_of
 from tests.support.small_steps import make_steps_smaller
-from tests.support.work_counter import calls_of
+from tests.support.turns_of_request import turns
 
 NAMES = [each.name for each in APIS.values()]
 FEW, MANY = 300, 900
@@ -30,26 +27,17 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emit_decode, "BYTES_PER_STEP", emit_decode.BYTES_PER_STEP // SCALE)
 
 
-def turns(name: str, version: int, target: Path, count: int, user: str | None) -> tuple[int, int]:
+def dearest_turn(name: str, version: int, target: Path, count: int, user: str | None) -> tuple[int, int]:
     """What the dearest turn of a request costs, in calls, and the length of its frame."""
     lab = SimEngine(None if user is None else AUTHORIZER)
     lab.engine.long_list_bytes = 1000
     client = lab.client() if user is None else client_of(lab, user)
     fields = with_many(api(name).request, version, target, count)
     data = request(name, version, **(fields | {"acks": 1} if name == "Produce" else fields))
-    found = max(_turns(lab, client.socket.connection, data))
+    found = max(turns(lab, client.socket.connection, data))
     lab.network.flush()
     assert lab.engine.errors == []
     return found, len(data)
-
-
-def _turns(lab: SimEngine, connection: Connection, data: bytes) -> Iterator[int]:
-    engine, now = lab.engine, lab.network.now
-    yield calls_of(lambda: connection.receive(data, now))
-    while connection.wants_turn:
-        yield calls_of(lambda: connection.resume(now))
-    while engine.works:
-        yield calls_of(lambda: engine.step(now))
 
 
 @pytest.mark.parametrize("user", [None, pytest.param("stranger", marks=pytest.mark.slow)])
@@ -58,7 +46,9 @@ def test_no_turn_takes_all_entries(name: str, user: str | None) -> None:
     """A request with as many entries as a frame of 1 MB holds is served in turns of less than a second."""
     version = SimEngine().engine.listeners[0].versions[api(name).key][1]
     for target in list_paths(api(name).request, version):
-        turns(name, version, target, FEW, user)  # the first may load and compile things
-        (few, few_bytes), (many, many_bytes) = (turns(name, version, target, count, user) for count in (FEW, MANY))
+        dearest_turn(name, version, target, FEW, user)  # the first may load and compile things
+        (few, few_bytes), (many, many_bytes) = (
+            dearest_turn(name, version, target, count, user) for count in (FEW, MANY)
+        )
         calls = (many - few) / (many_bytes - few_bytes) * FRAME_BYTES
         assert calls < MAX_CALLS, (target, few, many, many_bytes)

@@ -1,7 +1,6 @@
 """Requests that change very much, each entry something else: no turn does all of it."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,10 +14,10 @@ from fakebroker.protocol.wire.messages import describe_share_group_offsets as sh
 from fakebroker.protocol.wire.messages import describe_topic_partitions as paged
 from fakebroker.protocol.wire.messages.describe_log_dirs import DescribableLogDirTopic
 from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
-from tests.support.engine import Client, SimEngine
+from tests.support.engine import SimEngine
 from tests.support.frames import request
 from tests.support.small_steps import make_steps_smaller
-from tests.support.work_counter import calls_of
+from tests.support.turns_of_request import turns
 
 FEW, MANY = 100, 500
 SCALE = 100  # requests are so much shorter than in an attack; so are steps
@@ -90,20 +89,13 @@ def topics_to_describe(count: int) -> dict[str, Any]:
     return {"topics": [paged.TopicRequest(name=f"u{number}") for number in range(count)]}
 
 
-def turns(lab: SimEngine, client: Client, data: bytes) -> Iterator[int]:
-    """What the turns of a request cost."""
-    yield calls_of(lambda: client.socket.connection.receive(data, lab.network.now))
-    while lab.engine.works:
-        yield calls_of(lambda: lab.engine.step(lab.network.now))
-
-
 def dearest(name: str, version: int, fields: dict[str, Any]) -> int:
     """The calls of the dearest turn."""
     lab = SimEngine()
     lab.cluster.topics.create("t")
     client = lab.client()
     client.ask("FindCoordinator", 4, key_type=1, coordinator_keys=["x"])
-    found = max(turns(lab, client, request(name, version, **fields)))
+    found = max(turns(lab, client.socket.connection, request(name, version, **fields)))
     lab.network.flush()
     assert client.answer(name, version) is not None
     assert lab.engine.errors == []
@@ -151,6 +143,6 @@ def test_entries_that_take_long_have_turns_of_their_own(name: str, version: int,
     passed_s = itertools.count()
     lab.cluster.timers.passes.stopwatch = lambda: float(next(passed_s))
     data = request(name, version, **fields)
-    assert len([*turns(lab, client, data)]) > 4
+    assert len([*turns(lab, client.socket.connection, data)]) > 4
     lab.network.flush()
     assert client.answer(name, version) is not None

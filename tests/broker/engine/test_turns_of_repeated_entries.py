@@ -1,12 +1,11 @@
 """Short requests that name one thing again and again, which has many parts: no turn writes all of the answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from fakebroker.broker.core.security.acls import Acl, Operation, PatternType, Permission, ResourcePattern, ResourceType
-from fakebroker.broker.engine.connection import Connection
 from fakebroker.protocol.records.batch import build_batch
 from fakebroker.protocol.records.record_codec import Record
 from fakebroker.protocol.schema.jsonable import from_json
@@ -18,7 +17,7 @@ from tests.support.frames import framed, request
 from tests.support.long_lists import NAME, Path, list_paths, with_many
 from tests.support.rights import AUTHORIZER, ask, client_of, rule
 from tests.support.small_steps import make_steps_smaller
-from tests.support.work_counter import calls_of
+from tests.support.turns_of_request import turns
 
 PARTS = 60  # that the thing has
 FEW_PARTS = 15  # fewer than names are judged in one step
@@ -129,14 +128,6 @@ def all_of_each(value: Any, version: int, target: Path) -> Any:
             for entry in getattr(value, spec.name):
                 all_of_each(entry, version, target[1:] if is_on_the_way else ())
     return value
-
-
-def turns(lab: SimEngine, connection: Connection, data: bytes) -> Iterator[int]:
-    """What the turns of one request cost."""
-    engine, now = lab.engine, lab.network.now
-    yield calls_of(lambda: connection.receive(data, now))
-    while engine.works:
-        yield calls_of(lambda: engine.step(now))
 
 
 def dearest_turn(name: str, version: int, target: Path, count: int, fill: Fill, user: str = "root") -> int:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.testing.broker import FakeBroker
 from tests.serve.net.test_server import connect, correlation_id, read_frame
@@ -91,3 +92,25 @@ def test_a_client_that_leaves_amid_a_deletion() -> None:
         broker._call(on_work)
         broker.wait(lambda: works(broker) == 0 or None, 20, lambda: "the deletion does not end")
         assert (offsets(broker), broker.errors) == (0, [])
+
+
+def test_an_error_amid_long_work_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One step fails, and the next ones are taken nevertheless."""
+    with FakeBroker() as broker:
+        begun(broker)
+        engine, server = broker._engine, broker._server
+        step, failures = engine.step, list[OSError]()
+
+        def failing_step(now: Instant) -> None:
+            step(now)
+            if not failures:
+                failures.append(OSError("the disk is full"))
+                raise failures[0]
+
+        with connect(broker) as client:
+            client.sendall(request("Metadata", 9, 7, topics=None))
+            broker.wait(lambda: works(broker) == 1 or None, 20, lambda: f"{works(broker)} requests under way")
+            monkeypatch.setattr(engine, "step", failing_step)
+            broker._call(server._schedule_work)
+            assert correlation_id(read_frame(client)) == 7
+        assert failures

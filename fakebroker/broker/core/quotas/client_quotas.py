@@ -115,9 +115,9 @@ def _invalid(text: str) -> KafkaError:
 
 
 class ClientQuotas:
-    """All quotas. `on_change` is called after every change."""
+    """All quotas. `on_change` is called after every change, with the entity."""
 
-    def __init__(self, on_change: Callable[[], None]) -> None:
+    def __init__(self, on_change: Callable[[Entity], None]) -> None:
         self._on_change = on_change
         self._by_entity: dict[Entity, dict[str, float]] = {}
         self._by_key: dict[str, dict[Entity, float]] = {}  # the same
@@ -125,6 +125,10 @@ class ClientQuotas:
 
     def __iter__(self) -> Iterator[tuple[Entity, Mapping[str, float]]]:
         return iter(list(self._by_entity.items()))
+
+    def of(self, entity: Entity) -> Mapping[str, float]:
+        """The quotas of an entity by their keys."""
+        return self._by_entity.get(entity, {})
 
     def has(self, key: str) -> bool:
         """Whether any entity has a quota of that key."""
@@ -140,7 +144,7 @@ class ClientQuotas:
                 self._remove(entity, key)
         if not values:
             del self._by_entity[entity]
-        self._on_change()
+        self._on_change(entity)
 
     def _set(self, entity: Entity, key: str, value: float) -> None:
         of_key = self._by_key.setdefault(key, {})

@@ -10,7 +10,7 @@ from enum import IntEnum
 from itertools import chain
 from typing import NamedTuple
 
-from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
+from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.acl_state import AclState
 
 ANY_NAME = "*"  # of a literal pattern: every resource of the type (AU-9); as host: every address
@@ -277,7 +277,7 @@ class Acls:
         if is_new:
             entries.add(acl)
             self._count += 1
-        self.on_change(MetadataPart.ACLS)
+            self._changed(acl)
         return is_new
 
     def remove(self, acl: Acl) -> bool:
@@ -287,7 +287,7 @@ class Acls:
             return False
         entries.remove(acl)
         self._count -= 1
-        self.on_change(MetadataPart.ACLS)
+        self._changed(acl)
         if not entries:
             del self._by_pattern[acl.pattern]
             self._by_type[acl.pattern.resource_type].remove(acl.pattern)
@@ -312,7 +312,7 @@ class Acls:
 
     def state(self) -> tuple[AclState, ...]:
         """All of it as plain values."""
-        return tuple(AclState(*map(_plain, acl.pattern), *map(_plain, acl[1:])) for acl in self)  # type: ignore[arg-type]
+        return tuple(map(state_of, self))
 
     def restore(self, states: Iterable[AclState]) -> None:
         """Have the entries of a state, and no others. Raises ValueError for codes that there are not."""
@@ -320,6 +320,14 @@ class Acls:
         for each in states:
             self.add(acl_of(*each))
         self.on_change(MetadataPart.ACLS)
+
+    def _changed(self, acl: Acl) -> None:
+        self.on_change(MetadataEntry(MetadataPart.ACLS, state_of(acl)))
+
+
+def state_of(acl: Acl) -> AclState:
+    """An entry as plain values."""
+    return AclState(*map(_plain, acl.pattern), *map(_plain, acl[1:]))  # type: ignore[arg-type]
 
 
 def acl_of(

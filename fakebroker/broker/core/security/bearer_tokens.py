@@ -11,11 +11,21 @@ from typing import Any
 from fakebroker.broker.core.security.mechanisms import Login
 from fakebroker.broker.core.security.principals import Principal
 
+MAX_TOKEN_LENGTH = 65_536  # characters; tokens with hundreds of roles have some thousands
 MAX_NAME_LENGTH = 1_000  # characters of a principal
 
 
 class InvalidToken(ValueError):
     """A token that is not accepted; the text says why, and has nothing of the token but what it says of itself."""
+
+
+def check_length(token: str) -> None:
+    """Raises InvalidToken for a token that is very long; nothing of it was decoded.
+
+    MOCK: Kafka takes any up to `sasl.server.max.receive.size`. Here one turn decodes it, and hashes it for each key.
+    """
+    if len(token) > MAX_TOKEN_LENGTH:
+        raise InvalidToken(f"it has {len(token):,} characters; at most {MAX_TOKEN_LENGTH:,} are taken")
 
 
 def unsecured_login(token: str, now_ms: int) -> Login:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
+from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.mechanisms import SCRAM_HASHES
 
 if TYPE_CHECKING:
@@ -108,9 +108,10 @@ class Credentials:
 
     def remove_user(self, name: str) -> bool:
         """Forget a user; whether there was one."""
-        had_password = self.passwords.pop(name, None) is not None
-        self._on_change(MetadataPart.SCRAM)
-        return self.scram.pop(name, None) is not None or had_password
+        had_password, by_mechanism = self.passwords.pop(name, None) is not None, self.scram.pop(name, {})
+        for mechanism in by_mechanism:
+            self._changed(name, mechanism)
+        return bool(by_mechanism) or had_password
 
     def is_password(self, name: str, password: str) -> bool:
         """Whether a user has that password for PLAIN; for one that there is not, as much is compared."""
@@ -123,18 +124,21 @@ class Credentials:
     def set_scram(self, name: str, mechanism: str, credential: "ScramCredential") -> None:
         """Store a credential of SCRAM in place of what there was."""
         self.scram.setdefault(name, {})[mechanism] = credential
-        self._on_change(MetadataPart.SCRAM)
+        self._changed(name, mechanism)
 
     def remove_scram(self, name: str, mechanism: str) -> None:
         """Remove a credential of SCRAM that is there."""
         del self.scram[name][mechanism]
         if not self.scram[name]:
             del self.scram[name]
-        self._on_change(MetadataPart.SCRAM)
+        self._changed(name, mechanism)
 
     def scram_of(self, name: str) -> "Mapping[str, ScramCredential]":
         """A user's credentials of SCRAM by mechanism; none for a user that has none."""
         return self.scram.get(name, {})
+
+    def _changed(self, name: str, mechanism: str) -> None:
+        self._on_change(MetadataEntry(MetadataPart.SCRAM, (name, mechanism)))
 
     # State
 
@@ -151,7 +155,8 @@ class Credentials:
             from fakebroker.broker.core.security.scram import ScramCredential
         for each in state.scram:
             credential = ScramCredential(each.salt, each.stored_key, each.server_key, each.iterations)
-            self.set_scram(each.user, each.mechanism, credential)
+            self.scram.setdefault(each.user, {})[each.mechanism] = credential
+        self._on_change(MetadataPart.SCRAM)
 
         self._tokens = None
         if state.tokens:

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from fakebroker.broker.core.metadata_parts import MetadataPart, OnChange, not_kept
+from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart, OnChange, not_kept
 from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.core.security.scram import ScramUser, credential_of
 from fakebroker.protocol.errors import ErrorCode, KafkaError
@@ -57,6 +57,10 @@ class DelegationTokens:
     def __iter__(self) -> Iterator[Token]:
         return iter(self._tokens.values())
 
+    def get(self, token_id: str) -> Token | None:
+        """The token of an id; None if there is none."""
+        return self._tokens.get(token_id)
+
     def replace_all(self, tokens: Iterable[Token]) -> None:
         """Have these tokens, and no others."""
         self._tokens = {token.token_id: token for token in tokens}
@@ -85,8 +89,7 @@ class DelegationTokens:
             now_ms + own_ms,
             now_ms + min(own_ms, limits.expiry_time_ms),
         )
-        self._tokens[token_id] = token
-        self._on_change(MetadataPart.TOKENS)
+        self._put(token)
         return token
 
     def renew(self, digest: bytes, principal: Principal, period_ms: int, limits: Limits, now_ms: int) -> int:
@@ -98,9 +101,7 @@ class DelegationTokens:
     def expire(self, digest: bytes, principal: Principal, period_ms: int, now_ms: int) -> int:
         """Let a token end after a time, at once for a negative one; returns when. Raises KafkaError (TK-3)."""
         if period_ms < 0:
-            token = self._managed(digest, principal, None)
-            del self._tokens[token.token_id]
-            self._on_change(MetadataPart.TOKENS)
+            self.remove(self._managed(digest, principal, None).token_id)
             return now_ms
         token = self._managed(digest, principal, now_ms)
         return self._end_at(token, min(token.max_ms, now_ms + period_ms))
@@ -116,17 +117,21 @@ class DelegationTokens:
 
     def remove(self, token_id: str) -> None:
         """Have a token no longer; nothing happens if there is none."""
-        self._tokens.pop(token_id, None)
-        self._on_change(MetadataPart.TOKENS)
+        if self._tokens.pop(token_id, None) is not None:
+            self._on_change(MetadataEntry(MetadataPart.TOKENS, token_id))
 
     def forget_expired(self, now_ms: int) -> None:
         """Remove the tokens whose time is over."""
-        self.replace_all([token for token in self if token.expires_ms > now_ms])
+        for token in [token for token in self if token.expires_ms <= now_ms]:
+            self.remove(token.token_id)
 
     def _end_at(self, token: Token, expires_ms: int) -> int:
-        self._tokens[token.token_id] = token._replace(expires_ms=expires_ms)
-        self._on_change(MetadataPart.TOKENS)
+        self._put(token._replace(expires_ms=expires_ms))
         return expires_ms
+
+    def _put(self, token: Token) -> None:
+        self._tokens[token.token_id] = token
+        self._on_change(MetadataEntry(MetadataPart.TOKENS, token.token_id))
 
     def _managed(self, digest: bytes, principal: Principal, now_ms: int | None) -> Token:
         """The token with that HMAC, if the principal may do something to it. Raises KafkaError."""

@@ -8,7 +8,7 @@ client      ^A, after which the login is refused; or a first message again, with
 import re
 from collections.abc import Callable
 
-from fakebroker.broker.core.security.bearer_tokens import InvalidToken, subject_of
+from fakebroker.broker.core.security.bearer_tokens import InvalidToken, check_length, subject_of
 from fakebroker.broker.core.security.mechanisms import (
     OAUTHBEARER,
     AuthenticationFailed,
@@ -44,8 +44,10 @@ class OAuthBearerMechanism:
             raise AuthenticationFailed(INVALID_TOKEN.decode(), self.refusal)
         self.refusal = ""
         authorization_id, token = _parts(message)
-        self.claimed = subject_of(token) or authorization_id
+        self.claimed = authorization_id
         try:
+            check_length(token)
+            self.claimed = subject_of(token) or authorization_id
             login = self._check(token)
         except InvalidToken as invalid:
             self.refusal = f"the token is not accepted: {invalid}"

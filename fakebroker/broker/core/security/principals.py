@@ -1,19 +1,28 @@
 """Who a client is."""
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 USER = "User"
 
 
-class Principal(NamedTuple):
-    """Who a client is: as text "User:alice" (SA-5). `is_token`: it logged in with a delegation token of that user."""
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who a client is: as text "User:alice" (SA-5). `is_token`: it logged in with a delegation token of that user.
+
+    The text is made once: what is kept of a client's requests refers to one text, however long its name is.
+    """
 
     name: str
     type: str = USER
     is_token: bool = False
+    _text: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make the text."""
+        object.__setattr__(self, "_text", f"{self.type}:{self.name}")
 
     def __str__(self) -> str:
-        return f"{self.type}:{self.name}"
+        return self._text
 
 
 ANONYMOUS = Principal("ANONYMOUS")  # every client of a listener without authentication

@@ -56,6 +56,11 @@ class Push(NamedTuple):
     is_terminating: bool
     payload: bytes
 
+    @property
+    def size_bytes(self) -> int:
+        """Roughly what it keeps."""
+        return len(self.payload) + len(self.client_id or "")
+
 
 class Instance:
     """A client as one broker knows it, by the id that it was given: what it is asked for, and when it came last."""
@@ -146,7 +151,7 @@ class ClientTelemetry:
         if len(self._pushes) == MAX_PUSHES:
             self._drop_oldest()
         self._pushes.append(push)
-        self._pushed_bytes += len(push.payload)
+        self._pushed_bytes += push.size_bytes
         self.pushes_count += 1
         while self._pushed_bytes > MAX_PUSHED_BYTES and len(self._pushes) > 1:
             self._drop_oldest()
@@ -167,4 +172,4 @@ class ClientTelemetry:
             del self._of_connections[known.connection_id]
 
     def _drop_oldest(self) -> None:
-        self._pushed_bytes -= len(self._pushes.popleft().payload)
+        self._pushed_bytes -= self._pushes.popleft().size_bytes

@@ -1,6 +1,5 @@
 """One request on its way through the checks of its API: what is left of it, and what its answer has to say beside."""
 
-from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -129,11 +128,19 @@ class AuthorizedRequest(Generic[Asked, Answered]):
 
         `once`: each is answered once, else as often as the request has it.
         """
-        keys = list(map(key, getattr(self.request, field)))
-        times, last = Counter(keys), dict(zip(keys, getattr(self.request, field), strict=True))
+        last, repeated = dict[Hashable, T](), set[Hashable]()
+        for each in getattr(self.request, field):
+            named = key(each)
+            if named in last:
+                repeated.add(named)
+            last[named] = each
+            if self.access.pace.is_over():
+                yield
+        if not repeated:
+            return []
 
         def is_repeated(entry: T) -> bool:
-            return times[key(entry)] > 1
+            return key(entry) in repeated
 
         def is_answered(entry: T) -> bool:
             return not once or last[key(entry)] is entry

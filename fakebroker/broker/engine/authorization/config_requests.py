@@ -137,6 +137,8 @@ class ConfigResources:
             errors = yield from authorized.take_out_invalid("resources", is_invalid, "")
             for error in cast("list[AlterConfigsResourceResponse]", errors):
                 error.error_message = fault(error)
+                if authorized.access.pace.is_over():
+                    yield
 
     def _is_refused(self, authorized: "AboutConfigs", resource_type: ResourceType, resource: Resource) -> bool:
         if _TYPES[resource.resource_type] is not resource_type:

@@ -8,12 +8,10 @@ from fakebroker.broker.apis import metadata
 from fakebroker.broker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
     AuthorizedRequest,
-    asked_in_steps,
-    parted,
     show_operations,
 )
 from fakebroker.protocol.errors import ErrorCode
-from fakebroker.protocol.pace import finished, kept
+from fakebroker.protocol.pace import kept
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.schema.message import with_fields
 from fakebroker.protocol.wire.api_keys import ApiKey
@@ -79,25 +77,27 @@ def _refuse_named(authorized: "Metadata") -> Generator[None, None, None]:
     # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
     asked = [entry for entry in wanted if entry.topic_id != ZERO_UUID] if by_id else wanted
 
-    def is_refused(entry: "MetadataRequestTopic") -> bool:
-        return not _may_be_asked(authorized, _name(entry, topics, by_id=by_id))
-
-    yield from asked_in_steps(asked, is_refused, access.pace)
-    unseen, rest = finished(parted(asked, is_refused, access.pace))
+    rest, refused = list["MetadataRequestTopic"](), dict[str | bytes | None, MetadataResponseTopic]()
+    for entry in asked:
+        name = _name(entry, topics, by_id=by_id)
+        if name is None or _may_be_shown(authorized, name):
+            rest.append(entry)
+        else:
+            shown = None if by_id else name
+            refused[shown or entry.topic_id] = MetadataResponseTopic(
+                error_code=_REFUSED, name=shown, topic_id=entry.topic_id
+            )
+        if access.pace.is_over():
+            yield
     if by_id:
         authorized.finish_with(lambda response: _hide_made_meanwhile(authorized, response))
     authorized.change(topics=rest)
-    if not unseen:
+    if not refused:
         return
-    refused = [
-        MetadataResponseTopic(error_code=_REFUSED, name=None if by_id else each.name, topic_id=each.topic_id)
-        for each in unseen
-    ]
-    distinct = {(each.name, each.topic_id): each for each in refused}
     if not rest and authorized.route.version == 0:  # in v0 an empty list would mean all topics
         authorized.change(topics=None)
         authorized.finish_with(lambda response: _keep(response, lambda _topic: False, access))
-    authorized.finish_with(lambda response: _add(response, list(distinct.values())))
+    authorized.finish_with(lambda response: _add(response, list(refused.values())))
 
 
 def _hide_made_meanwhile(authorized: "Metadata", response: "MetadataResponse") -> Generator[None, None, None]:
@@ -119,10 +119,6 @@ def _name(entry: "MetadataRequestTopic", topics: "Topics", *, by_id: bool) -> st
         return str(entry.name)
     topic = topics.by_id(entry.topic_id)
     return None if topic is None else topic.name
-
-
-def _may_be_asked(authorized: "Metadata", name: str | None) -> bool:
-    return name is None or _may_be_shown(authorized, name)
 
 
 def _add(response: "MetadataResponse", topics: list[MetadataResponseTopic]) -> None:

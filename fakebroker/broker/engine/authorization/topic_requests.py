@@ -195,23 +195,22 @@ def delete_allowed(authorized: "DeleteTopics") -> Generator[None, None, None]:
         return
     by_state = call.version >= _FIRST_WITH_IDS
     entries = request.topics if by_state else [DeleteTopicState(name=name) for name in request.topic_names]
-    _, valid = delete_topics.parted(call, entries)
+    refused, valid = yield from delete_topics.parted(call, entries, access.pace)
     if request.timeout_ms <= 0 and any(each.topic_id != ZERO_UUID for each in valid):
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)  # Kafka looks ids up before it asks about rights (AD-5)
-    yield from asked_in_steps(
-        valid, lambda each: _refusal(authorized, each, name_in(each, call.cluster.topics)), access.pace
-    )
+    # Asked once more where a topic is deleted: it may have been made after it was asked about here.
     authorized.handle = partial(
         delete_topics.handle, may_delete=lambda topic: access.may(Operation.DELETE, TOPIC, topic.name)
     )
-    refused, valid = delete_topics.parted(call, entries)
     allowed = list[DeleteTopicState]()
     for entry in valid:
-        refusal = _refusal(authorized, entry, name_in(entry, call.cluster.topics))
+        refusal = _refusal(authorized, entry, topic_name(entry.name or "", entry.topic_id, call.cluster.topics))
         if refusal is None:
             allowed.append(entry)
         else:
             refused.append(refusal)
+        if access.pace.is_over():
+            yield
     if refused:
         authorized.change(topics=allowed, topic_names=[] if by_state else [entry.name for entry in allowed])
         authorized.finish_with(lambda response: response.responses.extend(refused))

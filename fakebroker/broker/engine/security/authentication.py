@@ -184,6 +184,7 @@ class Authentication:
         else:
             self._mechanism_name, self._mechanism = mechanism, self._logins.begin(mechanism)
         self.state = LOGGING_IN if call.version else RAW
+        self._connection.expect_login()
         if self.state is RAW:
             self._connection.expect_bare_messages()
 

@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from fakebroker.broker.core.security.principals import ANONYMOUS, Principal
+from fakebroker.broker.core.security.principals import Principal
 from fakebroker.broker.engine.connection import Connection
-from fakebroker.broker.engine.connection_state import CLIENT_LEFT, ENDED, PARKED, SERVING
-from fakebroker.broker.engine.dispatch import Dispatcher, Route
+from fakebroker.broker.engine.connection_state import BUFFERED, CLIENT_LEFT, ENDED, PARKED, SERVING
+from fakebroker.broker.engine.dispatch import REQUEST_LIMIT, Dispatcher, Route
 from fakebroker.broker.engine.journal import Peer
-from fakebroker.broker.engine.security.authentication import DONE, RAW, REFUSED, Authentication
+from fakebroker.broker.engine.security.authentication import DONE, LOGGING_IN, RAW, REFUSED, Authentication
 from fakebroker.protocol.errors import WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
 from fakebroker.protocol.wire.frame import SMALLEST_FRAME_BYTES
-from fakebroker.protocol.wire.framing import PREFIX_BYTES, FrameReader, with_length
+from fakebroker.protocol.wire.framing import PREFIX_BYTES, with_length
 
 if TYPE_CHECKING:
     from fakebroker.broker.engine.engine import Engine
@@ -43,8 +43,12 @@ class SaslConnection(Connection):
         self._authentication = Authentication(self)
         self._dispatcher_after = dispatcher
         self._dispatcher = LoginDispatcher(dispatcher, self._authentication)
-        self._input_after = self._input
-        self._input = self._login_input()
+        self.expect_login()
+
+    def expect_login(self) -> None:
+        """The next frames are messages of a login, or of one that renews a session: a longer one closes (SA-13)."""
+        limit_bytes = self.engine.cluster.nodes[self.listener.node_id].settings.get_int(RECEIVE_LIMIT)
+        self._input.bound(limit_bytes, SMALLEST_FRAME_BYTES, RECEIVE_LIMIT)
         self._turn = self._login_turn  # type: ignore[method-assign]  # until it has logged in
 
     def logged_in(self, principal: Principal, has_session: bool) -> None:
@@ -52,9 +56,8 @@ class SaslConnection(Connection):
 
         If it `has_session`, which ends, each of them is looked at first.
         """
-        if self.principal is ANONYMOUS:
-            self._input = self._input_after
-            del self._turn
+        self._input.bound(self.engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, REQUEST_LIMIT)
+        self.__dict__.pop("_turn", None)
         self.principal = principal
         if not has_session:
             self._dispatcher = self._dispatcher_after
@@ -68,10 +71,11 @@ class SaslConnection(Connection):
         """The next messages have no header, and may be empty: then the mechanism refuses them."""
         self._input.smallest_bytes = 0
 
-    def _login_input(self) -> FrameReader:
-        """What keeps the bytes of a login; a longer message closes the connection (SA-13)."""
-        limit_bytes = self.engine.cluster.nodes[self.listener.node_id].settings.get_int(RECEIVE_LIMIT)
-        return FrameReader(limit_bytes, SMALLEST_FRAME_BYTES, RECEIVE_LIMIT)
+    def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
+        """As Connection. A handshake that is answered ends the turn, which knows other bounds than a login's."""
+        super()._serve(route, frame, offset, now)
+        if self._authentication.state is LOGGING_IN and self.state is SERVING:
+            self._move(BUFFERED)
 
     def _login_turn(self, buffer: bytes, position: int, now: Instant) -> None:
         """As `_turn`, while the connection logs in: each frame may change how the next is read."""

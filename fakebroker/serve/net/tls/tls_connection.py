@@ -36,6 +36,9 @@ class TlsClientConnection(ClientConnection):
     def read(self) -> None:
         """There is something to read, perhaps: of the handshake, data, the end, or an error."""
         tls = self._tls_socket
+        if tls.is_full:  # `write` goes on with it
+            self._server.sockets.remove_reader(tls.fileno())
+            return
         had_failed = bool(tls.failure)
         super().read()
         if self._state in ENDED:
@@ -59,6 +62,8 @@ class TlsClientConnection(ClientConnection):
             return
         if is_sent:
             super().write()
+            if self._state is OPEN:
+                self._watch()  # it may have been full
 
     def close_copy(self) -> None:
         """Close this process's copy of the socket, without a word to the client."""

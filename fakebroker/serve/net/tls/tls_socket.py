@@ -11,7 +11,9 @@ from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, 
 from fakebroker.serve.net.tls.words import speaks_tls, words_of_failure
 
 RECORD_BYTES = 16 * 1024  # the most that one record of TLS carries
-ENCRYPTED_BYTES = 256 * 1024  # at once; a slow reader costs no more
+ENCRYPTED_BYTES = 64 * 1024  # at once; a slow reader costs no more
+DECRYPTED_BYTES = 64 * 1024  # at once: thousands of small records, each of which costs as much as a large one
+MAX_UNSENT_BYTES = 64 * 1024  # of ciphertext, before nothing more is read
 
 INTERNAL_ERROR_ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
 
@@ -48,6 +50,11 @@ class TlsSocket:
         """Whether the socket has not taken everything."""
         return bool(self._ciphertext)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is to be read before the client reads: TLS itself answers, too, to each KeyUpdate."""
+        return len(self._ciphertext) > MAX_UNSENT_BYTES
+
     def recv(self, size: int) -> bytes:
         """What the client sent, of at most `size` bytes that are read from the socket; empty at the end.
 
@@ -57,18 +64,25 @@ class TlsSocket:
         if self.failure:
             self.raw.recv(size)  # nobody is interested
             raise BlockingIOError
+        size = min(size, DECRYPTED_BYTES)
         data = self.raw.recv(size)
         self.may_have_more = len(data) == size
-        if data:
-            self._incoming.write(data)
-        else:
-            self._incoming.write_eof()
         if not self.is_secured:
             self._started = self._started or data[:16]
-            self._shake_hands()
-            if self.failure:
-                raise BlockingIOError
-        return self._decrypted()
+        decrypted = list[bytes]()
+        for record in _in_records(data):
+            if record:
+                self._incoming.write(record)
+            else:
+                self._incoming.write_eof()
+            if not self.is_secured:
+                self._shake_hands()
+            if self.is_secured and not self.failure:  # that may come of the outcome, too
+                self._decrypt(decrypted)
+        self.flush()  # TLS may have something to say of its own
+        if not decrypted and not self.has_ended:
+            raise BlockingIOError
+        return decrypted[0] if len(decrypted) == 1 else b"".join(decrypted)
 
     def send(self, data: bytes | memoryview) -> int:
         """Encrypt and send; how many bytes of `data` were sent. Raises BlockingIOError, OSError."""
@@ -82,12 +96,23 @@ class TlsSocket:
         if not self.flush():
             raise BlockingIOError
         if not self._encrypted_bytes:
-            beginning = _beginning(pieces)
-            self._encrypted_bytes = self.tls.write(beginning) if beginning else 0
+            self._encrypt(_beginning(pieces))
             if not self.flush():
                 raise BlockingIOError
         sent_bytes, self._encrypted_bytes = self._encrypted_bytes, 0
         return sent_bytes
+
+    def _encrypt(self, data: bytes | memoryview) -> None:
+        """A record at a time: OpenSSL's buffers never give back what they have grown to."""
+        records = _in_records(data) if data else ()
+        if len(records) == 1:  # as most answers are: `flush` takes it
+            self._encrypted_bytes = self.tls.write(records[0])
+            return
+        encrypted = list[bytes]()
+        for record in records:
+            self._encrypted_bytes += self.tls.write(record)
+            encrypted.append(self._outgoing.read())
+        self._ciphertext = memoryview(b"".join(encrypted))
 
     def flush(self) -> bool:
         """Send ciphertext that is made; whether the socket has taken all of it. Raises OSError."""
@@ -119,17 +144,18 @@ class TlsSocket:
         self.flush()
 
     def _shake_hands(self) -> None:
-        """Go on with the handshake. Raises BlockingIOError unless it is done."""
+        """Go on with the handshake."""
+        if self.failure:
+            return
         try:
             self.tls.do_handshake()
         except SSLWantReadError:
-            self.flush()
-            raise BlockingIOError from None
+            return
         except SSLError as error:
             self.failure = words_of_failure(error, self._started)
             with suppress(OSError):
                 self._alert()
-            raise BlockingIOError from None
+            return
         self.flush()
         self.is_secured, self._started = True, b""
         on_secured, self.on_secured = self.on_secured, _nothing
@@ -143,12 +169,11 @@ class TlsSocket:
             self._outgoing.write(INTERNAL_ERROR_ALERT)
         self.flush()
 
-    def _decrypted(self) -> bytes:
-        """All data that came whole; empty at the end. Raises BlockingIOError if there is none yet, SSLError."""
-        pieces = []
+    def _decrypt(self, decrypted: list[bytes]) -> None:
+        """Add all data that came whole. Raises SSLError."""
         try:
             while piece := self.tls.read(RECORD_BYTES):
-                pieces.append(piece)
+                decrypted.append(piece)
             self.has_ended = True
         except SSLWantReadError:
             pass
@@ -156,10 +181,6 @@ class TlsSocket:
             if not isinstance(error, SSLZeroReturnError | SSLEOFError):
                 raise
             self.has_ended = True
-        self.flush()  # TLS may have something to say of its own
-        if not pieces and not self.has_ended:
-            raise BlockingIOError
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _nothing() -> None:
@@ -177,3 +198,11 @@ def _beginning(pieces: Sequence[bytes | memoryview]) -> bytes | memoryview:
             break
         count += 1
     return b"".join(pieces[:count])
+
+
+def _in_records(data: bytes | memoryview) -> Sequence[bytes | memoryview]:
+    """The data in pieces of a record."""
+    if len(data) <= RECORD_BYTES:
+        return (data,)
+    view = memoryview(data)
+    return [view[at : at + RECORD_BYTES] for at in range(0, len(view), RECORD_BYTES)]

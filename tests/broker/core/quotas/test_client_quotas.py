@@ -4,7 +4,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from fakebroker.broker.core.quotas.client_quotas import ClientQuotas, Scope, check_value, entity_text, make_entity
+from fakebroker.broker.core.quotas.client_quotas import (
+    ClientQuotas,
+    Entity,
+    Scope,
+    check_value,
+    entity_text,
+    make_entity,
+)
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from tests.support.kept_memory import kept_bytes
 from tests.support.work_counter import calls_of
@@ -25,7 +32,7 @@ ORDER: tuple[Mapping[str, str | None], ...] = (
 
 def quotas_of(*entities: Mapping[str, str | None], key: str = KEY) -> ClientQuotas:
     """Each entity has its place in the arguments, from 1 on, as its quota."""
-    quotas = ClientQuotas(lambda: None)
+    quotas = ClientQuotas(lambda _entity: None)
     for number, components in enumerate(entities, start=1):
         quotas.alter(make_entity(components), {key: number})
     return quotas
@@ -116,8 +123,8 @@ def test_values_that_can_be() -> None:
 @pytest.mark.rules("QU-2")
 def test_what_was_removed_is_gone() -> None:
     """Also the entity, with its last quota; removing what is not there is nothing."""
-    changes: list[int] = []
-    quotas = ClientQuotas(lambda: changes.append(1))
+    changes: list[Entity] = []
+    quotas = ClientQuotas(changes.append)
     entity = make_entity({"user": "alice"})
     quotas.alter(entity, {KEY: 5, "request_percentage": 1})
     quotas.alter(entity, {KEY: None})
@@ -126,7 +133,7 @@ def test_what_was_removed_is_gone() -> None:
 
     quotas.alter(entity, {"request_percentage": None, "consumer_byte_rate": None})
     assert list(quotas) == []
-    assert len(changes) == 3
+    assert changes == [entity] * 3
 
 
 @pytest.mark.rules("QU-2")

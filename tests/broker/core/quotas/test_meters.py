@@ -12,7 +12,7 @@ PRODUCED, PERCENT, MUTATIONS = "producer_byte_rate", "request_percentage", "cont
 
 def meters(**limits: float) -> tuple[Meters, ClientQuotas]:
     """Of a broker where every client id has these quotas."""
-    quotas = ClientQuotas(lambda: None)
+    quotas = ClientQuotas(lambda _entity: None)
     quotas.alter(make_entity({"client-id": None}), limits)
     return Meters(quotas, WINDOW, WINDOW), quotas
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.broker.core.security.bearer_tokens import unsecured_login
-from fakebroker.broker.core.security.mechanisms import AuthenticationFailed
+from fakebroker.broker.core.security.bearer_tokens import MAX_TOKEN_LENGTH, InvalidToken, unsecured_login
+from fakebroker.broker.core.security.mechanisms import AuthenticationFailed, Login
 from fakebroker.broker.core.security.oauthbearer import INVALID_TOKEN, OAuthBearerMechanism
 
 NOW_S = 1_000_000
@@ -63,6 +63,25 @@ def test_a_bad_token_is_refused_after_the_client_has_heard_of_it(token: bytes) -
     with pytest.raises(AuthenticationFailed, match="invalid_token"):
         login.answer_to(b"\x01")
     assert login.login is None
+
+
+def test_a_very_long_token_is_refused_before_it_is_decoded() -> None:
+    """Whoever checks it, and whatever it is: no part is looked at, and the refusal says how long it may be."""
+    checked: list[str] = []
+
+    def check(token: str) -> Login:
+        checked.append(token)
+        raise InvalidToken("checked")
+
+    for length in (MAX_TOKEN_LENGTH, MAX_TOKEN_LENGTH + 1):
+        start = f"{part({'alg': 'none'})}.{part({'sub': 'alice'})}."
+        login = OAuthBearerMechanism(check)
+        token = start + "x" * (length - len(start))
+        assert login.answer_to(f"n,a=bob,\x01auth=Bearer {token}\x01\x01".encode()) == INVALID_TOKEN
+        is_taken = length == MAX_TOKEN_LENGTH
+        assert login.claimed == ("alice" if is_taken else "bob")
+        assert login.refusal.endswith("checked" if is_taken else "it has 65,537 characters; at most 65,536 are taken")
+    assert [len(each) for each in checked] == [MAX_TOKEN_LENGTH]
 
 
 @pytest.mark.rules("SA-11")

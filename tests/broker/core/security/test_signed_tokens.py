@@ -3,20 +3,23 @@
 Its keys came from a file and by HTTP, with the same outcomes.
 """
 
-import base64
 import json
+from base64 import urlsafe_b64encode
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.broker.core.security.bearer_tokens import InvalidToken
 from fakebroker.broker.core.security.signed_tokens import KeySet, TokenRules, UnknownKey, signed_login
 from fakebroker.testing.tokens import TokenAuthority
+from tests.support.work_counter import calls_of
 
 NOW_S = 1_800_000_000
 RULES = TokenRules(("kafka",), "https://issuer", "sub", "scope", 30_000)
@@ -120,6 +123,58 @@ def test_a_token_without_a_key_id_is_tried_with_every_key() -> None:
     assert str(login(token).principal) == "User:alice"
 
 
+MANY_KEYS = 50
+MAX_CALLS_PER_KEY = 100  # a verification is some 10; the parts below have 30,000 characters
+
+
+def test_a_token_is_decoded_once_however_many_keys_there_are() -> None:
+    """A key costs a verification, whichever part of the token is long: no part is decoded for each."""
+    [key] = authority().jwks()["keys"]
+    one, many = (KeySet.parse(json.dumps({"keys": [key] * count}).encode()) for count in (1, MANY_KEYS))
+    for name, parts in {
+        "none": ("x", "x", "x"),
+        "header": ("x" * 30_000, "x", "x"),
+        "payload": ("x", "x" * 30_000, "x"),
+        "signature": ("x", "x", "x" * 30_000),
+    }.items():
+        header, payload, signature = parts
+        signed_part = _of({"alg": "RS256", "x": header}) + "." + _of({"x": payload})
+        token = signed_part + "." + urlsafe_b64encode(signature.encode()).decode().rstrip("=")
+        _check_refused(token, one)  # what the first one imports does not count
+        calls = calls_of(partial(_check_refused, token, many)) - calls_of(partial(_check_refused, token, one))
+        assert calls / (MANY_KEYS - 1) < MAX_CALLS_PER_KEY, name
+
+
+def _of(value: Any) -> str:
+    return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def _check_refused(token: str, keys: KeySet) -> None:
+    with pytest.raises(InvalidToken, match="its signature is wrong"):
+        keys.claims_of(token)
+
+
+def test_without_key_ids_a_token_finds_its_key_among_those_of_other_kinds() -> None:
+    """RSA, an elliptic curve and Edwards' in one set: each token is by its own key, and by no other kind of key."""
+    private = {
+        "RS256": authority()._keys[authority().key_id],
+        "ES256": generate_private_key(SECP256R1()),
+        "EdDSA": Ed25519PrivateKey.generate(),
+    }
+    published = {name: _published(name, key.public_key()) for name, key in private.items()}
+    every = KeySet.parse(json.dumps({"keys": list(published.values())}).encode())
+    for name, key in private.items():
+        token = jwt.encode(CLAIMS, key, name)
+        assert every.claims_of(token)["sub"] == "alice", name
+        others = [each for other, each in published.items() if other != name]
+        _check_refused(token, KeySet.parse(json.dumps({"keys": others}).encode()))
+
+
+def _published(algorithm: str, key: Any) -> dict[str, Any]:
+    published: dict[str, Any] = jwt.get_algorithm_by_name(algorithm).to_jwk(key, as_dict=True)
+    return published
+
+
 def test_without_expectations_any_audience_and_issuer_is_accepted() -> None:
     """Names of claims are those of the settings."""
     rules = TokenRules((), "", "preferred_username", "scp", 0)
@@ -143,7 +198,7 @@ def test_what_is_no_key_set_is_reported() -> None:
 def test_a_key_that_would_cost_minutes_is_left_out() -> None:
     """PyJWT factors a private RSA key that names no factors, in numbers of any size."""
     [good] = authority().jwks()["keys"]
-    large = base64.urlsafe_b64encode(b"\xff" * 50_000).decode().rstrip("=")
+    large = urlsafe_b64encode(b"\xff" * 50_000).decode().rstrip("=")
     costly = [good | {"kid": "x", "n": large}, {"kty": "RSA", "kid": "y", "n": good["n"], "e": "AQAB", "d": large}]
     found = KeySet.parse(json.dumps({"keys": [*costly, good]}).encode())
     assert found.claims_of(signed())["sub"] == "alice"

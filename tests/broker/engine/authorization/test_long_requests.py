@@ -10,9 +10,15 @@ from tests.support.engine import SimEngine
 from tests.support.frames import request
 from tests.support.long_lists import Path, with_many
 from tests.support.rights import AUTHORIZER, client_of
+from tests.support.small_steps import make_steps_smaller
+from tests.support.turns_of_request import turns
 from tests.support.work_counter import calls_of
 
 COUNT = 5 * NAMES_PER_STEP
+BROKER = 4  # the type of a resource
+FEW, MANY = 300, 900
+SCALE = 100  # requests are so much shorter than in an attack; so are steps
+READ = 12  # calls of an entry in one turn: what it takes to read it and to write its answer
 
 
 @pytest.mark.parametrize(
@@ -62,6 +68,30 @@ def test_a_refused_entry_costs_little(name: str, path: Path, calls: int) -> None
     client.socket.send(data)
     client.answer(name, version)
     assert calls_of(lambda: client.socket.send(data)) < calls * 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "path"),
+    [("DeleteTopics", 5, ("topic_names",)), ("Metadata", 8, ("topics",)), ("AlterConfigs", 2, ("resources",))],
+)
+def test_no_turn_judges_all_again(name: str, version: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """900,000 names of topics that there are not are 4.5 MB, and nobody needs a right to send them."""
+    make_steps_smaller(monkeypatch, SCALE)
+
+    def dearest(count: int) -> int:
+        lab = SimEngine(AUTHORIZER)
+        client = client_of(lab, "stranger")
+        fields = with_many(api(name).request, version, path, count)
+        for resource in fields.get("resources", ()):
+            resource.resource_type = BROKER  # whose names are numbers
+        data = request(name, version, **fields)
+        found = max(turns(lab, client.socket.connection, data))
+        lab.network.flush()
+        assert client.answer(name, version) is not None
+        return found
+
+    dearest(FEW)  # the first may load and compile things
+    assert dearest(MANY) - dearest(FEW) < (MANY - FEW) * READ
 
 
 def test_the_journal_has_the_first_refusals_of_a_request() -> None:

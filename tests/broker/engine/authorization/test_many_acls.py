@@ -11,6 +11,7 @@ from fakebroker.protocol.wire.messages.metadata import MetadataRequestTopic
 from tests.support.frames import request
 from tests.support.rights import Permission, client_of, guarded_lab, rule
 from tests.support.small_steps import make_steps_smaller
+from tests.support.turns_of_request import turns
 from tests.support.work_counter import operations_of
 
 FEW, MANY = 200, 1_200
@@ -30,7 +31,7 @@ REQUESTS: list[tuple[str, str, int, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def turns(user: str, data: bytes, count: int, names: str) -> Iterator[int]:
+def turns_among(user: str, data: bytes, count: int, names: str) -> Iterator[int]:
     """What the turns of a request cost, where there are so many ACLs: of one name, or of one each."""
     lab = guarded_lab()
     assert lab.cluster.authorizer is not None
@@ -39,9 +40,7 @@ def turns(user: str, data: bytes, count: int, names: str) -> Iterator[int]:
         entry = rule("WRITE", name=names.format(number), permission=permission, principal=f"User:{number}")
         lab.cluster.authorizer.acls.add(entry)
     client = client_of(lab, user)
-    yield operations_of(lambda: client.socket.connection.receive(data, lab.network.now))
-    while lab.engine.works:
-        yield operations_of(lambda: lab.engine.step(lab.network.now))
+    yield from turns(lab, client.socket.connection, data, operations_of)
     assert lab.engine.errors == []
     lab.network.flush()
     assert client.socket.take()
@@ -55,6 +54,6 @@ def test_no_turn_looks_at_all(
     """Whether a request lists them, or asks for rights of somebody about whom there is none, or few."""
     make_steps_smaller(monkeypatch, 100)
     data = request(name, version, **fields)
-    max(turns(user, data, FEW, names))  # the first may load things
-    few, many = (max(turns(user, data, count, names)) for count in (FEW, MANY))
+    max(turns_among(user, data, FEW, names))  # the first may load things
+    few, many = (max(turns_among(user, data, count, names)) for count in (FEW, MANY))
     assert many - few < (MANY - FEW) * MOST_OF_ENTRY

@@ -15,6 +15,7 @@ from fakebroker.broker.engine.security.key_sets import MAX_MISSED, RETRY_MS, Key
 from fakebroker.protocol.instant import Instant
 from fakebroker.testing.tokens import TokenAuthority
 from tests.support.engine import Client, SimEngine
+from tests.support.frames import request
 from tests.support.logins import lab_with_sasl
 
 URL = "https://authority.test/jwks"
@@ -104,6 +105,29 @@ def test_the_first_login_waits_for_the_keys(lab: SimEngine, authority: TokenAuth
 
     assert client.answer("SaslHandshake", version).error_code == 0
     assert not client.socket.is_closed
+
+
+@pytest.mark.rules("SA-13")
+@pytest.mark.parametrize("is_at_once", [True, False])
+def test_who_logs_in_again_has_the_bound_of_a_login_when_the_keys_have_come(
+    lab: SimEngine, authority: TokenAuthority, is_at_once: bool
+) -> None:
+    """Also for what came behind the handshake while that waited."""
+    client, token = lab.client(), authority.token("alice", lifetime_s=2 * REFRESH_MS // 1000)
+    assert shown(client, token).error_code == 0
+    lab.network.advance(REFRESH_MS)  # the keys are fetched anew
+    fetches_of(lab).is_at_once = is_at_once
+
+    client.socket.send(
+        request("SaslHandshake", 1, mechanism="OAUTHBEARER")
+        + request("SaslAuthenticate", 2, auth_bytes=b"n,,\x01auth=Bearer ".ljust(600_000, b"x"))
+    )
+    if not is_at_once:
+        fetches_of(lab).answer()
+        lab.network.flush()
+
+    assert client.answer("SaslHandshake", 1).error_code == 0
+    assert "larger than sasl.server.max.receive.size (524288)" in client.close_reason
 
 
 @pytest.mark.parametrize("version", [0, 1])

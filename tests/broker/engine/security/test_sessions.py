@@ -9,11 +9,16 @@ from fakebroker.broker.core.security.principals import Principal
 from fakebroker.client.login import TOKEN_EXTENSION
 from fakebroker.client.scram import ScramClient
 from fakebroker.protocol.errors import ErrorCode
+from fakebroker.protocol.wire.api_keys import ApiKey
+from fakebroker.protocol.wire.frame import decode_response
+from fakebroker.protocol.wire.framing import PREFIX_BYTES
 from tests.support.bearer import unsecured
 from tests.support.engine import Client, SimEngine
+from tests.support.frames import frames, request
 from tests.support.logins import RIGHT, lab_with_sasl, lab_with_tokens, shaken
 
 SESSION_MS = 10_000
+LIMIT_BYTES = 1000
 ALICE = Principal("alice")
 
 
@@ -87,6 +92,58 @@ def test_a_handshake_right_behind_a_login_is_refused() -> None:
 
     assert client.ask("SaslHandshake", 1, mechanism="PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert client.ask("Metadata", 8, topics=[]).brokers
+
+
+@pytest.mark.rules("SA-9", "SA-13")
+@pytest.mark.parametrize("too_many", [0, 1])
+@pytest.mark.parametrize("name", ["SaslAuthenticate", "Metadata"])
+@pytest.mark.parametrize("piece_bytes", [1, 7, 100, 10_000])
+def test_what_comes_while_a_client_logs_in_again_has_the_bound_of_a_login(
+    piece_bytes: int, name: str, too_many: int
+) -> None:
+    """In whatever pieces: a frame that is longer closes, whose own handshake is answered; others are looked at."""
+    lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "sasl.server.max.receive.size": LIMIT_BYTES})
+    client = logged_in(lab)
+    lab.network.advance(2000)
+    data = request("SaslHandshake", 1, mechanism="PLAIN") + _request_of(LIMIT_BYTES + too_many, name)
+    for start in range(0, len(data), piece_bytes):
+        if not is_closed(client):
+            client.socket.send(data[start : start + piece_bytes])
+
+    [answer] = frames(client.socket.take())
+    assert decode_response(ApiKey.SASL_HANDSHAKE, 1, answer)[1].error_code == 0
+    reason = f"a frame of {LIMIT_BYTES + 1} bytes is larger than sasl.server.max.receive.size ({LIMIT_BYTES})"
+    assert (client.socket.connection.close_reason == reason) == bool(too_many)
+    lab.network.advance(100)
+    assert is_closed(client)  # a good length, but no right password
+
+
+@pytest.mark.rules("SA-9", "SA-13")
+def test_after_another_login_requests_may_be_long_again() -> None:
+    """The bound is for messages of logins alone, each time; the handshake is an ordinary request."""
+    lab = lab_with_sasl(**{"connections.max.reauth.ms": SESSION_MS, "sasl.server.max.receive.size": LIMIT_BYTES})
+    client = logged_in(lab)
+
+    for _ in range(3):
+        lab.network.advance(2000)
+        assert client.ask("FindCoordinator", 2, key="g" * 2 * LIMIT_BYTES, key_type=0).error_code == 0
+        client.socket.send(
+            request("SaslHandshake", 1, client_id="c" * 2 * LIMIT_BYTES, mechanism="PLAIN")
+            + request("SaslAuthenticate", 2, auth_bytes=RIGHT)
+            + request("FindCoordinator", 2, key="g" * 2 * LIMIT_BYTES, key_type=0)
+        )
+        asked = ((ApiKey.SASL_HANDSHAKE, 1), (ApiKey.SASL_AUTHENTICATE, 2), (ApiKey.FIND_COORDINATOR, 2))
+        answers = zip(asked, frames(client.socket.take()), strict=True)
+        assert [decode_response(*api, frame)[1].error_code for api, frame in answers] == [0, 0, 0]
+
+
+def _request_of(size_bytes: int, name: str) -> bytes:
+    """A request whose frame has this size; of a client with a long name, or with a wrong password."""
+    if name == "SaslAuthenticate":
+        empty = request(name, 1, auth_bytes=b"")
+        return request(name, 1, auth_bytes=b"\0alice\0".ljust(size_bytes + PREFIX_BYTES - len(empty), b"x"))
+    empty = request(name, 1, client_id="", topics=[])
+    return request(name, 1, client_id="c" * (size_bytes + PREFIX_BYTES - len(empty)), topics=[])
 
 
 @pytest.mark.rules("SA-9", "SA-11")

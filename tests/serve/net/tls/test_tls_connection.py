@@ -1,19 +1,26 @@
 """Listeners with TLS on real sockets: who is let in, as whom, and what is said of those that are not."""
 
+import asyncio
+import contextlib
+import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+import fakebroker.serve.net.thread
 from fakebroker import FakeBroker
 from fakebroker.client.scripted.scripted_client import ScriptedClients
 from fakebroker.client.scripted.tcp_driver import TcpDriver
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.wire.messages.fetch import FetchTopic
+from fakebroker.serve.net.loop import new_event_loop
+from fakebroker.serve.net.tls.tls_connection import TlsClientConnection
+from fakebroker.serve.net.tls.tls_socket import DECRYPTED_BYTES, MAX_UNSENT_BYTES, RECORD_BYTES, TlsSocket
 from fakebroker.testing.certificates import Certificate, CertificateAuthority
 from tests.support.frames import request
 from tests.support.tls import (
@@ -274,3 +281,73 @@ def test_a_broker_cannot_start_without_a_certificate() -> None:
     """As Kafka; the error says what is missing and where certificates come from."""
     with pytest.raises(SettingError, match=r"the listener SSL needs a certificate: .*`fakebroker tls DIRECTORY` makes"):
         FakeBroker(listen="SSL://127.0.0.1:0")
+
+
+def sent_of(client: socket.socket, data: bytes) -> int:
+    """How much of it the client's socket takes now."""
+    try:
+        return client.send(data)
+    except ssl.SSLWantWriteError:
+        return 0
+
+
+def read_away(client: socket.socket) -> None:
+    """Read what has come, as it came."""
+    with contextlib.suppress(BlockingIOError):
+        while client.recv(1 << 20):
+            pass
+
+
+@pytest.mark.parametrize("make_loop", [new_event_loop, asyncio.SelectorEventLoop])
+def test_what_tls_itself_answers_waits_for_a_client_that_reads(
+    make_loop: Callable[[], asyncio.AbstractEventLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each KeyUpdate of 27 bytes is answered by as many: of a client that sends them and reads nothing, no more is
+    read, and all of it once it reads."""
+    monkeypatch.setattr(fakebroker.serve.net.thread, "new_event_loop", make_loop)
+    with FakeBroker(listen="SSL://127.0.0.1:0", config=authority().broker_config("none")) as broker:
+        (bound,) = broker._server.ports.sockets
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)  # those that it accepts inherit it
+        with (
+            speaking(address_of(broker), client_context()) as client,
+            closing(socket.socket(fileno=os.dup(client.fileno()))) as bare,
+        ):
+            assert answer_of(client)
+            (connection,) = broker._engine.connections.values()
+            driver = connection.driver
+            assert isinstance(driver, TlsClientConnection)
+            tls = driver._tls_socket
+            taken = list[bytes]()
+
+            def answer(self: TlsSocket, _decrypted: list[bytes]) -> None:
+                """Python's client cannot send KeyUpdates; this is what becomes of them."""
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    while piece := self.tls.read(RECORD_BYTES):
+                        taken.append(piece)
+                        self._outgoing.write(piece)
+
+            monkeypatch.setattr(TlsSocket, "_decrypt", answer)
+            client.setblocking(False)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+            left = bytearray(8 << 20)
+
+            def moves() -> bool:
+                """Whether something is sent or read while the loop goes round."""
+                before = len(left), len(taken)
+                del left[: sent_of(client, bytes(left[:100_000]))]
+                for _ in range(10):
+                    broker._call(lambda: None)
+                return before != (len(left), len(taken))
+
+            while moves():
+                pass
+            assert left
+            assert len(tls._ciphertext) < MAX_UNSENT_BYTES + 2 * DECRYPTED_BYTES
+
+            def is_over() -> bool:
+                read_away(bare)
+                del left[: sent_of(client, bytes(left[:100_000]))]
+                return sum(map(len, taken)) == 8 << 20
+
+            while not is_over():
+                broker._call(lambda: None)

@@ -5,17 +5,18 @@ import ssl
 from collections.abc import Callable, Sequence
 from functools import cache
 from socket import SO_LINGER, SOL_SOCKET
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.serve.net.tls.tls_socket import ENCRYPTED_BYTES, INTERNAL_ERROR_ALERT, TlsSocket
+from fakebroker.serve.net.tls.tls_socket import ENCRYPTED_BYTES, INTERNAL_ERROR_ALERT, RECORD_BYTES, TlsSocket
 from fakebroker.testing.certificates import Certificate, CertificateAuthority
 from tests.support.chance import examples
 
 EVERYTHING = 1 << 40
+T = TypeVar("T")
 
 
 class Wire:
@@ -319,3 +320,59 @@ def test_noise_raises_nothing_but_errors_of_connections(data: st.DataObject) -> 
             assert isinstance(pair.broker.recv(EVERYTHING), bytes)
     pair.broker.close()
     assert pair.wire.is_closed
+
+
+class NotedTls:
+    """In the place of OpenSSL's object: it notes the most that a buffer ever holds, before and after each call."""
+
+    def __init__(self, side: TlsSocket) -> None:
+        self._tls, self._buffers = side.tls, (side._incoming, side._outgoing)
+        self.most = 0
+
+    def read(self, size: int) -> bytes:
+        return self._noted(lambda: self._tls.read(size))
+
+    def write(self, data: bytes) -> int:
+        return self._noted(lambda: self._tls.write(data))
+
+    def _noted(self, call: Callable[[], T]) -> T:
+        self._note()
+        try:
+            return call()
+        finally:
+            self._note()
+
+    def _note(self) -> None:
+        self.most = max(self.most, *(buffer.pending for buffer in self._buffers))
+
+
+def test_buffers_hold_no_more_than_a_record_or_two() -> None:
+    """They never give back what they have grown to: who once sent and read much would cost more from then on."""
+    pair = Pair().pump()
+    noted = pair.broker.tls = NotedTls(pair.broker)  # type: ignore[assignment]
+    pair.say(b"x" * (1 << 20))
+    pair.pump()
+    assert len(pair.received) == 1 << 20
+    answer = b"y" * (1 << 20)
+    while answer:
+        answer = answer[pair.broker.send(answer) :]
+    assert len(pair.heard()) == 1 << 20
+    assert RECORD_BYTES <= noted.most <= 2 * RECORD_BYTES + 100  # a part of a record, and the next
+
+
+@pytest.mark.parametrize("size", [10, RECORD_BYTES, 40_000, 1 << 20])
+def test_a_refused_client_is_not_heard(size: int) -> None:
+    """However much it sends with the end of its handshake, in which the broker finds that it does not like it."""
+    pair = Pair()
+    broker = pair.broker
+    broker.on_secured = lambda: setattr(broker, "failure", "not you")
+    while not broker.is_secured:
+        pair._client_turn()
+        if pair.client.version() and not pair.to_client.pending:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                pair.say(b"x" * size)
+        with contextlib.suppress(BlockingIOError):
+            assert broker.recv(EVERYTHING) == b""
+    while pair.wire.arrived:
+        with pytest.raises(BlockingIOError):
+            broker.recv(EVERYTHING)
