@@ -6,10 +6,11 @@ error of the group stands on every partition (OF-6). v5: leader epoch (KIP-320).
 ignore (KIP-848, OF-11, CGO-7). v10: topic ids in place of names.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fakebroker.broker.apis.call import Call, Steps
 from fakebroker.broker.core.offsets.group_offsets import GroupOffsets
+from fakebroker.broker.core.topics import Topic
 from fakebroker.protocol.errors import ErrorCode, KafkaError
 from fakebroker.protocol.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, TOPIC_ID
 from fakebroker.protocol.wire.messages.offset_fetch import (
@@ -24,6 +25,8 @@ from fakebroker.protocol.wire.messages.offset_fetch import (
 OffsetRow = tuple[int, int, int, str | None, int]  # partition, offset, leader epoch, metadata, error
 RequestedPartitions = Sequence[tuple[str, Sequence[int]]]  # topic names and their partition indexes
 
+MayDescribe = Callable[[Topic], bool]
+
 _AllTopics = dict[str, list[OffsetFetchResponseTopics]]
 """All topics of groups, by group id."""
 
@@ -36,10 +39,15 @@ _NO_OFFSET = -1
 _NONE = int(ErrorCode.NONE)
 
 
-def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
-    """One group or several, each answered on its own (OF-10)."""
+def handle(
+    call: Call, request: OffsetFetchRequest, may_describe: MayDescribe = lambda _topic: True
+) -> OffsetFetchResponse | None:
+    """One group or several, each answered on its own (OF-10).
+
+    `may_describe` says whether the client may describe a topic whose id was unknown when its rights were looked at.
+    """
     if call.version >= _MANY_GROUPS_VERSION:
-        return call.work(_in_steps(call, request))
+        return call.work(_in_steps(call, request, may_describe))
     if call.version == _ZOOKEEPER_VERSION:
         return _unsupported(request)
     try:
@@ -55,11 +63,11 @@ def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse | Non
     return call.work(_next_turn(response)) if is_long else response
 
 
-def _in_steps(call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
+def _in_steps(call: Call, request: OffsetFetchRequest, may_describe: MayDescribe) -> Steps[OffsetFetchResponse]:
     """Group by group. All offsets of a group are listed once, however often the request asks for them."""
     response, all_of, pace = OffsetFetchResponse(), _AllTopics(), call.pace(ROWS_PER_STEP)
     for requested in request.groups:
-        group = _group(call, requested, request.require_stable, all_of)
+        group = _group(call, requested, request.require_stable, all_of, may_describe)
         response.groups.append(group)
         # Also of one that is there again: it is written again.
         if pace.is_over(1 + sum([1 + len(topic.partitions) for topic in group.topics])):
@@ -128,7 +136,7 @@ def _offsets_for_member(call: Call, requested: OffsetFetchRequestGroup) -> Group
 
 
 def _group(
-    call: Call, group: OffsetFetchRequestGroup, require_stable: bool, all_of: _AllTopics
+    call: Call, group: OffsetFetchRequestGroup, require_stable: bool, all_of: _AllTopics, may_describe: MayDescribe
 ) -> OffsetFetchResponseGroup:
     """The answer for one of several groups (v8 and later)."""
     try:
@@ -138,7 +146,7 @@ def _group(
     if group.topics is None and group.group_id in all_of:
         return OffsetFetchResponseGroup(group_id=group.group_id, topics=all_of[group.group_id])
     if call.version >= _TOPIC_ID_VERSION:
-        topics = _topics_by_id(call, offsets, group, require_stable)
+        topics = _topics_by_id(call, offsets, group, require_stable, may_describe)
     else:
         requested = None if group.topics is None else [(topic.name, topic.partition_indexes) for topic in group.topics]
         found = _rows_by_name(call, offsets, requested, require_stable)
@@ -168,17 +176,28 @@ def _merged(requested: RequestedPartitions) -> RequestedPartitions:
 
 
 def _topics_by_id(
-    call: Call, offsets: GroupOffsets, group: OffsetFetchRequestGroup, require_stable: bool
+    call: Call,
+    offsets: GroupOffsets,
+    group: OffsetFetchRequestGroup,
+    require_stable: bool,
+    may_describe: MayDescribe,
 ) -> list[OffsetFetchResponseTopics]:
-    """Topics by id, in the request and in the answer; unknown ones come last, as in 4.3.1 (v10, OF-14)."""
+    """Topics by id, in the request and in the answer; unknown ones come last, as in 4.3.1 (v10, OF-14).
+
+    Where all are asked for, each has its name, too, by which rights are looked at: it may be deleted by then.
+    """
     topics = call.cluster.topics
     if group.topics is None:
         known = [(topics.get(name), rows) for name, rows in all_rows(offsets, require_stable)]
-        return [OffsetFetchResponseTopics(topic_id=topic.id, partitions=rows) for topic, rows in known if topic]
+        return [
+            OffsetFetchResponseTopics(name=topic.name, topic_id=topic.id, partitions=rows)
+            for topic, rows in known
+            if topic
+        ]
     answers, unknown = [], []
     for requested in group.topics:
         topic = topics.by_id(requested.topic_id)
-        if topic is None:
+        if topic is None or not may_describe(topic):
             rows = [no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in requested.partition_indexes]
             unknown.append(OffsetFetchResponseTopics(topic_id=requested.topic_id, partitions=rows))
         else:

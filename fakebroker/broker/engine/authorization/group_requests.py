@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from fakebroker.broker.apis import consumer_group_heartbeat, streams_group_heartbeat
+from fakebroker.broker.apis import consumer_group_heartbeat, offset_fetch, streams_group_heartbeat
 from fakebroker.broker.apis.dialects import kip_88_draft
 from fakebroker.broker.apis.find_coordinator import GROUP as GROUP_KEY
 from fakebroker.broker.apis.find_coordinator import SHARE as SHARE_KEY
@@ -90,7 +90,7 @@ _NOT_ASKED = -2147483648
 _REFUSED_TOPIC = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _KEYS = {GROUP_KEY: GROUP, TRANSACTION_KEY: ResourceType.TRANSACTIONAL_ID}
 _REFUSED_ROW = (-1, -1, "", _REFUSED_TOPIC)  # of a partition in OffsetFetch, behind its index
-_FIRST_WITH_GROUPS = 8  # of OffsetFetch
+_FIRST_WITH_GROUPS, _FIRST_BY_ID = 8, 10  # of OffsetFetch
 
 
 def show_operations(authorized: "Describe") -> None:
@@ -193,6 +193,10 @@ def fetch_allowed_offsets(authorized: "OffsetFetch") -> Generator[None, None, No
         yield from _fetch_of_one_group(authorized)
         return
     access = authorized.access
+    if authorized.route.version >= _FIRST_BY_ID:
+        authorized.handle = partial(
+            offset_fetch.handle, may_describe=lambda topic: access.may(Operation.DESCRIBE, TOPIC, topic.name)
+        )
     groups: list[OffsetFetchRequestGroup] = []
     refused: list[OffsetFetchResponseGroup] = []
     topics_refused: list[list[OffsetFetchResponseTopics]] = []  # of each of the groups: one may be there twice
