@@ -7,7 +7,9 @@ attributes that it knows no keyword for with the bytes of their values.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+_SEQUENCE, _SET, _OBJECT_ID = 0x30, 0x31, 0x06  # tags
 _VERSION = 0xA0  # the tag of a field that may be missing
+_MAX_LENGTH_BYTES = 4
 # UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString: Java reads all of them as UTF-8.
 _TEXTS = (0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E)
 _KEYWORDS = {
@@ -33,16 +35,26 @@ class Element(NamedTuple):
 
 
 def subject_of(certificate: bytes) -> str:
-    """The subject's name in a certificate in DER. Raises ValueError for what is no certificate."""
+    """The subject's name in a certificate in DER. Raises ValueError for what is no certificate.
+
+    OpenSSL also takes BER, and names of any shape: what is read here in another way would be somebody else's name.
+    """
     try:
         (outer,) = elements(certificate)
-        (signed, *_) = elements(outer.content)
-        fields = [each for each in elements(signed.content) if each.tag != _VERSION]
+        (signed, *_) = _inside(outer, _SEQUENCE)
+        fields = [each for each in _inside(signed, _SEQUENCE) if each.tag != _VERSION]
         _serial, _algorithm, _issuer, _validity, subject, *_ = fields
-        names = [_relative_name(each) for each in elements(subject.content)]
+        names = [_relative_name(each) for each in _inside(subject, _SEQUENCE)]
     except IndexError as error:
         raise ValueError(f"not a certificate: {error}") from None
     return ",".join(reversed(names))
+
+
+def _inside(element: Element, tag: int) -> Iterator[Element]:
+    """What an element is made of. Raises ValueError unless it has this tag."""
+    if element.tag != tag:
+        raise ValueError(f"not a certificate: tag {element.tag:#04x} where {tag:#04x} belongs")
+    return elements(element.content)
 
 
 def elements(data: bytes) -> Iterator[Element]:
@@ -53,6 +65,8 @@ def elements(data: bytes) -> Iterator[Element]:
         position += 2
         if size & 0x80:
             count = size & 0x7F
+            if not 0 < count <= _MAX_LENGTH_BYTES:
+                raise ValueError("not DER: an element without a length, or with a very long one")
             size = int.from_bytes(data[position : position + count])
             position += count
         if position + size > len(data):
@@ -64,11 +78,13 @@ def elements(data: bytes) -> Iterator[Element]:
 
 def _relative_name(element: Element) -> str:
     """One level of a name, nearly always a single attribute."""
-    attributes = (tuple(elements(each.content)) for each in elements(element.content))
+    attributes = (tuple(_inside(each, _SEQUENCE)) for each in _inside(element, _SET))
     return "+".join(_attribute(kind, value) for kind, value in attributes)
 
 
 def _attribute(kind: Element, value: Element) -> str:
+    if kind.tag != _OBJECT_ID:
+        raise ValueError("not a certificate: an attribute of its name has no type")
     number = _object_id(kind.content)
     keyword = _KEYWORDS.get(number)
     if keyword is None or value.tag not in _TEXTS:

@@ -59,7 +59,10 @@ class ListenerTls:
             return "", ANONYMOUS
         if wall_ms is not None:
             _check_dates(tls, wall_ms)
-        subject = subject_of(certificate)
+        try:
+            subject = subject_of(certificate)
+        except ValueError as error:
+            raise CertificateRefused(f"{OWN_NOT_ACCEPTED}: its subject cannot be read ({error})") from None
         if self._settings.has_sasl:
             return subject, ANONYMOUS
         return subject, Principal(self._mapping.name_of(subject))

@@ -70,7 +70,8 @@ class TlsClientConnection(ClientConnection):
         self._tls_socket.raw.close()
 
     def _secured(self) -> None:
-        """The handshake is done."""
+        """The handshake is done. Whatever goes wrong here, the client is not heard: `failure` is there before."""
+        self._tls_socket.failure = "an error of the broker"
         tls = self._tls_socket.tls
         wall_ms = self._server.clock.now().wall_ms if self._judges_dates else None
         try:
@@ -80,4 +81,5 @@ class TlsClientConnection(ClientConnection):
             return
         cipher = tls.cipher()
         assert cipher is not None
+        self._tls_socket.failure = ""
         engine_tls.established(self._connection, tls.version() or "", cipher[0], subject, principal)

@@ -84,3 +84,31 @@ def test_what_is_no_certificate_is_refused_in_no_other_way(noise: bytes, place: 
     for data in (noise, damaged):
         with suppress(ValueError):
             assert isinstance(subject_of(data), str)
+
+
+def changed(before: bytes, after: bytes) -> bytes:
+    """The good certificate with other bytes in its subject; all lengths stay."""
+    assert GOOD.count(before) == 1
+    assert len(before) == len(after)
+    return GOOD.replace(before, after)
+
+
+ALICE = bytes.fromhex("310e300c06035504030c05") + b"alice"  # a set of one sequence: the type, and the value
+ENDS = b"\0\0"  # of an element without a length
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        changed(ALICE, ALICE.replace(b"\x31\x0e", b"\x30\x0e")),
+        changed(ALICE, ALICE.replace(b"\x30\x0c", b"\x31\x0c")),
+        changed(ALICE, ALICE.replace(b"\x06\x03", b"\x04\x03")),
+        changed(ALICE, b"\x31\x80" + ALICE[2:-4] + b"a" + ENDS + b"\0"),
+        changed(ALICE, b"\x31\x0e\x06\x0c" + ALICE[4:]),
+        changed(ALICE, b"\x31\x89" + ALICE[2:]),
+    ],
+)
+def test_a_name_of_another_shape_is_refused(data: bytes) -> None:
+    """OpenSSL takes BER, too, and shows another name for it, or numbers."""
+    with pytest.raises(ValueError):
+        subject_of(data)
