@@ -64,7 +64,6 @@ _KNOWS_LOG_START = frozenset(
 _NO_LEADER = LeaderIdAndEpoch()  # shared, never changed
 
 PARTITIONS_PER_STEP = 5_000  # with batches that cost nothing, such as empty ones
-_FILES_COST_PARTITIONS = 15  # of each copy of a log, which the storage makes after the step: about a millisecond
 
 
 class _Part(NamedTuple):
@@ -176,8 +175,6 @@ def _each_partition(
             answers.append(answer)
             if request.acks < 0 and part.partition is not None and not answer.error_code:
                 targets += _unreplicated(call, part.partition, answer, response)
-            if answer.base_offset == 0 and part.partition is not None and call.cluster.storage is not None:
-                pace.count(_FILES_COST_PARTITIONS * len(part.partition.replicas))
             if scans.is_pause_due() or pace.is_over():
                 yield
         response.responses.append(

@@ -120,6 +120,11 @@ class BrokerStorage:
             if not was_open:
                 self.stop(now)
 
+    @property
+    def ahead_s(self) -> float:
+        """How long it takes to write what has happened since the start, as far as that is more than appending."""
+        return 0.0 if self._store is None else self._store.ahead_s
+
     def write(self, now: Instant) -> list[int]:
         """Write what has changed, before anything of it is answered. Returns the brokers whose directories fail."""
         store = self._store

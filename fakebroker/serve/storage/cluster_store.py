@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("fakebroker")
 FOLDERS_PER_STEP = 100  # that are removed, each with its files
+FOLDER_S = 0.001  # what it takes to make one with its files, roughly
 
 
 class LostReplica(NamedTuple):
@@ -61,6 +62,7 @@ class ClusterStore:
         self.data = data
         self.failed: dict[int, OSError] = {}  # by node id
         self.lost: list[LostReplica] = []  # that the engine does not know of yet
+        self.ahead_s = 0.0  # of making folders, for all that has happened since the start
         self._left_alone: dict[StoredLog, None] = {}  # with replicas that are offline
         self._cluster = cluster
         self._metadata_changes = MetadataChanges(cluster, data.image, data.ids)
@@ -98,10 +100,13 @@ class ClusterStore:
         partition: Partition = self._partition_of(log)
         stored = self.adopt(log, [self.new_copy(log, node_id) for node_id in self.holders(partition)])
         self._dirty[stored] = None
+        self.ahead_s += FOLDER_S * len(stored.copies)
 
     def metadata_changed(self, what: "What") -> None:
         """See Storage."""
         self._changed[what] = None
+        if isinstance(what, Partition) and self._stored(what) is not None:  # it may have other replicas
+            self.ahead_s += FOLDER_S * len(self._new_holders(what))
 
     def keep_everything(self) -> None:
         """The directory is empty: all that the cluster has is new."""
@@ -128,6 +133,14 @@ class ClusterStore:
     def holders(self, partition: Partition) -> list[int]:
         """The brokers in whose directories a partition is kept."""
         return [node_id for node_id in partition.replicas if node_id in self.data.directories]
+
+    def _stored(self, partition: Partition) -> StoredLog | None:
+        return self._logs.get(partition.topic.id, {}).get(partition.index)
+
+    def _new_holders(self, partition: Partition) -> list[int]:
+        """The holders of a partition, whose log is kept, that do not have it."""
+        present = [each.directory.node_id for each in self._logs[partition.topic.id][partition.index].copies]
+        return [node_id for node_id in self.holders(partition) if node_id not in present]
 
     @staticmethod
     def _partition_of(log: "PartitionLog") -> Partition:
@@ -344,12 +357,11 @@ class ClusterStore:
 
     def _move_copies(self, partition: Partition, now: Instant) -> None:
         """The replicas of a partition may be others now."""
-        stored = self._logs.get(partition.topic.id, {}).get(partition.index)
+        stored, holders = self._stored(partition), self.holders(partition)
         if stored is None:
             return
-        holders, present = self.holders(partition), [each.directory.node_id for each in stored.copies]
         gone = [each for each in stored.copies if each.directory.node_id not in holders]
-        new = [self.new_copy(stored.log, node_id) for node_id in holders if node_id not in present]
+        new = [self.new_copy(stored.log, node_id) for node_id in self._new_holders(partition)]
         stored.copies += new
         if new:
             stored.stored_until(stored.log.log_start_offset)

@@ -5,6 +5,7 @@ They are classes of their own, so that a broker without a data directory has no 
 
 import logging
 from collections.abc import Callable
+from time import monotonic
 
 from fakebroker.broker.engine import node_disks, node_process
 from fakebroker.broker.engine.engine import Engine
@@ -26,6 +27,11 @@ class StoringServer(Server):
         super().__init__(ports, after_flush)
         self._storage = storage
 
+    def prepare(self, engine: Engine) -> None:
+        """As Server. By the stopwatch a step or turn also ends when it has caused as much writing."""
+        super().prepare(engine)
+        engine.cluster.timers.passes.stopwatch = lambda: monotonic() + self._storage.ahead_s
+
     def flush(self) -> None:
         """Write, then send."""
         write(self._storage, self.engine, self)
@@ -38,6 +44,11 @@ class StoringNetwork(SimNetwork):
     def __init__(self, listeners: list[Listener], start: Instant, storage: BrokerStorage) -> None:
         super().__init__(listeners, start)
         self._storage = storage
+
+    def prepare(self, engine: Engine) -> None:
+        """As SimNetwork. The stopwatch shows the writing alone."""
+        super().prepare(engine)
+        engine.cluster.timers.passes.stopwatch = lambda: self._storage.ahead_s
 
     def _flush_engine(self) -> None:
         write(self._storage, self.engine, self)
