@@ -124,7 +124,7 @@ def test_a_member_id_that_cannot_be_written() -> None:
 def test_an_answer_that_is_too_long_for_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader whose members' metadata do not fit into a frame gets -1, as from Kafka, and nothing is kept."""
     lab = SimEngine()
-    monkeypatch.setattr("fakebroker.broker.engine.connection.MAX_FRAME_BYTES", 700)
+    monkeypatch.setattr("fakebroker.broker.engine.connection.LONGEST_FRAME_BYTES", 700)
     client = lab.client()
     assert client.join("g").error_code == 0
     big = {**JOIN, "group_id": "h", "protocols": [type(JOIN["protocols"][0])(name="range", metadata=b"m" * 600)]}
