@@ -28,6 +28,7 @@ def _journal() -> tuple[bytes, bytes]:
         members = [broker.client(f"service-{number}") for number in range(_GROUPS)]
         for number, member in enumerate(members):
             member.join(f"group-{number}", ["orders"])
+            member.sync({member.member_id: {"orders": list(range(_PARTITIONS))}})
         for number in range(_ROUNDS):
             for member in members:
                 member.produce("orders", number % _PARTITIONS, [(b"key", b"value" * 4)])
@@ -38,5 +39,6 @@ def _journal() -> tuple[bytes, bytes]:
         broker.journal.save(path)
     lines = path.read_bytes().splitlines(keepends=True)
     assert len(lines) >= LINES_A_JOURNAL, "the broker wrote fewer lines than are wanted"
+    assert any(b'"kind":"offset_committed"' in line for line in lines), "no commit was accepted"
     run = lines[0].split(b'"run":"', 1)[1].split(b'"', 1)[0]
     return b"".join(lines[:LINES_A_JOURNAL]), run
