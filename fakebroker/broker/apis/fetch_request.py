@@ -21,6 +21,7 @@ from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.wire.messages.fetch import FetchResponse
 
 TARGETS_PER_STEP = 1_000
+UNUSED_PER_STEP = 20  # partitions that are used for the first time: a data directory makes their folders
 BYTES_PER_COST = 10_000  # what is sent costs little: it is not copied
 
 
@@ -81,9 +82,14 @@ class _Fetch:
         """
         if self.call.cluster.behaviours.keeps_message_formats:
             return self.call.work(self._read_in_steps(go_on, 1))
+        if self.call.cluster.storage is not None and self._unused_targets() > UNUSED_PER_STEP:
+            return self.call.work(self._read_in_steps(go_on, UNUSED_PER_STEP))
         if len(self.targets) > TARGETS_PER_STEP:
             return self.call.work(self._read_in_steps(go_on, TARGETS_PER_STEP))
         return go_on(read_all(self.call.cluster, self.targets, self.params))
+
+    def _unused_targets(self) -> int:
+        return sum(not partition.has_log for _, partition in self.targets)
 
     def _read_in_steps(
         self, go_on: Callable[[ReadResult], FetchResponse | None], targets_per_step: int

@@ -19,6 +19,7 @@ from fakebroker.protocol.storage import names
 from fakebroker.protocol.storage.checkpoints import decode_offsets, encode_offsets
 from fakebroker.protocol.storage.names import PartitionFolder
 from fakebroker.protocol.wire.messages.alter_partition_reassignments import ReassignablePartition, ReassignableTopic
+from fakebroker.protocol.wire.messages.fetch import FetchTopic
 from fakebroker.protocol.wire.messages.list_offsets import ListOffsetsTopic
 from fakebroker.protocol.wire.messages.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
 from fakebroker.protocol.wire.messages.produce import PartitionProduceData, TopicProduceData
@@ -211,6 +212,9 @@ def all_partitions(kind: str, count: int) -> dict[str, Any]:
         case "ListOffsets":
             rows = [(each, -1, -1, 1) for each in every]
             return {"replica_id": -1, "topics": [ListOffsetsTopic(name="wide", partitions=rows)]}
+        case "Fetch":
+            wanted = [(each, -1, 0, -1, -1, 1 << 20, bytes(16), -1) for each in every]
+            return {"max_wait_ms": 0, "max_bytes": 1 << 20, "topics": [FetchTopic(topic="wide", partitions=wanted)]}
         case "Produce":
             batch = build_batch([Record(0, 0, b"k", b"v")])
             data = [PartitionProduceData(index=each, records=batch) for each in every]
@@ -224,7 +228,13 @@ def all_partitions(kind: str, count: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("kind", "version"),
-    [("ListOffsets", 7), ("OffsetForLeaderEpoch", 4), ("Produce", 8), ("AlterPartitionReassignments", 0)],
+    [
+        ("ListOffsets", 7),
+        ("Fetch", 11),
+        ("OffsetForLeaderEpoch", 4),
+        ("Produce", 8),
+        ("AlterPartitionReassignments", 0),
+    ],
 )
 def test_no_turn_makes_all_folders(tmp_path: Path, kind: str, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever uses partitions for the first time, or gives them to other brokers: each folder takes a millisecond."""
