@@ -275,14 +275,6 @@ def parted(
     return refused, rest
 
 
-def asked_in_steps(entries: Iterable[T], is_refused: Callable[[T], object], pace: Pace) -> Generator[None, None, None]:
-    """Ask about all entries in steps, where the answer also depends on what the cluster has.
-
-    That may change between steps. The caller asks once more, all at once, which is cheap: `Access` has the answers.
-    """
-    yield from parted(entries, lambda entry: bool(is_refused(entry)), pace)
-
-
 def show_operations(
     entries: Iterable[T], operations_of: Callable[[T], int], field: str, pace: Pace
 ) -> Generator[None, None, None]:

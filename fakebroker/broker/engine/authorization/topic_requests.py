@@ -11,8 +11,8 @@ from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.engine.authorization.authorized_request import (
     REPEATED_TOPIC,
     AuthorizedRequest,
-    asked_in_steps,
     name_in,
+    parted,
     topic_name,
 )
 from fakebroker.broker.engine.faults.entries import named_with_session
@@ -107,7 +107,8 @@ def read_allowed(authorized: "Fetch") -> Generator[None, None, None]:
         def is_refused(name: str | None) -> bool:
             return name is not None and not access.may(Operation.READ, TOPIC, name)
 
-        yield from asked_in_steps(_topics_read(authorized), is_refused, access.pace)
+        # What the session reads may change between steps. Asked once more, all at once: `Access` has the answers.
+        yield from parted(_topics_read(authorized), is_refused, access.pace)
         hidden = [name for name in _topics_read(authorized) if is_refused(name)]
     if call.version >= _FIRST_FETCH_BY_ID:  # an empty name stands for an unknown id, which needs nothing
         hidden = [name for name in hidden if name]
