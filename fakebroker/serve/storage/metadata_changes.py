@@ -4,14 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fakebroker.broker.core.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, METRICS_RESOURCE, TOPIC_RESOURCE
 from fakebroker.broker.core.metadata_parts import MetadataEntry, MetadataPart
 from fakebroker.protocol.records import metadata_records_schema as records
 from fakebroker.protocol.schema import Message
 from fakebroker.serve.storage.metadata_image import (
-    BROKER,
-    CLIENT_METRICS,
-    GROUP,
-    TOPIC,
     MetadataImage,
     PartitionValues,
     ScramValues,
@@ -78,7 +75,7 @@ class MetadataChanges:
             found.append(records.TopicRecord(name=topic.name, topic_id=topic.id))
         partitions = {} if known is None else known.partitions
         found += [self._partition_record(each) for each in topic.partitions if each.index not in partitions]
-        found += self._config_records(TOPIC, topic.name, topic.config.own)
+        found += self._config_records(TOPIC_RESOURCE, topic.name, topic.config.own)
         return found
 
     def of_partition(self, partition: "Partition") -> list[Message]:
@@ -128,20 +125,20 @@ class MetadataChanges:
 
     def _resources(self) -> Iterator[tuple[int, str]]:
         cluster = self._cluster
-        yield BROKER, ""
-        yield from ((BROKER, str(node_id)) for node_id in cluster.nodes)
-        yield from ((GROUP, name) for name in cluster.group_configs)
-        yield from ((CLIENT_METRICS, name) for name in cluster.client_metrics)
-        yield from (resource for resource in self._image.configs if resource[0] != TOPIC)
+        yield BROKER_RESOURCE, ""
+        yield from ((BROKER_RESOURCE, str(node_id)) for node_id in cluster.nodes)
+        yield from ((GROUP_RESOURCE, name) for name in cluster.group_configs)
+        yield from ((METRICS_RESOURCE, name) for name in cluster.client_metrics)
+        yield from (resource for resource in self._image.configs if resource[0] != TOPIC_RESOURCE)
 
     def _configs(self, resource: tuple[int, str]) -> Iterator[Message]:
         return self._config_records(*resource, self._own_configs(*resource))
 
     def _own_configs(self, resource_type: int, name: str) -> Mapping[str, str]:
         cluster = self._cluster
-        if resource_type == GROUP:
+        if resource_type == GROUP_RESOURCE:
             return cluster.group_configs.get(name, {})
-        if resource_type == CLIENT_METRICS:
+        if resource_type == METRICS_RESOURCE:
             return cluster.client_metrics.get(name, {})
         if not name:
             return cluster.settings.dynamic(cluster=True)

@@ -3,15 +3,13 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.broker.core.config_resources import TOPIC_RESOURCE
 from fakebroker.broker.core.security.acl_state import AclState
 from fakebroker.protocol.records import metadata_records_schema as records
 from fakebroker.protocol.schema import Message
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.quotas.client_quotas import Entity
-
-TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
-"""The types of resources in ConfigRecord that have settings here."""
 
 
 class PartitionValues(NamedTuple):
@@ -76,7 +74,7 @@ class MetadataImage:
             case records.RemoveTopicRecord():
                 topic = self.topics.pop(message.topic_id, None)
                 if topic is not None:
-                    self.configs.pop((TOPIC, topic.name), None)
+                    self.configs.pop((TOPIC_RESOURCE, topic.name), None)
             case records.PartitionRecord():
                 self._put_partition(message)
             case records.PartitionChangeRecord():

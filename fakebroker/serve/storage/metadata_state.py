@@ -13,11 +13,12 @@ from fakebroker.broker.core.cluster_state import (
     RandomState,
     TopicState,
 )
+from fakebroker.broker.core.config_resources import BROKER_RESOURCE, GROUP_RESOURCE, METRICS_RESOURCE, TOPIC_RESOURCE
 from fakebroker.broker.core.features import FeaturesState
 from fakebroker.broker.core.security.credentials import CredentialsState, ScramState, TokenState
 from fakebroker.broker.release import Release
 from fakebroker.serve.storage.metadata_changes import MECHANISMS
-from fakebroker.serve.storage.metadata_image import BROKER, CLIENT_METRICS, GROUP, TOPIC, MetadataImage, TokenValues
+from fakebroker.serve.storage.metadata_image import MetadataImage, TokenValues
 
 
 def cluster_state_of(
@@ -38,11 +39,11 @@ def cluster_state_of(
         next_producer_id=image.next_producer_id,
         random=RandomState(*Random(seed).getstate()),
         nodes=tuple(_node_values(node_id, rack, image) for node_id, rack in image.brokers.items()),
-        dynamic=dict(configs.get((BROKER, ""), {})),
+        dynamic=dict(configs.get((BROKER_RESOURCE, ""), {})),
         topics=tuple(_topic_states(image)),
         being_deleted=(),
-        group_configs=_configs_of(image, GROUP),
-        client_metrics=_configs_of(image, CLIENT_METRICS),
+        group_configs=_configs_of(image, GROUP_RESOURCE),
+        client_metrics=_configs_of(image, METRICS_RESOURCE),
         jobs=JobsState(None, None, None),
         expirations=(),
         credentials=CredentialsState({}, _scram_states(image), _token_states(image, token_key)),
@@ -54,14 +55,16 @@ def cluster_state_of(
 
 def _node_values(node_id: int, rack: str | None, image: MetadataImage) -> NodeValues:
     own = {} if rack is None else {"broker.rack": rack}
-    return NodeValues(node_id, True, own, dict(image.configs.get((BROKER, str(node_id)), {})))
+    return NodeValues(node_id, True, own, dict(image.configs.get((BROKER_RESOURCE, str(node_id)), {})))
 
 
 def _topic_states(image: MetadataImage) -> list[TopicState]:
     states = []
     for topic_id, topic in image.topics.items():
         partitions = tuple(PartitionState(*topic.partitions[index], log=None) for index in sorted(topic.partitions))
-        states.append(TopicState(topic.name, topic_id, dict(image.configs.get((TOPIC, topic.name), {})), partitions))
+        states.append(
+            TopicState(topic.name, topic_id, dict(image.configs.get((TOPIC_RESOURCE, topic.name), {})), partitions)
+        )
     return states
 
 

@@ -7,7 +7,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from fakebroker.broker.apis import create_delegation_token, describe_delegation_token
-from fakebroker.broker.core.config_resources import check_broker_id
+from fakebroker.broker.core.config_resources import (
+    BROKER_RESOURCE,
+    GROUP_RESOURCE,
+    LOGGER_RESOURCE,
+    METRICS_RESOURCE,
+    TOPIC_RESOURCE,
+    check_broker_id,
+)
 from fakebroker.broker.core.security.acls import Operation, ResourceType
 from fakebroker.broker.core.security.principals import USER
 from fakebroker.broker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
@@ -57,13 +64,12 @@ if TYPE_CHECKING:
     ]
 
 REPEATED_RESOURCE = "Each resource must appear at most once."
-_TOPIC, _BROKER, _LOGGER, _CLIENT_METRICS, _GROUP = 2, 4, 8, 16, 32
 _TYPES: Final = {  # what a resource with configs is for the authorizer
-    _TOPIC: ResourceType.TOPIC,
-    _GROUP: ResourceType.GROUP,
-    _BROKER: ResourceType.CLUSTER,
-    _LOGGER: ResourceType.CLUSTER,
-    _CLIENT_METRICS: ResourceType.CLUSTER,
+    TOPIC_RESOURCE: ResourceType.TOPIC,
+    GROUP_RESOURCE: ResourceType.GROUP,
+    BROKER_RESOURCE: ResourceType.CLUSTER,
+    LOGGER_RESOURCE: ResourceType.CLUSTER,
+    METRICS_RESOURCE: ResourceType.CLUSTER,
 }
 
 
@@ -87,9 +93,9 @@ def _is_unknown(resource: Resource) -> bool:
 
 def _fault(node: "Node", request_name: str, resource: Resource) -> str | None:
     """What Kafka finds wrong with a resource before it looks at rights: its type, or another broker's id (CLU-16)."""
-    if _is_unknown(resource) or (resource.resource_type == _LOGGER and request_name == "AlterConfigs"):
+    if _is_unknown(resource) or (resource.resource_type == LOGGER_RESOURCE and request_name == "AlterConfigs"):
         return f"Unknown resource type {resource.resource_type}"
-    if resource.resource_type == _BROKER and resource.resource_name:
+    if resource.resource_type == BROKER_RESOURCE and resource.resource_name:
         try:
             check_broker_id(node, resource.resource_name)
         except KafkaError as error:
@@ -120,7 +126,7 @@ class ConfigResources:
             errors = yield from authorized.take_out("resources", resource_type, is_refused, text)
             if authorized.route.name == "IncrementalAlterConfigs":
                 for error in cast("list[AlterConfigsResourceResponse]", errors):
-                    if error.resource_type == _LOGGER:  # which the broker itself refuses, not the controller
+                    if error.resource_type == LOGGER_RESOURCE:  # which the broker itself refuses, not the controller
                         error.error_message = None
             if authorized.answer is not None:
                 return
