@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fakebroker.protocol.schema import Message
 
 
+T = TypeVar("T")
 Response = TypeVar("Response", bound="Message")
 Steps = Generator[None, None, Response | None]
 """Long work in steps: it yields after each, and returns the response, or None when the request gets none."""
@@ -107,6 +108,7 @@ class Call:
         "cluster",
         "connection",
         "is_answered",
+        "is_in_line",
         "listener",
         "node",
         "now",
@@ -130,6 +132,7 @@ class Call:
         self.client_id: str | None = None
         self.now = Instant(0, 0)  # when the request was taken up, not when it is answered; of long work, the step's
         self.is_answered = False
+        self.is_in_line = False  # its next step of work waits until no other request is ahead in the line
         self.unsent: Callable[[Instant], None] | None = None  # of `if_unsent`; kept by the connection
 
     def shard(self, group_id: str) -> "Shard":
@@ -168,6 +171,24 @@ class Call:
             return response
         self.connection.work(self, steps, must_finish)
         return None
+
+    def in_line(self, steps: Generator[None, None, T]) -> Generator[None, None, T]:
+        """A part of the request's work that holds much memory: from its second step on it is done while no other
+        request is at such a part. They go in the order of arrival; other work goes on beside them.
+
+        Nothing large is to be held at the first pause.
+        """
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        self.is_in_line = True
+        try:
+            yield
+            return (yield from steps)
+        finally:
+            self.is_in_line = False
 
     def pace(self, units_per_step: int) -> "Pace":
         """When the steps of the request's work are over: `work` says what ends one."""

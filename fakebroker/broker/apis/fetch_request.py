@@ -102,7 +102,8 @@ class _Fetch:
         return self.response(reads) if self.call.version >= 4 else self.call.work(self._in_old_format(reads))
 
     def _in_old_format(self, reads: list[LogReadResult]) -> Steps[FetchResponse]:
-        converted = yield from in_old_format(self.call.version, [fetch for fetch, _ in self.targets], reads)
+        steps = in_old_format(self.call.version, [fetch for fetch, _ in self.targets], reads)
+        converted = yield from self.call.in_line(steps)
         return self.response(converted)
 
     def look_up(self, fetch: PartitionFetch) -> tuple[Partition | None, ErrorCode]:

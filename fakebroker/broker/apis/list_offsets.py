@@ -122,13 +122,14 @@ def _looked_up(
     if code:
         return _error(index, code)
     try:
-        answer = yield from list_offsets.find_offset(
+        steps = list_offsets.find_offset(
             partition.log,
             target,
             request.replica_id,
             read_committed=request.isolation_level == READ_COMMITTED,
             seen=partition.stale_views.get(call.node.id),
         )
+        answer = yield from call.in_line(steps)
     except KafkaError as error:
         too_new = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < 5
         return _error(index, ErrorCode.LEADER_NOT_AVAILABLE if too_new else error.code)

@@ -166,7 +166,7 @@ def _each_partition(
     call: Call, request: ProduceRequest, plan: _Plan, transaction: ProducedTransaction | None = None
 ) -> Steps[ProduceResponse]:
     """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
-    response, scans, pace = ProduceResponse(), RequestScans(), call.pace(PARTITIONS_PER_STEP)
+    response, scans, pace = ProduceResponse(), RequestScans(call.in_line), call.pace(PARTITIONS_PER_STEP)
     targets: list[ProduceTarget] = []
     for entry, topic in zip(plan.entries, plan.parts, strict=True):
         answers = []

@@ -60,8 +60,8 @@ def _keep(call: Call, request: PushTelemetryRequest) -> Generator[None, None, No
     try:
         payload = bytes(request.metrics)
         if request.compression_type != NONE:
-            unpacked = yield from decompress_in_steps(request.compression_type, payload, MAX_UNPACKED_BYTES)
-            payload = bytes(unpacked)
+            steps = decompress_in_steps(request.compression_type, payload, MAX_UNPACKED_BYTES)
+            payload = bytes((yield from call.in_line(steps)))
     except (BadCompression, TooLarge):
         raise KafkaError(ErrorCode.INVALID_RECORD) from None
     instance_id = bytes(request.client_instance_id)

@@ -13,7 +13,7 @@ from fakebroker.broker.engine.dispatch import LONG_FRAME_BYTES, LONG_LIST_BYTES,
 from fakebroker.broker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.broker.engine.stages import Stage, StageKind
 from fakebroker.broker.engine.unserved import Unserved
-from fakebroker.broker.engine.work import DueWork, PassesWork, Task, Work
+from fakebroker.broker.engine.work import DueWork, Line, PassesWork, Task, Work
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
@@ -65,7 +65,8 @@ class Engine:
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
-        self.works: deque[Work | Task | PassesWork | DueWork] = deque()
+        self.works: deque[Work | Line | Task | PassesWork | DueWork] = deque()
+        self._line = Line(self.begin)
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
         # order in which they got it; None is only there because Python has no ordered set.
@@ -144,10 +145,17 @@ class Engine:
 
     # Long work
 
-    def begin(self, work: Work | Task | PassesWork | DueWork) -> None:
+    def begin(self, work: Work | Line | Task | PassesWork | DueWork) -> None:
         """A request turned out to be long, or there is something to do after it."""
-        self.works.append(work)
+        self._add_work(work)
         self.on_work()
+
+    def _add_work(self, work: Work | Line | Task | PassesWork | DueWork) -> None:
+        """A work's next step comes after those of all others that are there."""
+        if not isinstance(work, Work) or not work.is_in_line:
+            self.works.append(work)
+        elif self._line.join(work):
+            self.works.append(self._line)
 
     def _go_on_with_passes(self) -> None:
         if not self._passes.is_at_work and self._passes not in self.works:
@@ -158,7 +166,7 @@ class Engine:
         self.tick(now)
         work = self.works.popleft()
         if work.step(now):
-            self.works.append(work)
+            self._add_work(work)
         if self.outbox:
             self.drain()
 

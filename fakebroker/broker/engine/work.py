@@ -2,8 +2,12 @@
 
 Kafka has several threads for requests and others are served beside a long one. Here a step of each long request is
 taken in turn, and between two steps whoever has something to say is served.
+
+Some of that work holds much memory while it lasts, such as an unpacked batch (`Call.in_line`). However many connections
+ask for it, one after the other does it: they stand in one line, and the line as a whole takes its turn among the rest.
 """
 
+from collections import deque
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Protocol
 
@@ -46,6 +50,11 @@ class Work:
         self._steps = steps
         self._must_finish = must_finish
 
+    @property
+    def is_in_line(self) -> bool:
+        """Whether its next step has to wait in the line."""
+        return self._call.is_in_line
+
     def step(self, now: Instant) -> bool:
         """Take one step. False when it was the last, or nobody waits for the answer any more."""
         if self._client.is_gone and not self._must_finish:
@@ -57,6 +66,32 @@ class Work:
         except StopIteration:
             return False
         return True
+
+
+class Line:
+    """The works of which only the first takes steps, until it is through with what it does in the line."""
+
+    __slots__ = ("_on_leave", "_works")
+
+    def __init__(self, on_leave: Callable[[Work], None]) -> None:
+        """`on_leave` gets a work that goes on elsewhere."""
+        self._works = deque[Work]()
+        self._on_leave = on_leave
+
+    def join(self, work: Work) -> bool:
+        """A work is the last in the line. Whether it is the only one."""
+        self._works.append(work)
+        return len(self._works) == 1
+
+    def step(self, now: Instant) -> bool:
+        """Take one step of the first. False when there is none left."""
+        first = self._works[0]
+        has_more = first.step(now)
+        if not has_more or not first.is_in_line:
+            self._works.popleft()
+            if has_more:
+                self._on_leave(first)
+        return bool(self._works)
 
 
 class Task:

@@ -27,6 +27,9 @@ _GZIP_HEADER: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no time, unknown system
 DECOMPRESSED_LIMIT_BYTES: Final = 128 << 20
 """What one batch may unpack to unless the caller says otherwise: far beyond any honest batch of one MiB."""
 
+SHORT_BYTES: Final = 1 << 20
+"""What is unpacked at once, unless it is in very many pieces."""
+
 STEP_BYTES: Final = 8 << 20
 """What is unpacked in one step, by codecs that can stop in between."""
 
@@ -54,10 +57,23 @@ def decompress(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BY
 
 
 def decompress_in_steps(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Unpacking:
-    """As `decompress`, with pauses for others where there is much to unpack."""
+    """As `decompress`, with pauses for others where there is more than SHORT_BYTES to unpack.
+
+    Nothing of the result is held at the first pause: many may wait there until it is their turn to hold much.
+    """
     if codec not in _UNPACKERS:
         raise BadCompression(f"compression codec {codec} is unknown")
-    return _UNPACKERS[codec](data, limit_bytes)
+    unpack = _UNPACKERS[codec]
+    try:
+        next(unpack(data, min(limit_bytes, SHORT_BYTES)))
+    except StopIteration as end:
+        unpacked: bytes | bytearray = end.value
+        return unpacked
+    except TooLarge:
+        if limit_bytes <= SHORT_BYTES:
+            raise
+    yield
+    return (yield from unpack(data, limit_bytes))
 
 
 def too_large(name: str, limit_bytes: int) -> TooLarge:

@@ -15,14 +15,13 @@ from typing import NamedTuple, cast
 from fakebroker.protocol.records.batch import BatchHeader, parse_header, payload_of
 from fakebroker.protocol.records.batch_format import CODEC_BITS, HEADER_BYTES, LENGTH_END, NO_TIMESTAMP
 from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, decompress_in_steps
-from fakebroker.protocol.records.faults import InvalidRecord, TooLarge
+from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.record_codec import decode_record
 from fakebroker.protocol.records.record_runs import FEWEST_IN_RUN, scan_run
 from fakebroker.protocol.records.usual_records import NO_DELTAS, scan_usual
 
 RECORDS_PER_STEP = 20_000
 FIELDS_PER_STEP = 5_000  # of unusual records, which have any number of headers; the others have few
-SHORT_UNPACKED_BYTES = 1 << 20  # what is unpacked in a short scan: a turn may have 64 of them
 _SHORT_FIELDS = 8_000
 _RECORD_COSTS_FIELDS = 3  # what an unusual record counts as, beside its headers
 _UNBOUNDED = 1 << 62
@@ -86,11 +85,9 @@ def _short_payload(batch: bytes, header: BatchHeader) -> bytes:
     if not codec:
         return data
     try:
-        next(decompress_in_steps(codec, data, SHORT_UNPACKED_BYTES))
+        next(decompress_in_steps(codec, data))
     except StopIteration as end:
         return cast("bytes", end.value)  # a bytearray will do here, and is not copied
-    except TooLarge:
-        pass
     raise LongScan
 
 
@@ -107,7 +104,10 @@ def _scanned(data: bytes, start: int, header: BatchHeader, fields: int) -> Scan:
 def scan_in_steps(
     batch: bytes, header: BatchHeader, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES
 ) -> Generator[None, None, Scan]:
-    """As `scan`, in as many steps as it takes; each yields. It returns the scan."""
+    """As `scan`, in as many steps as it takes; each yields, the first before anything is unpacked or copied. It returns
+    the scan.
+    """
+    yield
     data = batch[HEADER_BYTES : header.size_bytes]
     codec = header.attributes & CODEC_BITS
     if codec:

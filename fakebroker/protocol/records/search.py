@@ -11,7 +11,7 @@ from fakebroker.protocol.records.faults import InvalidRecord
 from fakebroker.protocol.records.varint import decode_zigzag_varint
 
 BEFORE_EVERY_TIMESTAMP = -(2**63)  # of what no search by time may find
-RECORDS_PER_STEP = 100_000
+RECORDS_PER_STEP = 150_000  # as many as SHORT_BYTES have at most: what is unpacked at once is searched at once
 _MAX_COUNT = Struct(">35xq14xi")  # max timestamp, number of records
 
 _Hit = tuple[int, int]  # offset, timestamp (ms)

@@ -6,7 +6,7 @@ batches of one request that are scanned in steps unpack to is bounded (MOCK: Kaf
 """
 
 from collections.abc import Callable, Generator
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from fakebroker.broker.core.logs.appends import check_header
 from fakebroker.broker.core.logs.config import LogConfig
@@ -17,6 +17,7 @@ from fakebroker.protocol.records.compression import DECOMPRESSED_LIMIT_BYTES, ST
 from fakebroker.protocol.records.faults import InvalidRecord, TooLarge
 from fakebroker.protocol.records.record_scan import Scan, scan, scan_in_steps, short_scan
 
+T = TypeVar("T")
 ScanBatch = Callable[[bytes, BatchHeader], Scan]
 """How `check_batch` gets the scan of a batch and its header. Raises InvalidRecord for records that do not parse."""
 
@@ -27,10 +28,19 @@ _BATCH_COSTS_BYTES: Final = STEP_BYTES >> 9  # what the smallest batch counts as
 _COMPRESSED_COSTS: Final = 8  # what a byte of a compressed batch counts as, packed and unpacked
 
 
+class InLine(Protocol):
+    """`Call.in_line`."""
+
+    def __call__(self, steps: Generator[None, None, T], /) -> Generator[None, None, T]:
+        """The steps, from the second on only while no other request takes such ones."""
+
+
 class RequestScans:
     """The scans of one request, and what is left of the request's bounds."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_line: InLine) -> None:
+        """`in_line`: what holds an unpacked batch goes through it."""
+        self._in_line = in_line
         self._left_bytes = UNPACKED_PER_REQUEST_BYTES
         self._left_records = RECORDS_PER_REQUEST
         self._pace = Pace(STEP_BYTES)
@@ -59,10 +69,10 @@ class RequestScans:
         try:
             header = parse_header(batch)
             check_header(batch, header, config, partition)
-            yield
             if header.codec and header.records_count > self._left_records:
                 return _failing(_request_too_large())
-            result = yield from scan_in_steps(batch, header, self._limit_bytes())
+            scanning = scan_in_steps(batch, header, self._limit_bytes())
+            result = yield from (self._in_line(scanning) if header.codec else scanning)
         except TooLarge as fault:
             return _failing(self._over_limit(fault))
         except InvalidRecord as fault:
