@@ -1,8 +1,8 @@
 """One client's connection: frames in, answers out, in request order (AV-1..AV-4, AV-11).
 
 Like Kafka, a connection has one request in work at a time: while it is parked the next frame is not read (AV-2), so
-answers are in order without a queue. After `REQUESTS_PER_TURN` requests, or `STEP_S`, others have their turn. It is a
-state machine (`connection_state.py` has the states and which may follow). A request goes this way:
+answers are in order without a queue. After `REQUESTS_PER_TURN` requests, or `Engine.turn_s`, others have their turn. It
+is a state machine (`connection_state.py` has the states and which may follow). A request goes this way:
 
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
                          -> _serve    header, body, handler
@@ -43,7 +43,6 @@ from fakebroker.broker.engine.work import Work, answer_in_steps
 from fakebroker.protocol.errors import AnswerTooLong, WireError
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener
-from fakebroker.protocol.pace import STEP_S
 from fakebroker.protocol.schema.pieces import flattened
 from fakebroker.protocol.wire.frame import SMALLEST_FRAME_BYTES, decode_request_header
 from fakebroker.protocol.wire.framing import LARGE_BYTES, LONGEST_FRAME_BYTES, PREFIX_BYTES, FrameReader
@@ -323,7 +322,7 @@ class Connection:
                 if position < end:  # one that takes long does not have the others in its turn
                     if not ends_s:
                         stopwatch = self.engine.cluster.timers.passes.stopwatch
-                        ends_s = stopwatch() + STEP_S
+                        ends_s = stopwatch() + self.engine.turn_s
                     elif stopwatch() > ends_s:
                         break
             if self.state is not serving:

@@ -17,6 +17,7 @@ from fakebroker.broker.engine.work import DueWork, Line, PassesWork, Task, Work
 from fakebroker.protocol.errors import AnswerTooLong
 from fakebroker.protocol.instant import Instant
 from fakebroker.protocol.listeners import Address, Listener, listener_settings
+from fakebroker.protocol.pace import STEP_S
 
 if TYPE_CHECKING:
     from fakebroker.broker.core.cluster import Cluster
@@ -48,6 +49,7 @@ class Engine:
         self._failures: dict[tuple[str, str], tuple[Exception, int]] = {}  # the first of each kind, how many
         self.unserved = Unserved(self)
         self.uses_layouts = True  # False, set before clients come, lets all requests go the general way (`Lanes`)
+        self.turn_s = STEP_S  # after so long a turn takes up no further request
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self._passes = PassesWork(self, cluster.timers.passes)

@@ -86,7 +86,7 @@ class ClientConnection(BlockableLink):
     - `_unsent`: what the socket has not taken, because the client does not read. While there is any, nothing is read
       and no turn is taken, as Kafka mutes a channel until its answer is sent; the socket is watched for room. A
       connection closes after it is empty.
-    - `_is_turn_scheduled`: the loop will call `_take_turn`. A turn that was scheduled before the client got slow, or
+    - `_is_turn_scheduled`: the server will call `_take_turn`. A turn that was scheduled before the client got slow, or
       before the connection closed, comes up and does nothing.
     """
 
@@ -306,7 +306,7 @@ class ClientConnection(BlockableLink):
             return
         if connection.wants_turn and not self._is_turn_scheduled and not self._unsent:
             self._is_turn_scheduled = True
-            self._server.call_soon(self._take_turn)
+            self._server.take_later(self._take_turn)
         self._pause(bool(self._unsent) or connection.waiting_bytes >= MAX_WAITING_BYTES or connection.is_stalled)
 
     def _pause(self, is_paused: bool) -> None:

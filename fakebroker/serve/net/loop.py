@@ -11,15 +11,21 @@ request is the older one. Edge-triggered, a socket is put on the list when data 
 the order of requests decides who joins first, who leads and which rebalance follows, so a test that sends B's request
 first would see another course each time. This order is a promise of ours (tests should repeat), not a behaviour of
 Kafka: there three network threads (num.network.threads) read from sockets without any order among them.
+
+Of very many sockets that are ready together, those that are not served within STEP_S have their turn in later calls,
+before all that becomes ready meanwhile. The timers and the long work of the loop go on in between.
 """
 
 import asyncio
 import select
 import selectors
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from time import monotonic
 from typing import Protocol
 
 from fakebroker.platform.sockets import HAS_EPOLL
+from fakebroker.protocol.pace import STEP_S
 
 
 class SocketWatcher(Protocol):
@@ -57,6 +63,14 @@ def end_watch_for_end(watcher: SocketWatcher, fd: int) -> None:
         watcher.remove_ender(fd)
 
 
+def tell_when_late(watcher: SocketWatcher, on_late: Callable[[bool], None]) -> None:
+    """Call `on_late` when sockets that are ready have to wait for others, and when none does any more. A loop that is
+    not ours cannot tell.
+    """
+    if HAS_EPOLL and isinstance(watcher, SocketSelector):
+        watcher.on_late = on_late
+
+
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """A loop for one broker. Without epoll (not Linux) it is the platform's own, without an order of arrival."""
     return SocketLoop() if HAS_EPOLL else asyncio.SelectorEventLoop()
@@ -67,6 +81,10 @@ def watcher_of(loop: asyncio.AbstractEventLoop) -> SocketWatcher:
     if HAS_EPOLL and isinstance(loop, SocketLoop):
         return loop.sockets
     return loop
+
+
+def _nothing(_is_late: bool) -> None:
+    """What is told when nobody wants to know that sockets wait."""
 
 
 if HAS_EPOLL:
@@ -83,6 +101,8 @@ if HAS_EPOLL:
         def __init__(self) -> None:
             super().__init__()
             self.on_error: Callable[[Exception], None]  # gets what a callback raised
+            self.on_late: Callable[[bool], None] = _nothing  # see `tell_when_late`
+            self._waiting: OrderedDict[int, int] = OrderedDict()  # ready sockets for the next call, with their events
             self._readers: dict[int, Callable[[], None]] = {}  # by file descriptor, as the next two
             self._writers: dict[int, Callable[[], None]] = {}
             self._enders: dict[int, Callable[[], None]] = {}
@@ -134,6 +154,7 @@ if HAS_EPOLL:
             if fd in self._enders:
                 events |= HUNG_UP
             if not events:
+                self._waiting.pop(fd, None)  # its number may become another's
                 self._epoll.unregister(fd)
             elif is_known:
                 self._epoll.modify(fd, events | select.EPOLLET)
@@ -142,11 +163,15 @@ if HAS_EPOLL:
 
         def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
             """Wait at most `timeout` seconds (None: without end) and serve the broker's sockets, in the order of
-            arrival. Returns the ready ones of the others with their events.
+            arrival, until STEP_S is over. Returns the ready ones of the others with their events.
             """
+            if self._waiting:
+                return self._go_on()
             ready: list[tuple[selectors.SelectorKey, int]] = []
             readers = self._readers
-            for fd, events in self._epoll.poll(-1 if timeout is None else max(timeout, 0)):
+            arrived = iter(self._epoll.poll(-1 if timeout is None else max(timeout, 0)))
+            ends_s = monotonic() + STEP_S
+            for fd, events in arrived:
                 # Looked up now and not before: one of those just called may have closed this socket.
                 if events == READABLE and fd in readers:
                     try:
@@ -157,6 +182,29 @@ if HAS_EPOLL:
                     ready = super().select(0)
                 else:
                     self._serve(fd, events)
+                if monotonic() > ends_s:
+                    self._keep(arrived)
+            return ready
+
+        def _keep(self, arrived: Iterable[tuple[int, int]]) -> None:
+            """Leave what has arrived to the next call. What is ready of the others is reported there again."""
+            self._waiting.update((fd, events) for fd, events in arrived if fd != self._others_fd)
+            if self._waiting:
+                self.on_late(True)
+
+        def _go_on(self) -> list[tuple[selectors.SelectorKey, int]]:
+            """As `select`, while sockets wait: what has become ready since comes after them."""
+            ready: list[tuple[selectors.SelectorKey, int]] = []
+            waiting, ends_s = self._waiting, monotonic() + STEP_S
+            for fd, events in self._epoll.poll(0):
+                if fd == self._others_fd:
+                    ready = super().select(0)
+                else:
+                    waiting[fd] = waiting.get(fd, 0) | events
+            while waiting and monotonic() <= ends_s:
+                self._serve(*waiting.popitem(last=False))
+            if not waiting:
+                self.on_late(False)
             return ready
 
         def _serve(self, fd: int, events: int) -> None:

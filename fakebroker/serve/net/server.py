@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
 from time import monotonic, time
@@ -14,10 +15,11 @@ from fakebroker.broker.engine.node_links import NodeLinks
 from fakebroker.broker.settings import Settings
 from fakebroker.protocol.errors import SettingError
 from fakebroker.protocol.listeners import Listener
+from fakebroker.protocol.pace import STEP_S
 from fakebroker.serve.host_reads import ENDS_OF_SETTINGS, HostReads
 from fakebroker.serve.net.client_connection import ClientConnection
-from fakebroker.serve.net.loop import SocketWatcher, watcher_of
-from fakebroker.serve.net.ports import BACKLOG, Ports
+from fakebroker.serve.net.loop import SocketWatcher, tell_when_late, watcher_of
+from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.preload import Preload
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Server:
         self._clients: dict[ClientConnection, None] = {}  # whose sockets are not closed yet
         self.links = NodeLinks(self)
         self._has_turn = False  # the next step of long work is scheduled
+        self._turns: deque[Callable[[], None]] = deque()  # of clients that sent more than one turn takes up
+        self._has_turns = False  # they are scheduled
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
 
@@ -59,6 +63,7 @@ class Server:
         self._preload.prepare()
         self._loop = asyncio.get_running_loop()
         self.sockets = watcher_of(self._loop)
+        tell_when_late(self.sockets, self._set_late)
         self._is_open = True
         try:
             self.use(engine)
@@ -208,6 +213,7 @@ class Server:
         self.drop_clients()
         self.engine.end_works(self.clock.now())
         self._has_turn = False
+        self._turns.clear()
         await asyncio.sleep(0)  # turns and ends that were scheduled come up, and find nothing to do
 
     def _stop_watching_ports(self) -> None:
@@ -221,7 +227,7 @@ class Server:
         for client in tuple(self._clients):
             client.abandon("the broker's event loop was closed")
         self.engine.end_works(self.clock.now())
-        self._has_turn = False
+        self._forget_turns()
 
     def close_copies(self) -> None:
         """In a forked child: close its copies of the sockets. The parent's go on; nothing is said to anybody."""
@@ -229,7 +235,12 @@ class Server:
         for client in self._clients:
             client.close_copy()
         self._clients.clear()
-        self._has_turn = False  # it was the parent's loop that would have taken it
+        self._forget_turns()
+
+    def _forget_turns(self) -> None:
+        """The loop that would have taken them is gone, or another process's."""
+        self._has_turn = self._has_turns = False
+        self._turns.clear()
 
     def _close_own(self) -> None:
         """What is not a client's: timer, ports, what was to be loaded."""
@@ -250,6 +261,33 @@ class Server:
     def call_soon(self, action: Callable[[], None]) -> None:
         """Run `action` when the other clients have had their turns."""
         self._loop.call_soon(action)
+
+    def take_later(self, turn: Callable[[], None]) -> None:
+        """Have one more turn of a client when the other clients have had theirs."""
+        self._turns.append(turn)
+        self._schedule_turns()
+
+    def _schedule_turns(self) -> None:
+        if not self._has_turns:
+            self._has_turns = True
+            self.call_soon(self._take_turns)
+
+    def _take_turns(self) -> None:
+        """The turns that have waited longest, for STEP_S; then new requests and long work are seen to."""
+        self._has_turns = False
+        ends_s = monotonic() + STEP_S
+        try:
+            for _ in range(len(self._turns)):
+                self._turns.popleft()()
+                if monotonic() > ends_s:
+                    break
+        finally:  # whatever goes wrong with one, the others go on
+            if self._turns:
+                self._schedule_turns()
+
+    def _set_late(self, is_late: bool) -> None:
+        """While clients wait longer than a step for their turns, these are as short as can be: a request or two."""
+        self.engine.turn_s = 0 if is_late else STEP_S
 
     def _schedule_work(self) -> None:
         if not self._has_turn:
@@ -288,7 +326,8 @@ class Server:
         """Clients connected. What one has sent already is read at once, before a request that another client sent
         after it; what came earlier was taken up before this (loop.py).
         """
-        for _ in range(BACKLOG):
+        ends_s = monotonic() + STEP_S
+        while monotonic() <= ends_s:
             try:
                 accepted, peer = bound.accept()
             except ConnectionAbortedError:
