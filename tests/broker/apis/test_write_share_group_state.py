@@ -2,6 +2,8 @@
 
 import pytest
 
+from fakebroker.broker.apis.write_share_group_state import MAX_BATCHES
+from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.wire.messages.write_share_group_state import PartitionData, StateBatch, WriteStateData
 from tests.support.share_state_apis import (
     MakeCall,
@@ -48,3 +50,28 @@ def test_nothing_asked(lab: ShareStateApis) -> None:
 def test_another_broker_coordinates(make_call: MakeCall) -> None:
     """NOT_COORDINATOR for its partitions."""
     check_other_coordinator(make_call, "WriteShareGroupState")
+
+
+def test_no_state_has_very_many_batches(lab: ShareStateApis) -> None:
+    """INVALID_REQUEST, and nothing is stored; what is stored already counts, and other partitions are served."""
+    lab.initialize(0)
+    lab.initialize(1)
+
+    def write(partition: int, first: int, count: int) -> int:
+        batches = [
+            StateBatch(first_offset=2 * n, last_offset=2 * n, delivery_count=1) for n in range(first, first + count)
+        ]
+        [found] = lab.outcomes(
+            "WriteShareGroupState", {"partition": partition, "start_offset": 0, "state_batches": batches}
+        )
+        code: int = found.error_code
+        return code
+
+    half = MAX_BATCHES // 2
+    assert write(0, 0, MAX_BATCHES + 1) == ErrorCode.INVALID_REQUEST
+    assert [write(0, 0, half), write(0, half, half)] == [0, 0]
+    assert write(0, MAX_BATCHES, 1) == ErrorCode.INVALID_REQUEST
+    assert write(1, 0, 1) == 0
+    assert write(0, 0, 0) == 0
+    [found] = lab.outcomes("ReadShareGroupState", {"partition": 0})
+    assert len(found.state_batches) == MAX_BATCHES

@@ -4,8 +4,10 @@ Records acquired before and released come first, by the batches in which they we
 `SharePartition.acquire`.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 from fakebroker.broker.core.share_partitions.in_flight import InFlightBatch, InFlightState
@@ -209,10 +211,8 @@ class _Acquiring:
 
     def _fill_gap(self, first: int, last: int) -> None:
         """Acquire what of a range has no batch since the window was loaded."""
-        for gap_first, gap_last in list(self.window.gaps):
-            low, high = max(first, gap_first), min(last, gap_last, self.last)
-            if low <= high and self.left > 0:
-                self._take_new(low, high)
+        for low, high in self.window.gaps_between(first, min(last, self.last)):
+            self._take_new(low, high)
 
     def _take_new(self, first: int, last: int) -> None:
         """Acquire records for the first time, as many as may be (SGF-11 to SGF-13)."""
@@ -220,7 +220,8 @@ class _Acquiring:
             return
         most = first + self.left - 1
         if most < last:
-            end = next((span.last_offset for span in self.read if span.last_offset >= most), most)
+            at = bisect_left(self.read, most, key=attrgetter("last_offset"))
+            end = self.read[at].last_offset if at < len(self.read) else most
             last = min(end, last) if self.window.gaps else end
         if self.wanted.mode is AcquireMode.RECORD_LIMIT and most < last:
             self._take_beginning(InFlightBatch(first, last, RecordState.AVAILABLE, 0), most)
@@ -246,10 +247,13 @@ class _Acquiring:
         """The range in pieces that end where batches do and have at least `batch_size` records (SGF-12)."""
         pieces = []
         if self.wanted.mode is AcquireMode.BATCH_OPTIMIZED:
-            for span in self.read:
-                if first < span.base_offset <= last and span.base_offset - first >= self.wanted.batch_size:
-                    pieces.append((first, span.base_offset - 1))
-                    first = span.base_offset
+            begin = bisect_right(self.read, first, key=attrgetter("base_offset"))  # there may be thousands, and of gaps
+            end = bisect_right(self.read, last, key=attrgetter("base_offset"))
+            for index in range(begin, end):
+                base = self.read[index].base_offset
+                if base - first >= self.wanted.batch_size:
+                    pieces.append((first, base - 1))
+                    first = base
         return [*pieces, (first, last)]
 
     def _add(self, first: int, last: int, state: InFlightState, *, merges: bool = False) -> None:

@@ -4,6 +4,7 @@ Only records in it have a state (SGP-2). Kafka: `SharePartition.cachedState` and
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
@@ -22,7 +23,7 @@ class RecordWindow:
     else `end_offset` is the last offset that was ever acquired.
 
     `gaps` are ranges inside of it that have no batch, as after a load: records that were in delivery, or were not
-    reached yet. They are fetched again.
+    reached yet; the last offset by the first. They are fetched again.
     """
 
     __slots__ = ("batches", "end_offset", "gaps", "start_offset")
@@ -30,7 +31,7 @@ class RecordWindow:
     def __init__(self, start_offset: int) -> None:
         self.start_offset = self.end_offset = start_offset
         self.batches: SortedDict[int, InFlightBatch] = SortedDict()
-        self.gaps: list[tuple[int, int]] = []
+        self.gaps: SortedDict[int, int] = SortedDict()
 
     @classmethod
     def stored(cls, start_offset: int, batches: "Sequence[StateBatch]") -> "RecordWindow":
@@ -39,7 +40,7 @@ class RecordWindow:
         expected = start_offset
         for first, last, state, delivery_count in batches:
             if first > expected:
-                window.gaps.append((expected, first - 1))
+                window.gaps[expected] = first - 1
             window.batches[first] = InFlightBatch(first, last, RecordState(state), delivery_count)
             window.end_offset = last
             expected = last + 1
@@ -66,7 +67,7 @@ class RecordWindow:
 
     def fetch_offset(self) -> int:
         """Where the next fetch reads: the first record that is available, else the end of the window (SGP-3)."""
-        gap = self.gaps[0][0] if self.gaps else None
+        gap = self._first_gap()
         for batch in self:
             if gap is not None and gap < batch.first_offset:
                 return gap
@@ -118,7 +119,23 @@ class RecordWindow:
 
     def skip_gaps(self, offset: int) -> None:
         """What a gap has before an offset was acquired, or the log does not have it."""
-        self.gaps = [(max(first, offset), last) for first, last in self.gaps if last >= offset]
+        gaps = self.gaps
+        while gaps and gaps.peekitem(0)[0] < offset:
+            _, last = gaps.popitem(0)
+            if last >= offset:
+                gaps[offset] = last
+
+    def gaps_between(self, first_offset: int, last_offset: int) -> list[tuple[int, int]]:
+        """What gaps have of a range, both ends included: first and last offsets."""
+        before = self.gaps.bisect_right(first_offset) - 1
+        keys = takewhile(lambda first: first <= last_offset, self.gaps.islice(max(before, 0)))
+        parts = ((max(first, first_offset), min(self.gaps[first], last_offset)) for first in keys)
+        return [(first, last) for first, last in parts if first <= last]
+
+    def _first_gap(self) -> int | None:
+        """Where the first gap begins, if there is one."""
+        first: int | None = self.gaps.peekitem(0)[0] if self.gaps else None
+        return first
 
     def done_count(self) -> int:
         """How many records of the window the group is finished with, at or above the start offset."""
@@ -209,9 +226,10 @@ class RecordWindow:
 
         As in Kafka it is the start as long as something before the start, which the log has lost, is in delivery.
         """
+        gap = self._first_gap()
         for batch in self:
-            if self.gaps and self.gaps[0][0] < batch.first_offset:
-                return self.gaps[0][0]
+            if gap is not None and gap < batch.first_offset:
+                return gap
             done = batch.done_until()
             if done <= batch.last_offset:
                 return max(done, self.start_offset)

@@ -259,7 +259,7 @@ def test_a_gap_that_compaction_left() -> None:
     reader = Reader(window=window)
     reader.log = [BatchSpan(4, 5)]
     assert reader.fetch() == [(4, 4, 2), (5, 5, 1)]
-    assert reader.window.gaps == []
+    assert not reader.window.gaps
     assert reader.window.fetch_offset() == 6
 
 
