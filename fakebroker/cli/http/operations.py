@@ -10,7 +10,7 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.cli.http import broker_steps, group_steps, topic_steps
+from fakebroker.cli.http import broker_steps, group_steps, telemetry_steps, topic_steps
 from fakebroker.protocol.annotations import type_hints
 from fakebroker.serve.listener_options import bootstrap
 from fakebroker.testing.reflection.members import Member, find, handles_in
@@ -174,8 +174,14 @@ OPERATIONS = (
     Operation("GET", "/telemetry/subscriptions", "telemetry.subscriptions"),
     Operation("PUT", "/telemetry/subscriptions/{name}", "telemetry.subscribe", {"interval_ms": 1000}),
     Operation("DELETE", "/telemetry/subscriptions/{name}", "telemetry.unsubscribe"),
-    Operation("GET", "/telemetry/pushes", "telemetry.pushes", {"client_id": "svc-1"}),
-    Operation("GET", "/telemetry/metrics", "telemetry.metrics", {"name": "org.apache.kafka.producer."}),
+    Operation("GET", "/telemetry/pushes", "telemetry.pushes", {"client_id": "svc-1"}, in_steps=telemetry_steps.pushes),
+    Operation(
+        "GET",
+        "/telemetry/metrics",
+        "telemetry.metrics",
+        {"name": "org.apache.kafka.producer."},
+        in_steps=telemetry_steps.metrics,
+    ),
     Operation("POST", "/telemetry/wait", "telemetry.wait", {"client_id": "svc-1"}, gives="telemetry.metrics"),
     Operation("DELETE", "/telemetry/pushes", "telemetry.clear", word="clear"),
     # Groups and their coordinators

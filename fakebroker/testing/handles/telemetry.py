@@ -1,15 +1,16 @@
 """The metrics that clients push to a broker, as a test sees them: who is asked for what, and what came (KIP-714)."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
 from fakebroker.broker.core.cluster import Cluster
 from fakebroker.broker.core.config_resources import MetricsResource
-from fakebroker.broker.core.telemetry.client_telemetry import Push
+from fakebroker.broker.core.telemetry.client_telemetry import ClientTelemetry, Push
 from fakebroker.broker.core.telemetry.otlp import read_metrics
 from fakebroker.protocol.arguments.types import TimeoutS
 from fakebroker.protocol.errors import UnknownThing, WireError, nearest
 from fakebroker.protocol.instant import Instant
+from fakebroker.protocol.pace import finished
 from fakebroker.protocol.schema.jsonable import uuid_to_text
 from fakebroker.testing.handles.handle import WAIT_S, Handle
 
@@ -53,7 +54,7 @@ class TelemetryHandle(Handle):
     """
 
     def __repr__(self) -> str:
-        return f"<telemetry, {len(self.pushes())} pushes>"
+        return f"<telemetry, {self._with_cluster(lambda cluster, _now: len(cluster.telemetry))} pushes>"
 
     @property
     def subscriptions(self) -> dict[str, dict[str, str]]:
@@ -89,19 +90,12 @@ class TelemetryHandle(Handle):
         self._with_cluster(lambda cluster, _now: MetricsResource(cluster, name).store({}))
 
     def pushes(self, client_id: str | None = None) -> list[PushView]:
-        """What clients, or one of them, pushed, oldest first: the last 10,000, and 32 MiB of them."""
-        pushes = self._with_cluster(lambda cluster, _now: list(cluster.telemetry))
-        return [_view(push) for push in pushes if client_id in (None, push.client_id)]
+        """What clients, or one of them, pushed, oldest first: the last 10,000, and 8 MiB of them."""
+        return finished(self._pushes_in_steps(client_id))
 
     def metrics(self, name: str | None = None, client_id: str | None = None) -> list[MetricValue]:
         """The latest value of each metric of each client, by attributes, for names with the prefix `name`."""
-        latest: dict[Any, MetricValue] = {}
-        for push in self.pushes(client_id):
-            for value in push.metrics:
-                if value.name.startswith(name or ""):
-                    key = value.client_instance_id, value.name, tuple(sorted(map(str, value.attributes.items())))
-                    latest[key] = value
-        return list(latest.values())
+        return finished(self._metrics_in_steps(name, client_id))
 
     def wait(self, name: str | None = None, client_id: str | None = None, timeout_s: TimeoutS = WAIT_S) -> Any:
         """Wait until clients, or one of them, have pushed metrics with the prefix `name`; returns them.
@@ -109,8 +103,15 @@ class TelemetryHandle(Handle):
         Raises WaitTimeout.
         """
 
+        seen: tuple[ClientTelemetry | None, int] = None, 0  # pushes that were looked at, of which broker's state
+
         def probe() -> list[MetricValue] | None:
-            pushes = [each for each in self._access._engine.cluster.telemetry if client_id in (None, each.client_id)]
+            nonlocal seen
+            telemetry = self._access._engine.cluster.telemetry
+            new = telemetry.pushes_count - (seen[1] if seen[0] is telemetry else 0)
+            unseen = list(telemetry)[-new:] if new else []
+            seen = telemetry, telemetry.pushes_count
+            pushes = [each for each in unseen if client_id in (None, each.client_id)]
             found = [value for push in pushes for value in _view(push).metrics if value.name.startswith(name or "")]
             return found or None
 
@@ -121,6 +122,28 @@ class TelemetryHandle(Handle):
             return f"waited {timeout_s:g} s for {what} of {who}; there were {count} pushes"
 
         return self._access.wait(probe, timeout_s, failure)
+
+    def _pushes_in_steps(self, client_id: str | None) -> Generator[None, None, list[PushView]]:
+        """A step for each push that is read."""
+        found = list[PushView]()
+        for push in self._pushes_of(client_id):
+            found.append(_view(push))
+            yield
+        return found
+
+    def _metrics_in_steps(self, name: str | None, client_id: str | None) -> Generator[None, None, list[MetricValue]]:
+        latest: dict[Any, MetricValue] = {}
+        for push in self._pushes_of(client_id):
+            for value in _view(push).metrics:
+                if value.name.startswith(name or ""):
+                    key = value.client_instance_id, value.name, tuple(sorted(map(str, value.attributes.items())))
+                    latest[key] = value
+            yield
+        return list(latest.values())
+
+    def _pushes_of(self, client_id: str | None) -> list[Push]:
+        pushes = self._with_cluster(lambda cluster, _now: list(cluster.telemetry))
+        return [push for push in pushes if client_id in (None, push.client_id)]
 
     def clear(self) -> None:
         """Delete all pushes."""

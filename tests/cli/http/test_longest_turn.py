@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from fakebroker.broker.core.telemetry.client_telemetry import Push
 from fakebroker.cli.http.extras import EXTRAS
 from fakebroker.cli.http.operations import OPERATIONS
 from tests.support.control import Client, asked, with_control
+from tests.support.pushed_metrics import gauge, point, pushed
 from tests.support.turns import counted_turns
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -81,6 +83,8 @@ def fill(control: Client, entries: int) -> None:
         broker.acls.allow("User:alice", "READ", topic=name)
         broker.quotas.set(user=name, producer_byte_rate=1000)
         broker.telemetry.subscribe(name, interval_ms=1000)
+        push = Push(bytes(16), name, "User:a", 1, 0, False, pushed(gauge("org.n", point(index))))
+        broker._engine.cluster.telemetry.keep(push)
         broker.fault(api="Heartbeat", group=name, error="NOT_COORDINATOR")
 
 

@@ -1,8 +1,14 @@
 """A test asks for metrics of clients, and reads what they push."""
 
+from collections.abc import Callable
+
 import pytest
 
+from fakebroker.broker.core.telemetry import otlp
+from fakebroker.broker.core.telemetry.otlp import MetricPoint
 from fakebroker.protocol.errors import InvalidArgument, KafkaError, UnknownThing, WaitTimeout
+from fakebroker.testing.handles import telemetry
+from fakebroker.testing.handles.telemetry import MetricValue
 from fakebroker.testing.virtual_broker import VirtualBroker
 from tests.support.pushed_metrics import gauge, point, pushed
 
@@ -83,3 +89,45 @@ def test_what_cannot_be_is_reported() -> None:
         telemetry.subscribe("a", match=["client_id=(("])
     with pytest.raises(InvalidArgument, match="match: should be a list"):
         telemetry.subscribe("a", match="client_id=a")
+
+
+def test_what_was_looked_at_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While somebody waits for metrics that do not come, each push is read once; its name alone reads none."""
+    broker = VirtualBroker()
+    broker.telemetry.subscribe("all")
+    read: list[bytes] = []
+
+    def read_metrics(payload: bytes) -> list[MetricPoint]:
+        read.append(payload)
+        return otlp.read_metrics(payload)
+
+    monkeypatch.setattr(telemetry, "read_metrics", read_metrics)
+    assert repr(broker.telemetry) == "<telemetry, 0 pushes>"
+    payloads = [pushed(gauge("org.n", point(number))) for number in range(5)]
+    for payload in payloads:
+        push(broker, "a", payload)
+    assert (repr(broker.telemetry), read) == ("<telemetry, 5 pushes>", [])
+    with pytest.raises(WaitTimeout):
+        broker.telemetry.wait("org.m", timeout_s=30)
+    assert read == payloads
+    assert [each.value for each in broker.telemetry.wait("org.n")] == [0, 1, 2, 3, 4]
+
+
+def test_a_reset_while_somebody_waits_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pushes of the new state count from its beginning."""
+    broker = VirtualBroker()
+    broker.telemetry.subscribe("all")
+    push(broker, "a", pushed(gauge("org.n", point(1))))
+    push(broker, "b", pushed(gauge("org.n", point(2))))
+    probes: list[Callable[[], list[MetricValue] | None]] = []
+    handle = broker.telemetry
+    monkeypatch.setattr(handle._access, "wait", lambda probe, *_: probes.append(probe), raising=False)
+    handle.wait("org.m")
+    (probe,) = probes
+    assert probe() is None
+    broker.reset()
+    broker.telemetry.subscribe("all")
+    push(broker, "c", pushed(gauge("org.m", point(3))))
+    found = probe()
+    assert found
+    assert [each.value for each in found] == [3]

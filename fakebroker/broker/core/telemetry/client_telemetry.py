@@ -12,7 +12,7 @@ from fakebroker.protocol.errors import ErrorCode, KafkaError
 
 MAX_INSTANCES = 16_384  # that a broker remembers
 MAX_PUSHES = 10_000
-MAX_PUSHED_BYTES = 32 * 1024 * 1024
+MAX_PUSHED_BYTES = 8 * 1024 * 1024
 _NEVER_MS = -(1 << 62)
 _ASKS_AGAIN = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
@@ -113,6 +113,9 @@ class ClientTelemetry:
         self._pushes: deque[Push] = deque(maxlen=MAX_PUSHES)
         self._pushed_bytes = 0
         self.pushes_count = 0  # that there ever were
+
+    def __len__(self) -> int:
+        return len(self._pushes)
 
     def __iter__(self) -> Iterator[Push]:
         return iter(list(self._pushes))

@@ -25,6 +25,9 @@ _START_TIME, _TIME, _AS_DOUBLE, _AS_INT, _POINT_ATTRIBUTES = 2, 3, 4, 6, 7
 _KEY, _VALUE = 1, 2
 _STRING_VALUE, _BOOL_VALUE, _INT_VALUE, _DOUBLE_VALUE = 1, 2, 3, 4
 
+MAX_FIELDS = 100_000
+"""Of protobuf that are read of one push, whose metrics have some 15 each; it takes some 0.1 s to read so many."""
+
 Attributes = dict[str, Any]
 
 
@@ -44,63 +47,91 @@ class MetricPoint(NamedTuple):
 
 
 def read_metrics(payload: bytes) -> list[MetricPoint]:
-    """All numbers of a push. Raises WireError for what is not protobuf of this kind."""
-    points: list[MetricPoint] = []
-    for number, resource_metrics in _fields(payload):
-        if number == _RESOURCE_METRICS:
-            parts = list(_fields(_part(resource_metrics)))
-            resource = _attributes([part for number, part in parts if number == _RESOURCE], _RESOURCE_ATTRIBUTES)
-            for scope in [part for number, part in parts if number == _SCOPE_METRICS]:
-                for metric in [part for number, part in _fields(_part(scope)) if number == _METRICS]:
-                    points += _points(_part(metric), resource)
-    return points
+    """All numbers of a push. Points without a number are passed over, too.
+
+    Raises WireError for what is not protobuf of this kind, and for more than MAX_FIELDS.
+    """
+    return _Reader().read(payload)
 
 
-def _points(metric: bytes, resource: Attributes) -> Iterator[MetricPoint]:
-    fields = list(_fields(metric))
-    name = next((_text(value) for number, value in fields if number == _NAME), "")
-    for number, value in fields:
-        if number in (_GAUGE, _SUM):
-            data = list(_fields(_part(value)))
-            temporality = next((each for number_, each in data if number_ == _TEMPORALITY), _CUMULATIVE)
-            is_delta = number == _SUM and temporality != _CUMULATIVE
-            for point in [each for number_, each in data if number_ == _DATA_POINTS]:
-                yield _point(name, "gauge" if number == _GAUGE else "sum", is_delta, _part(point), resource)
+class _Reader:
+    """Reads one push, and counts what it reads."""
 
+    def __init__(self) -> None:
+        self._left = MAX_FIELDS
 
-def _point(name: str, kind: str, is_delta: bool, point: bytes, resource: Attributes) -> MetricPoint:
-    fields = dict(_fields(point))
-    if _AS_DOUBLE in fields:
-        value = float(unpack("<d", _fixed(fields[_AS_DOUBLE]))[0])
-    else:
-        value = float(unpack("<q", _fixed(fields.get(_AS_INT, bytes(8))))[0])
-    time_ns = unpack("<Q", _fixed(fields.get(_TIME, bytes(8))))[0]
-    attributes = resource | _attributes([point], _POINT_ATTRIBUTES)
-    return MetricPoint(name, kind, value, is_delta, attributes, time_ns // 1_000_000)
+    def read(self, payload: bytes) -> list[MetricPoint]:
+        points: list[MetricPoint] = []
+        for number, resource_metrics in self._fields(payload):
+            if number == _RESOURCE_METRICS:
+                parts = list(self._fields(_part(resource_metrics)))
+                resource = self._attributes(
+                    [part for number, part in parts if number == _RESOURCE], _RESOURCE_ATTRIBUTES
+                )
+                for scope in [part for number, part in parts if number == _SCOPE_METRICS]:
+                    for metric in [part for number, part in self._fields(_part(scope)) if number == _METRICS]:
+                        points += self._points(_part(metric), resource)
+        return points
 
+    def _points(self, metric: bytes, resource: Attributes) -> Iterator[MetricPoint]:
+        fields = list(self._fields(metric))
+        name = next((_text(value) for number, value in fields if number == _NAME), "")
+        for number, value in fields:
+            if number in (_GAUGE, _SUM):
+                data = list(self._fields(_part(value)))
+                temporality = next((each for number_, each in data if number_ == _TEMPORALITY), _CUMULATIVE)
+                is_delta = number == _SUM and temporality != _CUMULATIVE
+                for point in [each for number_, each in data if number_ == _DATA_POINTS]:
+                    yield from self._point(
+                        name, "gauge" if number == _GAUGE else "sum", is_delta, _part(point), resource
+                    )
 
-def _attributes(messages: "list[Any]", attributes_field: int) -> Attributes:
-    """The attributes of messages in whose field of that number they stand."""
-    found: Attributes = {}
-    for message in messages:
-        for number, pair in _fields(_part(message)):
-            if number == attributes_field:
-                parts = dict(_fields(_part(pair)))
-                found[_text(parts.get(_KEY, b""))] = _value(_part(parts.get(_VALUE, b"")))
-    return found
+    def _point(self, name: str, kind: str, is_delta: bool, point: bytes, resource: Attributes) -> Iterator[MetricPoint]:
+        """The number of a point, if it has one."""
+        fields = dict(self._fields(point))
+        if _AS_DOUBLE in fields:
+            value = float(unpack("<d", _fixed(fields[_AS_DOUBLE]))[0])
+        elif _AS_INT in fields:
+            value = float(unpack("<q", _fixed(fields[_AS_INT]))[0])
+        else:
+            return
+        time_ns = unpack("<Q", _fixed(fields.get(_TIME, bytes(8))))[0]
+        self._count(len(resource))  # they are copied
+        attributes = resource | self._attributes([point], _POINT_ATTRIBUTES)
+        yield MetricPoint(name, kind, value, is_delta, attributes, time_ns // 1_000_000)
 
+    def _attributes(self, messages: "list[Any]", attributes_field: int) -> Attributes:
+        """The attributes of messages in whose field of that number they stand."""
+        found: Attributes = {}
+        for message in messages:
+            for number, pair in self._fields(_part(message)):
+                if number == attributes_field:
+                    parts = dict(self._fields(_part(pair)))
+                    found[_text(parts.get(_KEY, b""))] = self._value(_part(parts.get(_VALUE, b"")))
+        return found
 
-def _value(value: bytes) -> Any:
-    for number, content in _fields(value):
-        if number == _STRING_VALUE:
-            return _text(content)
-        if number == _BOOL_VALUE:
-            return bool(content)
-        if number == _INT_VALUE:
-            return content - (1 << 64) if content >= 1 << 63 else content
-        if number == _DOUBLE_VALUE:
-            return unpack("<d", _fixed(content))[0]
-    return None
+    def _value(self, value: bytes) -> Any:
+        for number, content in self._fields(value):
+            if number == _STRING_VALUE:
+                return _text(content)
+            if number == _BOOL_VALUE:
+                return bool(content)
+            if number == _INT_VALUE:
+                return content - (1 << 64) if content >= 1 << 63 else content
+            if number == _DOUBLE_VALUE:
+                return unpack("<d", _fixed(content))[0]
+        return None
+
+    def _fields(self, message: bytes) -> Iterator[tuple[int, Any]]:
+        """The fields of a message, counted."""
+        for field in _fields(message):
+            self._count(1)
+            yield field
+
+    def _count(self, fields: int) -> None:
+        self._left -= fields
+        if self._left < 0:
+            raise WireError(f"the metrics have more than {MAX_FIELDS} fields")
 
 
 # Protobuf

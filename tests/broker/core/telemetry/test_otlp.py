@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.broker.core.telemetry.otlp import MetricPoint, read_metrics
+from fakebroker.broker.core.telemetry.otlp import MAX_FIELDS, MetricPoint, read_metrics
 from fakebroker.protocol.errors import WireError
 from tests.support.pushed_metrics import delta_sum, field, gauge, point, pushed
 
@@ -55,3 +55,25 @@ def test_any_bytes_are_metrics_or_reported(noise: bytes, place: int) -> None:
         read_metrics(noise)
     with suppress(WireError):
         read_metrics(payload[:place] + noise + payload[place:])
+
+
+def test_a_point_without_a_number_is_none() -> None:
+    """As OpenTelemetry has it for what was not recorded; it has two bytes, and millions of them take as many as one."""
+    assert [each.value for each in read_metrics(pushed(gauge("n", b"", point(1), b"")))] == [1]
+
+
+MANY = {
+    "points": pushed(gauge("n", *[b""] * MAX_FIELDS)),
+    "metrics": pushed(*[b""] * MAX_FIELDS),
+    "attributes": pushed(gauge("n", point(1)), resource={f"{n}": "" for n in range(MAX_FIELDS // 4)}),
+    "attributes of points": pushed(gauge("n", *[point(1)] * 1000), resource={f"{n}": "" for n in range(100)}),
+    "unknown fields": bytes([15 << 3, 0]) * (MAX_FIELDS + 1),
+    "resources": pushed() * MAX_FIELDS,
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_very_many_fields_are_not_read(what: str) -> None:
+    """Whatever it is of which there is so much, a push takes no longer than it takes to read so many fields."""
+    with pytest.raises(WireError, match="more than 100000 fields"):
+        read_metrics(MANY[what])
