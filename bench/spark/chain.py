@@ -18,7 +18,7 @@ from fakebroker.analysis.pipeline.build import make_tables
 from fakebroker.analysis.pipeline.progress import Progress
 from fakebroker.analysis.pipeline.publish import Staging, staging
 from fakebroker.analysis.pipeline.session import spark_session
-from fakebroker.analysis.pipeline.sources.history import decoded_on_spark
+from fakebroker.analysis.pipeline.sources.decoded_history import decoded_history
 from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 
@@ -47,7 +47,7 @@ def main(records: int, cores: int) -> None:
 
 
 def _decode(stage: Staging, frames: dict[str, Any], folder: Path) -> None:
-    frames["decoded"], _, options = decoded_on_spark(stage, [str(folder)], None, "bench", may_repeat=False)
+    frames["decoded"], _, options = decoded_history(stage, [str(folder)], None, "bench", may_repeat=False)
     make_tables(stage, _DECODED, frames, options)
     make_tables(stage, ["group_states"], frames)
 

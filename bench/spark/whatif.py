@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from bench.spark.measured import took, use_cores
 from fakebroker.analysis.pipeline.engines import make
+from fakebroker.analysis.pipeline.rows import count_rows
 from fakebroker.analysis.pipeline.session import spark_session
 from fakebroker.analysis.pipeline.spark_engine import SparkEngine
 from fakebroker.analysis.pipeline.tables import table
@@ -38,7 +39,7 @@ def main(cores: int, histories: list[str]) -> None:
         folder = CACHE / f"whatif-{shape}-{count}"
         if not (folder / "_complete").exists():
             _make(session, int(count), shape, folder)
-        _measure(SparkEngine(session), history, folder)
+        _measure(SparkEngine(session, alone=True), history, folder)
     session.stop()
 
 
@@ -53,7 +54,7 @@ def _measure(engine: SparkEngine, history: str, folder: Path) -> None:
             frames[name] = engine.load(table(name), out / name)
 
     wall_s, cpu_s = took(work)
-    result = {"history": history, "wall_s": wall_s, "cpu_s": cpu_s, "losses": frames["retention_losses"].count()}
+    result = {"history": history, "wall_s": wall_s, "cpu_s": cpu_s, "losses": count_rows(out / "retention_losses")}
     sys.stdout.write(json.dumps(result) + "\n")
     sys.stdout.flush()
     rmtree(out)

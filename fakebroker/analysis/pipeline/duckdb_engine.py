@@ -2,12 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from weakref import finalize
 
 import pyarrow as pa
@@ -28,6 +28,11 @@ from fakebroker.analysis.pipeline.recipe import (
 from fakebroker.analysis.pipeline.rows import Rows, batches_of, parquet_files, rows_of, schema_in_ms, write_rows
 from fakebroker.analysis.pipeline.storage_failures import storage_failures_reported
 from fakebroker.analysis.pipeline.tables import table
+from fakebroker.platform.processes import processors
+from fakebroker.scenarios.running.side_by_side import outcomes
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _BATCH_ROWS: Final = 10_000
 _SETTINGS: Final = {
@@ -104,6 +109,15 @@ class DuckEngine:
         """The rows of a query over stored tables, by their names; `$name` in it is one of the `values`."""
         known = {name: self.load(table(name), *folders[name]).query for name in tables_named(query) & {*folders}}
         return list(rows_of(self._batches(_with(known, query), values_named(query, values))))
+
+    @property
+    def tasks_at_once(self) -> int:
+        """How many tasks `ran` works on at the same time, at most."""
+        return len(processors())
+
+    def ran(self, work: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+        """What `work` makes of each task, which both can be pickled: in other processes if that takes less time."""
+        return list(outcomes(work, tasks, has_threads=True))  # those of DuckDB
 
     def _kept(self, kept: Kept, known: Mapping[str, str]) -> DuckFrame:
         name = f"kept_{next(self._numbers)}"

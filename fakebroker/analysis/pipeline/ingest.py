@@ -25,7 +25,7 @@ def ingest(stage: Staging, paths: Sequence[str], *, is_growing: bool = False) ->
     Of files that are growing, what a broker has not written completely is left out, and not every line may be a reject.
     Raises InvalidArgument naming the path where there is no file or folder, FakebrokerError if no line can be read.
     """
-    lines, rows_in = stage.keep("journal_lines", _journal_lines(stage.engine, paths, is_growing))
+    lines, rows_in = _journal_lines(stage, paths, is_growing)
     known = stage.load("events")
     stage.add("events", make(stage.engine, "events", {"journal_lines": lines}))
     stage.add("rejects", make(stage.engine, "journal_rejects", {"journal_lines": lines, "events": known}))
@@ -47,11 +47,16 @@ def _check_readable(engine: Engine, lines: Frame) -> None:
     )
 
 
-def _journal_lines(engine: Engine, paths: Sequence[str], is_growing: bool) -> Frame:
-    if engine.name == "embedded":
-        from fakebroker.analysis.pipeline.sources.journal_files import journal_files, journal_lines
+def _journal_lines(stage: Staging, paths: Sequence[str], is_growing: bool) -> tuple[Frame, int]:
+    """The rows of all lines, and how many there are."""
+    if stage.engine.name == "spark":
+        from fakebroker.analysis.pipeline.sources import journal_frames
 
-        return journal_lines(journal_files(paths), is_growing=is_growing)
-    from fakebroker.analysis.pipeline.sources import journal_frames
+        return stage.keep("journal_lines", journal_frames.journal_lines(stage.engine.session, paths))
+    from fakebroker.analysis.pipeline.sources.journal_files import journal_files
+    from fakebroker.analysis.pipeline.sources.stored_journals import store_journals
 
-    return journal_frames.journal_lines(engine.session, paths)
+    files = journal_files(paths)
+    return stage.write_ahead(
+        "journal_lines", (), lambda folder: store_journals(stage.engine, files, folder, is_growing=is_growing)
+    )

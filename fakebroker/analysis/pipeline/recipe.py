@@ -17,6 +17,9 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.analysis.pipeline.contract import Row, Table
 
+MAX_SMALL_ROWS: Final = 300_000
+"""DuckDB makes tables of so many rows while Spark would plan and start the first job."""
+
 
 class Step(NamedTuple):
     """Rows that a function of a module, which Spark's workers run, makes of the rows of a query.
@@ -49,10 +52,14 @@ class Kept(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """A query, and what it needs beside tables: steps in their order."""
+    """A query, and what it needs beside tables: steps in their order.
+
+    `embedded_rows`: of up to so many rows the embedded engine makes it no later than Spark on the same machine.
+    """
 
     query: str
     steps: tuple[Step | Kept, ...] = ()
+    embedded_rows: int = MAX_SMALL_ROWS
 
     def tables(self, names: Iterable[str]) -> tuple[str, ...]:
         """The tables of `names` that it reads."""

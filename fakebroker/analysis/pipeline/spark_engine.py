@@ -1,15 +1,24 @@
 """The engine for what is large: Spark. What is small it leaves to DuckDB: a table is seconds of jobs to Spark."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from fakebroker.analysis.pipeline.contract import Table
 from fakebroker.analysis.pipeline.dialects import for_spark
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine, DuckFrame
-from fakebroker.analysis.pipeline.recipe import NO_VALUES, Folders, Kept, Recipe, Step, tables_named, values_named
+from fakebroker.analysis.pipeline.recipe import (
+    MAX_SMALL_ROWS,
+    NO_VALUES,
+    Folders,
+    Kept,
+    Recipe,
+    Step,
+    tables_named,
+    values_named,
+)
 from fakebroker.analysis.pipeline.rows import Rows, count_rows, from_arrow, parquet_files, to_arrow
 from fakebroker.analysis.pipeline.spark_failures import not_shared
 from fakebroker.analysis.pipeline.tables import table
@@ -19,16 +28,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Frame = Any
-
-MAX_SMALL_ROWS: Final = 300_000
-"""DuckDB makes tables of so many rows while Spark would plan and start the first job."""
+T = TypeVar("T")
+R = TypeVar("R")
 
 _MAX_SETTLED: Final = 100_000
 """So many rows are kept by the driver."""
 
 
-class Small(NamedTuple):
-    """A frame of few rows, which DuckDB has. `folder` is where they are stored, if they are."""
+class Embedded(NamedTuple):
+    """A frame that DuckDB has. `folder` is where its rows are stored, if they are."""
 
     contract: Table
     frame: DuckFrame
@@ -37,27 +45,24 @@ class Small(NamedTuple):
 
 
 class SparkEngine:
-    """A frame is a DataFrame of a Spark session, or `Small`. What is made of small frames alone is small."""
+    """A frame is a DataFrame of a Spark session, or `Embedded`: what is stored, and what DuckDB makes of it."""
 
     name: Literal["spark"] = "spark"
 
-    def __init__(self, session: "SparkSession", max_small: int = MAX_SMALL_ROWS) -> None:
-        """`max_small`: tables with up to so many rows are small."""
+    def __init__(self, session: "SparkSession", *, alone: bool = False) -> None:
+        """With `alone` DuckDB makes no tables, however small."""
         self.session = session
-        self._max_small = max_small
+        self._is_alone = alone
 
     def frame(self, contract: Table, rows: Rows) -> Frame:
         """Rows as a DataFrame with the contract's columns."""
         if not rows:
-            return Small(contract, self._embedded.frame(contract, rows), 0)
+            return Embedded(contract, self._embedded.frame(contract, rows), 0)
         return self.session.createDataFrame(to_arrow(contract, rows))
 
     def load(self, contract: Table, folder: Path) -> Frame:
         """A stored table."""
-        rows = count_rows(folder)
-        if rows <= self._max_small:
-            return Small(contract, self._embedded.load(contract, folder), rows, folder)
-        return self._read(contract, folder)
+        return Embedded(contract, self._embedded.load(contract, folder), count_rows(folder), folder)
 
     def store(self, contract: Table, frame: Frame, folder: Path) -> None:
         """Write a frame; what Spark writes beside the Parquet files goes.
@@ -65,7 +70,7 @@ class SparkEngine:
         Raises SparkFailure if the files are not here: workers on other machines wrote them to their own disks. Of a
         DataFrame without rows Spark writes a file, too.
         """
-        if isinstance(frame, Small):
+        if isinstance(frame, Embedded):
             self._embedded.store(contract, frame.frame, folder)
             return
         frame.select(*contract.column_names).write.parquet(str(folder))
@@ -78,21 +83,31 @@ class SparkEngine:
 
     def rows(self, frame: Frame) -> Rows:
         """The rows of a frame."""
-        return self._embedded.rows(frame.frame) if isinstance(frame, Small) else from_arrow(frame.toArrow())
+        return self._embedded.rows(frame.frame) if isinstance(frame, Embedded) else from_arrow(frame.toArrow())
 
     def made(self, recipe: Recipe, contract: Table, frames: Mapping[str, Frame]) -> Frame:
         """What a recipe makes of frames, by their names."""
-        small = {name: frame for name, frame in frames.items() if isinstance(frame, Small)}
-        rows = sum(each.rows for each in small.values())
-        if len(small) == len(frames) and rows <= self._max_small:
-            made = self._embedded.made(recipe, contract, {name: each.frame for name, each in small.items()})
-            return Small(contract, made, rows)
+        there = {name: frame for name, frame in frames.items() if isinstance(frame, Embedded)}
+        rows = sum(each.rows for each in there.values())
+        if len(there) == len(frames) and rows <= self._embedded_rows(recipe):
+            made = self._embedded.made(recipe, contract, {name: each.frame for name, each in there.items()})
+            return Embedded(contract, made, rows)
         from fakebroker.analysis.pipeline.of_table import in_ms, of_table
 
         known = {name: in_ms(self._with_spark(frame)) for name, frame in frames.items()}
         for step in recipe.steps:
             known[step.name] = self._kept(step, known) if isinstance(step, Kept) else self._of_step(step, known)
         return of_table(self._of_query(recipe.query, known), contract)
+
+    def _embedded_rows(self, recipe: Recipe) -> int:
+        """Of how many rows DuckDB makes a table: on a cluster, which has more processors, of few only."""
+        if self._is_alone:
+            return 0
+        return recipe.embedded_rows if self._is_local else min(recipe.embedded_rows, MAX_SMALL_ROWS)
+
+    @cached_property
+    def _is_local(self) -> bool:
+        return bool(self.session.sparkContext.master.startswith("local"))
 
     @cached_property
     def _embedded(self) -> DuckEngine:
@@ -112,6 +127,18 @@ class SparkEngine:
         known = {name: in_ms(self._read(table(name), *there)) for name, there in read.items()}
         return [row.asDict() for row in self._of_query(query, known, values).collect()]
 
+    @property
+    def tasks_at_once(self) -> int:
+        """How many tasks `ran` works on at the same time."""
+        return int(self.session.sparkContext.defaultParallelism)
+
+    def ran(self, work: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+        """What `work` makes of each task, which both can be pickled."""
+        if not tasks:
+            return []
+        made: list[R] = self.session.sparkContext.parallelize(tasks, len(tasks)).map(work).collect()
+        return made
+
     def _read(self, contract: Table, *folders: Path) -> Frame:
         return self.session.read.schema(contract.spark_ddl).parquet(*map(str, folders))
 
@@ -121,7 +148,7 @@ class SparkEngine:
         Made of Arrow also without rows: of other empty DataFrames Spark does not know beforehand that they are empty,
         and works on all that is made of them.
         """
-        if not isinstance(frame, Small):
+        if not isinstance(frame, Embedded):
             return frame
         if frame.folder is not None and frame.rows:
             return self._read(frame.contract, frame.folder)
@@ -135,8 +162,7 @@ class SparkEngine:
         them again.
         """
         frame = self._of_query(kept.query, known)
-        is_local = self.session.sparkContext.master.startswith("local")
-        frame = frame.localCheckpoint() if is_local else frame.persist()
+        frame = frame.localCheckpoint() if self._is_local else frame.persist()
         return self.session.createDataFrame(frame.toArrow()) if frame.count() <= _MAX_SETTLED else frame
 
     def _of_step(self, step: Step, known: Mapping[str, Frame]) -> Frame:

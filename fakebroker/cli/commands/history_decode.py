@@ -166,31 +166,15 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
 
 
 def _decoded(stage: "Staging", asked: _Asked, *, may_repeat: bool) -> "tuple[Any, int, DecodedOptions | None]":
-    """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
+    """The rows of `decoded` that tables are to be made of, how many were read, and what is known of them."""
     _, _, _, paths, source, kafka, followed = asked
     if followed is not None:
         from fakebroker.analysis.pipeline.rows import count_rows
 
         return followed.frame(stage.engine), count_rows(followed.folder), None
-    if stage.engine.name == "embedded":
-        return *stage.keep("decoded", _rows(paths, source, kafka)), None
-    from fakebroker.analysis.pipeline.sources.history import decoded_on_spark
+    from fakebroker.analysis.pipeline.sources.decoded_history import decoded_history
 
-    return decoded_on_spark(stage, paths, kafka, source, may_repeat=may_repeat)
-
-
-def _rows(paths: tuple[str, ...], source: str | None, kafka: ClientConfig | None) -> Any:
-    if kafka is None:
-        from fakebroker.analysis.history.reading import HistoryError, has_scheme, read_history
-
-        if urls := [path for path in paths if has_scheme(path)]:
-            raise HistoryError(f"{urls[0]}: files with a scheme are read by Spark: use --engine spark")
-        return read_history(paths, source=source)
-    from fakebroker.analysis.history.decode import decode_all
-    from fakebroker.analysis.history.live import read_live
-    from fakebroker.analysis.history.reading import SOURCE
-
-    return decode_all(read_live(kafka, source or SOURCE))
+    return decoded_history(stage, paths, kafka, source, may_repeat=may_repeat)
 
 
 def _store_log_ends(
@@ -206,15 +190,15 @@ def _store_log_ends(
     from fakebroker.analysis.pipeline.build import make_tables
     from fakebroker.analysis.pipeline.tables import table
 
-    partitions = _committed_partitions(stage, frames["commits"])
+    partitions = _committed_partitions(stage)
     rows = live_ends(kafka, partitions, source=source or SOURCE, at_ms=time.time_ns() // 1_000_000)
     known = stage.engine.rows(known_ends(stage)) if is_growing else []
     frames["live_ends"] = stage.engine.frame(table("live_ends"), [*known, *rows])
     make_tables(stage, ["log_ends"], frames)
 
 
-def _committed_partitions(stage: "Staging", commits: Any) -> set[tuple[str, int]]:
-    if stage.engine.name == "embedded":
-        return {(row["topic"], row["partition"]) for row in stage.engine.rows(commits)}
-    found = commits.select("topic", "partition").distinct().collect()
-    return {(row["topic"], row["partition"]) for row in found}
+def _committed_partitions(stage: "Staging") -> set[tuple[str, int]]:
+    query = 'SELECT DISTINCT topic, "partition" FROM commits'
+    return {
+        (row["topic"], row["partition"]) for row in stage.engine.asked(query, {"commits": [stage.folder / "commits"]})
+    }

@@ -1,6 +1,7 @@
 """Many plays: one after the other while that is faster, then in several processes. The outcomes keep their order."""
 
 import gc
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -20,12 +21,16 @@ _CHUNK_S = 0.1  # about how long a process works on what it is handed at once
 _MAX_IN_CHUNK = 64
 
 
-def outcomes(work: Callable[[T], R], tasks: Sequence[T], processes: int | None = None) -> Iterator[R]:
+def outcomes(
+    work: Callable[[T], R], tasks: Sequence[T], processes: int | None = None, *, has_threads: bool = False
+) -> Iterator[R]:
     """What `work` makes of each task, in their order. `work` and what it gives have to be picklable.
 
-    `processes` is how many may work, the number of this process's processors unless given. Whoever ends the iteration
-    early ends the work.
+    `processes` is how many may work, the number of this process's processors unless given. A process that
+    `has_threads` cannot be copied, and takes longer to have others. Whoever ends the iteration early ends the work.
     """
+    can_copy = can_fork() and not has_threads
+    start_s = FORKED_S if can_copy else SPAWNED_S
     most = len(processors()) if processes is None else processes
     if most < 2:
         yield from map(work, tasks)
@@ -35,28 +40,31 @@ def outcomes(work: Callable[[T], R], tasks: Sequence[T], processes: int | None =
         yield work(task)
         each_s = (perf_counter() - began_s) / done
         left = len(tasks) - done
-        if each_s * left * (1 - 1 / most) > _start_s():
-            yield from _in_processes(work, tasks[done:], min(most, left), each_s)
+        if each_s * left * (1 - 1 / most) > start_s:
+            with _pool(min(most, left), "fork" if can_copy else "spawn") as pool:
+                size = _chunk_size(left, min(most, left), each_s)
+                yield from islice(pool.map(work, tasks[done:], chunksize=size), left)
             return
 
 
-def _in_processes(work: Callable[[T], R], tasks: Sequence[T], processes: int, each_s: float) -> Iterator[R]:
-    size = max(1, min(_MAX_IN_CHUNK, int(_CHUNK_S / max(each_s, 1e-6)), len(tasks) // (processes * 2)))
-    with _pool(processes) as pool:
-        yield from islice(pool.map(work, tasks, chunksize=size), len(tasks))
+def _chunk_size(tasks: int, processes: int, each_s: float) -> int:
+    return max(1, min(_MAX_IN_CHUNK, int(_CHUNK_S / max(each_s, 1e-6)), tasks // (processes * 2)))
 
 
 @contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(processes: int, method: str) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block, however it ends."""
-    context = get_context("fork" if can_fork() else "spawn")
-    # What is there when a process begins, all modules, stays: its collector need not look at that again and again.
-    pool = ProcessPoolExecutor(processes, context, initializer=gc.freeze)
+    pool = ProcessPoolExecutor(processes, get_context(method), initializer=_begin)
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start_s() -> float:
-    return FORKED_S if can_fork() else SPAWNED_S
+def _begin() -> None:
+    """The first thing that a process does: Ctrl-C, which all processes of a terminal get, ends it at once, and mutely.
+
+    What is there then, all modules, stays: its collector need not look at that again and again.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.freeze()

@@ -1,14 +1,20 @@
 """The embedded engine, and what both engines are asked in."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fakebroker.analysis.pipeline.dialects import for_spark
 from fakebroker.analysis.pipeline.duckdb_engine import DuckEngine
+from fakebroker.analysis.pipeline.recipe import Recipe
 from fakebroker.analysis.pipeline.rows import Rows, write_rows
+from fakebroker.analysis.pipeline.spark_engine import Embedded, SparkEngine
 from fakebroker.analysis.pipeline.tables import NAMES, recipe, table
 from fakebroker.protocol.errors import FakebrokerError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXPIRY = {
     "source": "run", "seq": 1, "part": 0, "group_id": "g", "topic": "t", "partition": 0, "committed_offset": 5,
@@ -104,3 +110,16 @@ def test_every_query_can_be_translated() -> None:
         texts = query.split("'")[1::2]
         assert not [text for text in texts if '"' in text or "\\" in text]
         assert '"' not in for_spark(query)
+
+
+@pytest.mark.spark
+def test_spark_leaves_to_duckdb_what_that_makes_sooner(spark: "SparkSession", tmp_path: Path) -> None:
+    """Stored tables of as many rows as a recipe says; not of more, and not if DuckDB is to make nothing."""
+    contract, folder = table("expiries"), expiries([EXPIRY, EXPIRY | {"seq": 2}], tmp_path / "expiries")
+
+    for rows, alone, is_embedded in ((2, False, True), (1, False, False), (2, True, False)):
+        engine = SparkEngine(spark, alone=alone)
+        of_all = Recipe("SELECT * FROM expiries", embedded_rows=rows)
+        made = engine.made(of_all, contract, {"expiries": engine.load(contract, folder)})
+        assert isinstance(made, Embedded) == is_embedded
+        assert sorted(row["seq"] for row in engine.rows(made)) == [1, 2]

@@ -19,15 +19,11 @@ from pyspark.sql import datasource
 from pyspark.sql.streaming import datasource as streaming
 
 from fakebroker.analysis.history.reading import SOURCE, has_scheme
-from fakebroker.analysis.pipeline.distinct_records import DecodedOptions
 from fakebroker.analysis.pipeline.source_options import Options, wrong
 from fakebroker.analysis.pipeline.sources.inputs import Files, Input, Live, Positions
+from fakebroker.analysis.pipeline.sources.parts import Part, all_parts, parts_of
 from fakebroker.analysis.pipeline.sources.remote_files import remote_files
 from fakebroker.analysis.pipeline.sources.remote_history import remote_frame
-from fakebroker.analysis.pipeline.sources.repeats import known_of_paths
-from fakebroker.analysis.pipeline.sources.split_reading import read_split
-from fakebroker.analysis.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
-from fakebroker.analysis.pipeline.sources.stored_history import Folders, store_history
 from fakebroker.analysis.pipeline.tables.decoded import TABLE
 from fakebroker.client.cluster.client_properties import security_in_file
 from fakebroker.client.security import ClientConfig, Security
@@ -35,29 +31,11 @@ from fakebroker.client.security import ClientConfig, Security
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from fakebroker.analysis.pipeline.publish import Staging
-
 NAME: Final = "fakebroker_history"
-PARTS_PER_CORE: Final = 4
-SMALLEST_SPLIT_BYTES: Final = 1024 * 1024
 _OPTIONS: Final = (
     "path", "paths", "bootstrap", "commandConfig", "source", "parallelism", "maxBytesPerTrigger",
     "maxOffsetsPerTrigger",
 )  # fmt: skip
-
-
-class Part(datasource.InputPartition):  # type: ignore[misc]
-    """What one task reads."""
-
-    def __init__(self, splits: list[Split], source: str, security: Security = Security()) -> None:
-        self.splits = splits
-        self.source = source
-        self.security = security
-
-    def read(self) -> Iterator[Any]:
-        """The RecordBatches of the splits, one after another."""
-        for split in self.splits:
-            yield from read_split(Split._make(split), self.source, self.security)
 
 
 class HistoryOptions(NamedTuple):
@@ -75,11 +53,10 @@ class HistoryOptions(NamedTuple):
         """What is to be read."""
         return Live(self.kafka) if self.kafka else Files(self.paths)
 
-    def parts(self, splits: Sequence[Split]) -> list[Part]:
-        """Splits shared out among tasks."""
-        most = max(PARTS_PER_CORE * self.parallelism, sum(each.size_bytes for each in splits) // SPLIT_BYTES)
-        security = self.kafka.security if self.kafka else Security()
-        return [Part(each, self.source, security) for each in balanced(splits, most)]
+    @property
+    def security(self) -> Security:
+        """That of the running Kafka."""
+        return self.kafka.security if self.kafka else Security()
 
 
 def read_options(given: Mapping[str, str]) -> HistoryOptions:
@@ -140,18 +117,14 @@ class HistoryReader(datasource.DataSourceReader):  # type: ignore[misc]
     def __init__(self, options: HistoryOptions) -> None:
         self.options = options
 
-    def partitions(self) -> Sequence[Part]:
+    def partitions(self) -> Sequence[datasource.InputPartition]:
         """Parts of about the same size, a few for each core."""
-        found = self.options.input
-        start, end = found.first(), found.latest(is_growing=False)
-        size_bytes = sum(each.size_bytes for each in found.splits(start, end))
-        aim = size_bytes // (PARTS_PER_CORE * self.options.parallelism)
-        splits = found.splits(start, end, min(SPLIT_BYTES, max(SMALLEST_SPLIT_BYTES, aim)))
-        return self.options.parts(splits)
+        asked = self.options
+        return _tasks(all_parts(asked.input, asked.source, asked.security, asked.parallelism))
 
-    def read(self, partition: Part) -> Iterator[Any]:
+    def read(self, partition: datasource.InputPartition) -> Iterator[Any]:
         """Read and decode a part."""
-        return partition.read()
+        return _read(partition)
 
 
 class HistoryStreamReader(datasource.DataSourceStreamReader, streaming.SupportsTriggerAvailableNow):  # type: ignore[misc]
@@ -184,13 +157,24 @@ class HistoryStreamReader(datasource.DataSourceStreamReader, streaming.SupportsT
         """What comes from now on is for the next run."""
         self._target = self.options.input.latest(is_growing=True)
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Part]:
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[datasource.InputPartition]:
         """What to read between two offsets: the same whenever it is asked for the same two."""
-        return self.options.parts(self.options.input.splits(start["read"], end["read"]))
+        asked = self.options
+        splits = asked.input.splits(start["read"], end["read"])
+        return _tasks(parts_of(splits, asked.source, asked.security, asked.parallelism))
 
-    def read(self, partition: Part) -> Iterator[Any]:
+    def read(self, partition: datasource.InputPartition) -> Iterator[Any]:
         """Read and decode a part."""
-        return partition.read()
+        return _read(partition)
+
+
+def _tasks(parts: Sequence[Part]) -> list[datasource.InputPartition]:
+    return [datasource.InputPartition(each) for each in parts]
+
+
+def _read(partition: datasource.InputPartition) -> Iterator[Any]:
+    part: Part = partition.value
+    return part.read()
 
 
 def history_frame(
@@ -214,16 +198,6 @@ def history_frame(
     return remote.unionByName(_source_frame(session, local, kafka, source)) if local else remote
 
 
-def history_parts(
-    session: "SparkSession", paths: Sequence[str | Path], kafka: ClientConfig | None, source: str | None
-) -> Sequence[Part]:
-    """What the tasks of the session are to read of files that Python opens, or of a running Kafka; some for each core.
-
-    Raises FakebrokerError for what cannot be read.
-    """
-    return HistoryReader(read_options(_options(session, paths, kafka, source))).partitions()
-
-
 def _source_frame(
     session: "SparkSession", paths: Sequence[str | Path], kafka: ClientConfig | None, source: str | None
 ) -> "DataFrame":
@@ -242,31 +216,3 @@ def _options(
         file = {"commandConfig": kafka.file} if kafka.file else {}
         return options | {"bootstrap": kafka.bootstrap} | file
     return options | {"paths": json.dumps([str(Path(path).absolute()) for path in paths])}
-
-
-def decoded_on_spark(
-    stage: "Staging", paths: Sequence[str], kafka: ClientConfig | None, source: str | None, *, may_repeat: bool
-) -> tuple[Any, int, DecodedOptions]:
-    """The rows of `decoded` that are left to Spark, how many rows there are at all, and what is known of them.
-
-    Where no record can stand twice, commits outside of transactions are rows of `commits` already, and records of
-    groups rows of `coordinator_records`, which `stage` adds when it stores these tables. With `may_repeat` records are
-    compared, whatever the names of files say.
-
-    Raises FakebrokerError for what cannot be read.
-    """
-    assert stage.engine.name == "spark"
-    session = stage.engine.session
-    options = DecodedOptions(may_repeat=False) if kafka else known_of_paths(paths)
-    options = options._replace(may_repeat=options.may_repeat or may_repeat)
-    if options.may_repeat:
-        frame = history_frame(session, paths=paths, kafka=kafka, source=source)
-        kept, rows_in = stage.keep("decoded", frame)
-    else:
-        parts = history_parts(session, paths, kafka, source)
-        kept, rows_in = stage.write_ahead(
-            "decoded",
-            ("commits", "coordinator_records"),
-            lambda *folders: store_history(session, parts, Folders(*folders)),
-        )
-    return kept, rows_in, options

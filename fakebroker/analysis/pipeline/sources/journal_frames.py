@@ -100,8 +100,8 @@ def _lines_of_contents(files: DataFrame) -> DataFrame:
 
 def _read_names(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The lines of the files whose names these are."""
-    files = (Path(_local(row["path"])) for row in rows_of(batches))
-    return batches_of(TABLE, journal_files.journal_lines(files))
+    spans = (journal_files.Span(Path(_local(row["path"]))) for row in rows_of(batches))
+    return batches_of(TABLE, journal_files.journal_lines(spans))
 
 
 def _read_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,13 +9,11 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple, NoReturn
 
 from fakebroker.analysis.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, Row
-from fakebroker.analysis.pipeline.tables.journal_lines import TABLE
 from fakebroker.testing.exchanges.columns import TYPE_NAMES, Column
 from fakebroker.testing.journal.schema import COMMON, KINDS, SCHEMA_VERSION, all_columns
 
 MAX_SAMPLE_CHARACTERS: Final = 200
 
-_BLANK: Final[Row] = dict.fromkeys(TABLE.column_names)
 _COLUMNS: Final = all_columns()
 # Numbers that tables have with 32 bits; and the times of the broker, of which tables have the years 1 to 9999. Clients
 # may send any commit timestamp.
@@ -66,7 +64,10 @@ class _Wrong(Exception):
 
 
 def parse_line(line: Line) -> Row:
-    """The row of a line. Raises nothing: what is wrong with the line is in the row of the reject."""
+    """The row of a line, without the columns that are null: most are, and each would take time to write.
+
+    Raises nothing: what is wrong with the line is in the row of the reject.
+    """
     text, found = "", None
     try:
         text = line.data.decode()
@@ -82,10 +83,11 @@ def parse_line(line: Line) -> Row:
 
 def reject_row(file: str, number: int, reason: str, sample: str | None = None, run: str | None = None) -> Row:
     """The row of a reject; `run` if it is known, `number` 0 for a whole file."""
-    row = _BLANK.copy()
-    row["file"], row["line"], row["reject_reason"] = file, number, _storable(reason)
-    row["reject_sample"] = None if sample is None else _storable(sample[:MAX_SAMPLE_CHARACTERS])
-    row["run"] = None if run is None else _storable(run)
+    row: Row = {"file": file, "line": number, "reject_reason": _storable(reason)}
+    if sample is not None:
+        row["reject_sample"] = _storable(sample[:MAX_SAMPLE_CHARACTERS])
+    if run is not None:
+        row["run"] = _storable(run)
     return row
 
 
@@ -113,8 +115,7 @@ def _event(found: Any, line: Line) -> Row:
     _check_version(found)
     kind = found.get("kind")
     (_COLUMNS_OF_KIND.get(kind, _COLUMNS_OF_ANY) if isinstance(kind, str) else _COLUMNS_OF_ANY).check(found)
-    row = _BLANK.copy()
-    row["file"], row["line"] = line.file, line.number
+    row: Row = {"file": line.file, "line": line.number}
     for name, value in found.items():
         if value is None or name not in _COLUMNS:
             continue

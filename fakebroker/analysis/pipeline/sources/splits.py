@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from fakebroker.analysis.history.log_record import Openable
 from fakebroker.analysis.history.reading import HistoryError, HistoryFile, reason_of
@@ -108,10 +108,21 @@ def batch_starts(path: Path, start: int, end: int, every_bytes: int = 1) -> Iter
                 wanted = at + every_bytes
 
 
-def balanced(splits: Sequence[Split], most: int) -> list[list[Split]]:
+class Sized(Protocol):
+    """What has a size."""
+
+    @property
+    def size_bytes(self) -> int:
+        """In bytes, about."""
+
+
+S = TypeVar("S", bound=Sized)
+
+
+def balanced(splits: Sequence[S], most: int) -> list[list[S]]:
     """Put splits together into at most `most` parts of about the same size: the largest first, to the smallest part."""
     sizes = [(0, number) for number in range(min(most, len(splits)))]
-    parts: list[list[Split]] = [[] for _ in sizes]
+    parts: list[list[S]] = [[] for _ in sizes]
     for split in sorted(splits, key=lambda each: -each.size_bytes):
         size_bytes, number = heappop(sizes)
         parts[number].append(split)

@@ -1,8 +1,8 @@
-"""A history is read once: the tasks that decode it write Parquet, and tell Spark no more than the names of the files.
+"""A history is read once: the tasks that decode it write Parquet, and tell the engine the names of the files.
 
 Commits outside of transactions, nearly all that a history has, are whole rows of the table `commits` then, and records
-of groups whole rows of `coordinator_records`: they never pass through Spark's Java. The other rows, of transactions and
-rejects, are kept as rows of `decoded`, and Spark makes the tables of them.
+of groups whole rows of `coordinator_records`: the engine never sees them. The other rows, of transactions and rejects,
+are kept as rows of `decoded`, and the engine makes the tables of them.
 """
 
 import os
@@ -23,9 +23,8 @@ from fakebroker.analysis.pipeline.spark_failures import not_shared
 from fakebroker.analysis.pipeline.tables import commits, coordinator_records
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from fakebroker.analysis.pipeline.sources.history import Part
+    from fakebroker.analysis.pipeline.engines import Engine
+    from fakebroker.analysis.pipeline.sources.parts import Part
 
 COMMITS_SCHEMA: Final = arrow_schema(commits.TABLE)
 RECORDS_SCHEMA: Final = arrow_schema(coordinator_records.TABLE)
@@ -52,21 +51,16 @@ class Written(NamedTuple):
     rows: tuple[int, ...]
 
 
-PartWriter = Callable[["Part", Folders], Written]
-
-
-def store_history(session: "SparkSession", parts: "Sequence[Part]", folders: Folders) -> int:
+def store_history(engine: "Engine", parts: "Sequence[Part]", folders: Folders, *, may_repeat: bool = False) -> int:
     """Decode the parts of a history, a task for each, into folders, which are made; returns how many rows all have.
 
+    With `may_repeat` rows have to be compared before they are rows of tables: all of them are among the others.
     A task that Spark runs again, or twice at a time, writes files with other names; those that no finished task
     has reported are removed. Raises SparkFailure if workers on other machines wrote to folders of their own.
     """
     for folder in folders:
         folder.mkdir(parents=True)
-    if not parts:
-        return 0
-    write = partial(_write_part, folders=folders)
-    written: list[Written] = session.sparkContext.parallelize(parts, len(parts)).map(write).collect()
+    written = engine.ran(partial(_write_part, folders=folders, may_repeat=may_repeat), parts)
     for number, folder in enumerate(folders):
         names = {each.name for each in written if each.rows[number]}
         there = {file.name: file for file in parquet_files(folder)}
@@ -77,13 +71,16 @@ def store_history(session: "SparkSession", parts: "Sequence[Part]", folders: Fol
     return sum(sum(each.rows) for each in written)
 
 
-def _write_part(part: "Part", folders: Folders) -> Written:
+def _write_part(part: "Part", folders: Folders, may_repeat: bool) -> Written:
     """The work of a task. A file is there only if it has rows."""
     name = f"part-{os.urandom(8).hex()}.parquet"
     of_commits = _File(folders.commits / name, COMMITS_SCHEMA, by_partition)
     of_records = _File(folders.records / name, RECORDS_SCHEMA)
     of_others = _File(folders.others / name, DECODED_SCHEMA)
     for batch in part.read():
+        if may_repeat:
+            of_others.add(batch)
+            continue
         is_commit, is_record = _is_plain_commit(batch), _is_whole_record(batch)
         of_commits.add(plain_commits(_chosen(batch, is_commit)))
         of_records.add(_of_schema(_chosen(batch, is_record), RECORDS_SCHEMA))

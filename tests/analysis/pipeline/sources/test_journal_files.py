@@ -3,13 +3,21 @@
 import gzip
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.analysis.pipeline.sources.journal_files import journal_files, read_journals
+from fakebroker.analysis.pipeline.sources import journal_files as reading
+from fakebroker.analysis.pipeline.sources.journal_files import (
+    Span,
+    journal_files,
+    journal_lines,
+    read_journals,
+    spans_of,
+)
 from fakebroker.analysis.pipeline.sources.journal_line import Line, parse_line
 from fakebroker.analysis.pipeline.tables.journal_rejects import CONTRADICTION
 from fakebroker.protocol.errors import InvalidArgument
@@ -137,7 +145,7 @@ def test_whatever_stands_in_a_line(data: bytes) -> None:
     """No line raises anything, and what is no event can be stored with its reason."""
     row = parse_line(Line("f", 1, data))
 
-    assert row["reject_reason"]
+    assert "reject_reason" in row
     assert json.dumps(row, ensure_ascii=False).encode()
 
 
@@ -146,5 +154,32 @@ def test_whatever_stands_in_a_column(name: str, value: Any) -> None:
     """A line with another value somewhere is an event that tables can have, or a reject."""
     row = parse_line(Line("f", 1, line_of({**event(0), name: value}).rstrip()))
 
-    assert row["reject_reason"] or row[name] == value or isinstance(value, str)
+    assert "reject_reason" in row or row.get(name) == value or isinstance(value, str)
     assert json.dumps(row, ensure_ascii=False).encode()
+
+
+LINES = st.lists(st.sampled_from([line_of(event(0)), line_of(event(1)), b"no JSON\n", b"\n", b"\xff\n"]), max_size=12)
+
+
+@given(LINES, st.booleans(), st.integers(1, 400), st.integers(1, 200))
+def test_a_file_in_spans_has_the_lines_of_the_whole(
+    lines: list[bytes], is_ended: bool, span_bytes: int, read_bytes: int
+) -> None:
+    """Wherever it is cut, each line comes once, with its number."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_READ_BYTES", read_bytes)
+        file = Path(folder) / "a.jsonl"
+        file.write_bytes(b"".join(lines)[: None if is_ended else -1])
+        spans = spans_of(file, span_bytes)
+
+        assert list(journal_lines(spans)) == list(journal_lines([Span(file)]))
+        assert [each.end for each in spans[:-1]] == [each.start for each in spans[1:]]
+
+
+def test_a_packed_file_is_one_span(tmp_path: Path) -> None:
+    """Only who unpacks it knows where its lines are."""
+    file = tmp_path / "a.jsonl.gz"
+    file.write_bytes(gzip.compress(b"".join(line_of(event(seq)) for seq in range(50)), mtime=0))
+
+    assert [each.is_whole for each in spans_of(file, span_bytes=10)] == [True]
+    assert len(list(journal_lines(spans_of(file, span_bytes=10)))) == 50
