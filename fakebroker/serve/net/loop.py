@@ -84,7 +84,7 @@ def watcher_of(loop: asyncio.AbstractEventLoop) -> SocketWatcher:
 
 
 def _nothing(_is_late: bool) -> None:
-    """What is told when nobody wants to know that sockets wait."""
+    """What is called when nobody wants to know that sockets wait."""
 
 
 if HAS_EPOLL:

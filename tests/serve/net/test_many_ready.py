@@ -132,7 +132,7 @@ def test_who_is_closed_meanwhile_is_forgotten(sockets: Sockets) -> None:
 
 @needs_epoll
 def test_who_ends_while_it_waits_is_heard_to_the_end(sockets: Sockets) -> None:
-    """Data and the end that came after it are told as one."""
+    """Data and the end that came after it are reported as one."""
     ends = list[bytes]()
     ours, theirs = sockets.pairs[1]
 
