@@ -122,7 +122,8 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
         served = " and ".join(_VERSIONS)
         raise SettingError(f"ssl.enabled.protocols: {','.join(settings.protocols)}: {served} are served")
     context.minimum_version, context.maximum_version = min(versions), max(versions)
-    # A session that goes on with an old handshake would not ask for the client's certificate again.
+    # A session that goes on with an old handshake would not ask for the client's certificate again. In TLS 1.2 one can,
+    # as long as the old connection is there (tls_socket.py); the dates of its certificate are judged again.
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     _load_keystore(context, settings.keystore)

@@ -73,7 +73,8 @@ class TlsClientConnection(ClientConnection):
         """The handshake is done. Whatever goes wrong here, the client is not heard: `failure` is there before."""
         self._tls_socket.failure = "an error of the broker"
         tls = self._tls_socket.tls
-        wall_ms = self._server.clock.now().wall_ms if self._judges_dates else None
+        # What a handshake makes anew was judged by OpenSSL, but not what another connection had shown.
+        wall_ms = self._server.clock.now().wall_ms if self._judges_dates or tls.session_reused else None
         try:
             subject, principal = self._listener_tls.client_of(tls, wall_ms)
         except (CertificateRefused, NoRuleApplies) as error:

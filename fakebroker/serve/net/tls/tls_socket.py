@@ -15,6 +15,7 @@ ENCRYPTED_BYTES = 64 * 1024  # at once; a slow reader costs no more
 DECRYPTED_BYTES = 64 * 1024  # at once: thousands of small records, each of which costs as much as a large one
 MAX_UNSENT_BYTES = 64 * 1024  # of ciphertext, before nothing more is read
 
+_KEEPS_SESSIONS = ("TLSv1.2",)
 INTERNAL_ERROR_ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
 
 
@@ -139,6 +140,11 @@ class TlsSocket:
         self.raw.close()
 
     def _say_good_bye(self) -> None:
+        """Not in TLS 1.2: OpenSSL would keep a session that ended well, with all certificates of the client, for the
+        client to go on with. Python cannot tell it not to. OpenSSL drops a session that just ends.
+        """
+        if self.tls.version() in _KEEPS_SESSIONS:
+            return
         with suppress(SSLError):  # it would wait for the client's
             self.tls.unwrap()
         self.flush()
