@@ -1,7 +1,7 @@
 """GetTelemetrySubscriptions, key 71, v0: a client asks which of its metrics somebody wants (KIP-714, TE-2, TE-3)."""
 
 from fakebroker.broker.apis.call import Call, Steps
-from fakebroker.broker.apis.telemetry_clients import instance_of
+from fakebroker.broker.apis.telemetry_clients import identity_of, instance_of
 from fakebroker.protocol.errors import ErrorCode
 from fakebroker.protocol.schema import ZERO_UUID
 from fakebroker.protocol.wire.messages.get_telemetry_subscriptions import (
@@ -23,14 +23,15 @@ def _in_steps(call: Call, request: GetTelemetrySubscriptionsRequest) -> Steps[Ge
         instance_id = call.cluster.telemetry.new_instance_id()
     instance = yield from instance_of(call, instance_id)
     instance.ask(call.now.mono_ms)
+    wanted = yield from call.cluster.telemetry.wanted(identity_of(call, instance_id))
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=instance_id,
         subscription_id=instance.subscription_id,
         accepted_compression_types=list(ACCEPTED_CODECS),
-        push_interval_ms=instance.wanted.interval_ms,
+        push_interval_ms=instance.interval_ms,
         telemetry_max_bytes=call.node.settings.get_int("telemetry.max.bytes"),
         delta_temporality=True,
-        requested_metrics=list(instance.wanted.metrics),
+        requested_metrics=list(wanted.metrics),
     )
 
 

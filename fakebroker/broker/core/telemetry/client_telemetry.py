@@ -63,21 +63,24 @@ class Push(NamedTuple):
 
 
 class Instance:
-    """A client as one broker knows it, by the id that it was given: what it is asked for, and when it came last."""
+    """A client as one broker knows it, by the id that it was given: how often it is asked, and when it came last.
+
+    What it is asked for may be very much: that is found out again when it asks (`ClientTelemetry.wanted`).
+    """
 
     __slots__ = (
         "asked_ms",
         "changes",
         "connection_id",
+        "interval_ms",
         "is_terminating",
         "last_error",
         "pushed_ms",
         "subscription_id",
-        "wanted",
     )
 
     def __init__(self, instance_id: bytes, wanted: Wanted, changes: int) -> None:
-        self.wanted = wanted
+        self.interval_ms = wanted.interval_ms
         self.subscription_id = subscription_id(wanted, instance_id)
         self.changes = changes  # of the resources, when it was found out what is wanted
         self.asked_ms = self.pushed_ms = _NEVER_MS
@@ -87,7 +90,7 @@ class Instance:
 
     def ask(self, now_ms: int) -> None:
         """GetTelemetrySubscriptions. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) before its time has come (TE-3)."""
-        if now_ms - max(self.asked_ms, self.pushed_ms) >= self.wanted.interval_ms:
+        if now_ms - max(self.asked_ms, self.pushed_ms) >= self.interval_ms:
             self.asked_ms = now_ms
         elif self.last_error not in _ASKS_AGAIN:
             raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
@@ -97,7 +100,7 @@ class Instance:
         """PushTelemetry, as far as it is about when. Raises KafkaError (TE-4)."""
         if self.is_terminating:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
-        if self.asked_ms > self.pushed_ms or now_ms - self.pushed_ms >= self.wanted.interval_ms:
+        if self.asked_ms > self.pushed_ms or now_ms - self.pushed_ms >= self.interval_ms:
             self.pushed_ms = now_ms
         elif not is_terminating:
             raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
@@ -110,6 +113,7 @@ class ClientTelemetry:
         self._cluster = cluster
         self._instances: dict[_Key, Instance] = {}
         self._of_connections: dict[int, set[_Key]] = {}  # those that came on each last
+        self._found: tuple[ClientIdentity, int, Wanted] | None = None  # the last that was found out, for who asks next
         self._pushes: deque[Push] = deque(maxlen=MAX_PUSHES)
         self._pushed_bytes = 0
         self.pushes_count = 0  # that there ever were
@@ -132,6 +136,7 @@ class ClientTelemetry:
         if known is None or known.changes != changes:
             wanted = yield from wanted_of(list(self._cluster.client_metrics.values()), identity)
             known = Instance(instance_id, wanted, changes)
+            self._found = identity, changes, wanted
         self._forget(key)
         while len(self._instances) >= MAX_INSTANCES:
             self._forget(next(iter(self._instances)))
@@ -139,6 +144,13 @@ class ClientTelemetry:
         self._instances[key] = known  # the last one used is the last
         self._of_connections.setdefault(connection_id, set()).add(key)
         return known
+
+    def wanted(self, identity: ClientIdentity) -> Generator[None, None, Wanted]:
+        """What a client is asked for, in steps; mostly it was found out just before, by `instance`."""
+        found, self._found = self._found, None
+        if found is not None and found[:2] == (identity, self._cluster.client_metrics_changes):
+            return found[2]
+        return (yield from wanted_of(list(self._cluster.client_metrics.values()), identity))
 
     def forget(self, connection_id: int) -> None:
         """A connection is closed: the clients that came on it last are forgotten."""

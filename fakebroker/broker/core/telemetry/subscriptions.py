@@ -15,7 +15,8 @@ from fakebroker.protocol.records.batch import crc32c
 DEFAULT_INTERVAL_MS = 300_000
 EVERYTHING = "*"
 STATES_PER_STEP = 5_000  # of the patterns' machines that one step looks at
-STATES_PER_RESOURCE = 50  # what the configs of one cost, its pattern aside
+STATES_PER_RESOURCE = 50  # what the configs of one cost, pattern and metrics aside
+CHARACTERS_PER_STATE = 16  # of a list of metrics, which may have 32 KB
 
 
 class ClientIdentity(NamedTuple):
@@ -45,7 +46,7 @@ def wanted_of(resources: Iterable[Mapping[str, str]], identity: ClientIdentity) 
     interval_ms = DEFAULT_INTERVAL_MS
     pace = Pace(STATES_PER_STEP)
     for own in resources:
-        if pace.is_over(STATES_PER_RESOURCE):
+        if pace.is_over(STATES_PER_RESOURCE + len(own.get("metrics", "")) // CHARACTERS_PER_STATE):
             yield
         if (yield from is_match(_list(own, "match"), identity, pace)):
             metrics.update(dict.fromkeys(_list(own, "metrics")))
