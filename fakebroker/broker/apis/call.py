@@ -178,14 +178,8 @@ class Call:
 
         Nothing large is to be held at the first pause.
         """
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
         self.is_in_line = True
         try:
-            yield
             return (yield from steps)
         finally:
             self.is_in_line = False

@@ -121,18 +121,20 @@ def _looked_up(
     code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
     if code:
         return _error(index, code)
+    call.is_in_line = True  # as `Call.in_line`, which is a generator more
     try:
-        steps = list_offsets.find_offset(
+        answer = yield from list_offsets.find_offset(
             partition.log,
             target,
             request.replica_id,
             read_committed=request.isolation_level == READ_COMMITTED,
             seen=partition.stale_views.get(call.node.id),
         )
-        answer = yield from call.in_line(steps)
     except KafkaError as error:
         too_new = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < 5
         return _error(index, ErrorCode.LEADER_NOT_AVAILABLE if too_new else error.code)
+    finally:
+        call.is_in_line = False
     timestamp_ms, offset, leader_epoch = answer
     tells_epoch = call.version >= 4 and call.cluster.behaviours.list_offsets_tells_epochs
     return index, 0, [], timestamp_ms, offset, leader_epoch if tells_epoch else -1

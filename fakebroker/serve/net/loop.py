@@ -19,13 +19,15 @@ before all that becomes ready meanwhile. The timers and the long work of the loo
 import asyncio
 import select
 import selectors
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Protocol
 
 from fakebroker.platform.sockets import HAS_EPOLL
 from fakebroker.protocol.pace import STEP_S
+
+FEW = 8  # sockets
 
 
 class SocketWatcher(Protocol):
@@ -73,7 +75,7 @@ def tell_when_late(watcher: SocketWatcher, on_late: Callable[[bool], None]) -> N
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """A loop for one broker. Without epoll (not Linux) it is the platform's own, without an order of arrival."""
-    return SocketLoop() if HAS_EPOLL else asyncio.SelectorEventLoop()
+    return SocketLoop() if HAS_EPOLL else asyncio.SelectorEventLoop(FewAtOnce())
 
 
 def watcher_of(loop: asyncio.AbstractEventLoop) -> SocketWatcher:
@@ -81,6 +83,28 @@ def watcher_of(loop: asyncio.AbstractEventLoop) -> SocketWatcher:
     if HAS_EPOLL and isinstance(loop, SocketLoop):
         return loop.sockets
     return loop
+
+
+class FewAtOnce(selectors.DefaultSelector):
+    """The platform's selector for a loop of ours without epoll: of many sockets that are ready it names few at a time,
+    so that timers and long work go on in between. Those that become ready meanwhile come after them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: deque[tuple[int, int]] = deque()  # file descriptors that were ready, and their events
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait at most `timeout` seconds (None: without end), unless ready sockets were not named yet. Returns the
+        next of them with their events; none of a socket that is not watched for them any more.
+        """
+        waiting = self._waiting
+        if not waiting:
+            waiting.extend((key.fd, events) for key, events in super().select(timeout))
+        few = [waiting.popleft() for _ in range(min(FEW, len(waiting)))]
+        keys = self.get_map()
+        known = [(key, key.events & events) for fd, events in few if (key := keys.get(fd)) is not None]
+        return [(key, events) for key, events in known if events]
 
 
 def _nothing(_is_late: bool) -> None:

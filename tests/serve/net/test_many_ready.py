@@ -12,7 +12,7 @@ import pytest
 
 from fakebroker.protocol.pace import STEP_S
 from fakebroker.serve.net import loop, server
-from fakebroker.serve.net.loop import SocketSelector
+from fakebroker.serve.net.loop import FEW, FewAtOnce, SocketSelector
 from fakebroker.serve.net.ports import Ports
 from fakebroker.serve.net.server import Server
 from tests.support.engine import SimEngine
@@ -148,6 +148,46 @@ def test_who_ends_while_it_waits_is_heard_to_the_end(sockets: Sockets) -> None:
     for _ in range(3):
         sockets.selector.select(0)
     assert ends == [b"x", b""]
+
+
+def test_without_epoll_few_are_named_at_once() -> None:
+    """The others are named by the next waits, before those that become ready meanwhile."""
+    with FewAtOnce() as selector:
+        pairs = [socket.socketpair() for _ in range(2 * FEW + 3)]
+        fds = [ours.fileno() for ours, _ in pairs]
+        for ours, theirs in pairs:
+            selector.register(ours, selectors.EVENT_READ)
+            theirs.send(b"x")
+        named = list[list[int]]()
+        for count in (FEW, FEW, 3):
+            ready = selector.select(None)
+            named.append([key.fd for key, _ in ready])
+            assert len(ready) == count
+            for key, _ in ready:
+                socket.socket.recv(key.fileobj, 1)  # type: ignore[arg-type]
+            pairs[fds.index(named[0][0])][1].send(b"y")
+        assert sorted(fd for each in named for fd in each) == sorted(fds)
+        assert [key.fd for key, _ in selector.select(None)] == [named[0][0]]
+        for pair in pairs:
+            for end in pair:
+                end.close()
+
+
+def test_without_epoll_what_is_not_watched_any_more_is_not_named() -> None:
+    """It was ready, and was closed or waits for something else when its turn comes."""
+    with FewAtOnce() as selector:
+        pairs = [socket.socketpair() for _ in range(FEW + 3)]
+        for ours, theirs in pairs:
+            selector.register(ours, selectors.EVENT_READ)
+            theirs.send(b"x")
+        first = [key.fileobj for key, _ in selector.select(None)]
+        gone, other, still = [ours for ours, _ in pairs if ours not in first]
+        selector.unregister(gone)
+        selector.modify(other, selectors.EVENT_WRITE)
+        assert [key.fileobj for key, _ in selector.select(None)] == [still]
+        for pair in pairs:
+            for end in pair:
+                end.close()
 
 
 class Loop:
